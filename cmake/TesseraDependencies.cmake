@@ -1,0 +1,42 @@
+# What Tessera stands on: Debian 12 packages, found here and nowhere else.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+
+find_package(Threads REQUIRED)
+set(MPI_CXX_SKIP_MPICXX TRUE)
+find_package(MPI REQUIRED COMPONENTS C CXX)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
+
+# Any flavour of the HDF5 C library serves: files are created serially and raw data is written at its offset by
+# every rank (src/README.md, decisions). The parallel flavour is preferred where both are there.
+set(HDF5_PREFER_PARALLEL ON)
+find_package(HDF5 REQUIRED COMPONENTS C)
+
+# Optional: a reference variant and a peer for benches.
+find_library(TESSERA_CBLAS NAMES openblas PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial)
+find_path(TESSERA_CBLAS_INCLUDE NAMES cblas.h PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial openblas)
+
+set(TESSERA_HAVE_CUDA OFF)
+if(TESSERA_CUDA)
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 90a-real 90-virtual CACHE STRING "CUDA architectures")
+    endif()
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    set(TESSERA_HAVE_CUDA ON)
+  endif()
+endif()
+message(STATUS "Tessera: CUDA ${TESSERA_HAVE_CUDA}, HDF5 ${HDF5_VERSION} (parallel: ${HDF5_IS_PARALLEL}), "
+               "CBLAS ${TESSERA_CBLAS}")

@@ -1,0 +1,44 @@
+# Two helpers: a layer of the library, and a source that is compiled for several instruction sets.
+
+add_library(tessera_flags INTERFACE)
+target_compile_options(tessera_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -ffp-contract=off>)
+if(TESSERA_COVERAGE)
+  target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--coverage -fprofile-update=atomic>)
+  target_link_options(tessera_flags INTERFACE --coverage)
+endif()
+
+# tessera_layer(<name> [SOURCES <file>...] [LINK <target>...]): the static library tessera_<name>.
+function(tessera_layer name)
+  cmake_parse_arguments(LAYER "" "" "SOURCES;LINK" ${ARGN})
+  add_library(tessera_${name} STATIC ${LAYER_SOURCES})
+  target_include_directories(tessera_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
+  target_compile_features(tessera_${name} PUBLIC cxx_std_20)
+  target_link_libraries(tessera_${name} PUBLIC ${LAYER_LINK} PRIVATE $<BUILD_INTERFACE:tessera_flags>)
+  set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  set_property(GLOBAL APPEND PROPERTY TESSERA_LAYERS tessera_${name})
+endfunction()
+
+# tessera_isa_source(<target> <file>): compiles the file once for each instruction set, with TESSERA_ISA naming the
+# namespace (baseline, avx2, avx512) that it must put its functions in. Such a file must not instantiate inline
+# functions or templates of others: the linker keeps one copy of those, perhaps the one that needs AVX-512
+# (tests/isa_symbols.cmake checks it).
+set(TESSERA_ISA_FLAGS_avx2 -mavx2 -mfma -mbmi2)
+set(TESSERA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mbmi2
+                             -mprefer-vector-width=512)
+function(tessera_isa_source target file)
+  set(sets baseline)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND sets avx2 avx512)
+  endif()
+  cmake_path(GET file STEM stem)
+  cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE source)
+  foreach(isa IN LISTS sets)
+    set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${isa}.cpp)
+    file(CONFIGURE OUTPUT ${wrapper} CONTENT "#define TESSERA_ISA ${isa}\n#include \"${source}\"\n" @ONLY)
+    set_source_files_properties(${wrapper} PROPERTIES COMPILE_OPTIONS "${TESSERA_ISA_FLAGS_${isa}}")
+    target_sources(${target} PRIVATE ${wrapper})
+  endforeach()
+  target_compile_definitions(${target} PRIVATE $<$<STREQUAL:${sets},baseline>:TESSERA_ONLY_BASELINE>)
+endfunction()

@@ -1,0 +1,36 @@
+#pragma once
+// Sizes: one signed 64-bit type everywhere, checked where it can overflow or must shrink.
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "base/error.hpp"
+
+namespace tessera {
+
+using index_t = std::int64_t;
+
+/// value as a To; throws Error(usage) when To cannot hold it. For the MPI, BLAS and CUDA borders only.
+template <class To, class From>
+[[nodiscard]] To narrow(From value) {
+  static_assert(std::is_integral_v<To> && std::is_integral_v<From>);
+  const auto result = static_cast<To>(value);
+  require(static_cast<From>(result) == value && ((result < To{}) == (value < From{})), ExitCode::usage,
+          "a size does not fit the 32-bit count of a library call (use more ranks or smaller pieces)");
+  return result;
+}
+
+/// a * b; throws Error(usage) naming `what` when it overflows 64 bits.
+[[nodiscard]] inline index_t checked_mul(index_t a, index_t b, const char* what) {
+  index_t product = 0;
+  require(!__builtin_mul_overflow(a, b, &product), ExitCode::usage,
+          std::string(what) + " overflows 64 bits (" + std::to_string(a) + " x " + std::to_string(b) +
+              "); choose smaller sizes");
+  return product;
+}
+
+[[nodiscard]] constexpr index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
+[[nodiscard]] constexpr index_t round_up(index_t a, index_t b) { return ceil_div(a, b) * b; }
+
+}  // namespace tessera

@@ -1,0 +1,52 @@
+#include "base/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+double quantile(const std::vector<double>& sorted, double q) {
+  const double position = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const auto above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+}
+
+/// The largest r with P(Binomial(n, 1/2) < r) <= 0.025, so that [x_r, x_{n+1-r}] covers the median with 95 %.
+std::size_t median_rank(std::size_t n) {
+  double term = std::pow(0.5, static_cast<double>(n));  // P(X = 0)
+  if (term == 0.0) {                                    // large n: the normal approximation
+    return static_cast<std::size_t>(static_cast<double>(n) / 2 - 0.98 * std::sqrt(static_cast<double>(n)));
+  }
+  double cumulative = 0;
+  std::size_t rank = 0;
+  while (cumulative + term <= 0.025) {
+    cumulative += term;
+    ++rank;
+    term *= static_cast<double>(n - rank + 1) / static_cast<double>(rank);
+  }
+  return rank;
+}
+
+}  // namespace
+
+Summary summarize(std::vector<double> samples) {
+  Summary s;
+  s.count = samples.size();
+  if (samples.empty()) return s;
+  std::sort(samples.begin(), samples.end());
+  s.min = samples.front();
+  s.max = samples.back();
+  s.q1 = quantile(samples, 0.25);
+  s.median = quantile(samples, 0.5);
+  s.q3 = quantile(samples, 0.75);
+  s.mean = std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(s.count);
+  const std::size_t rank = median_rank(s.count);
+  s.ci_low = rank == 0 ? s.min : samples[rank - 1];
+  s.ci_high = rank == 0 ? s.max : samples[s.count - rank];
+  return s;
+}
+
+}  // namespace tessera

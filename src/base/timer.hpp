@@ -1,0 +1,23 @@
+#pragma once
+
+#include <chrono>
+
+namespace tessera {
+
+/// Seconds on the steady clock since construction or the last restart.
+class Timer {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  double restart() {
+    const double elapsed = seconds();
+    start_ = std::chrono::steady_clock::now();
+    return elapsed;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace tessera

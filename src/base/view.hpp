@@ -1,0 +1,43 @@
+#pragma once
+// Views: pointers with shapes, passed by value, owning nothing.
+
+#include <type_traits>
+
+#include "base/index.hpp"
+
+namespace tessera {
+
+/// data[i * ld + j], 0 <= i < rows, 0 <= j < cols, ld >= cols (elements): a row-major matrix or a block of one.
+template <class T>
+struct MatrixView {
+  T* data = nullptr;
+  index_t rows = 0;
+  index_t cols = 0;
+  index_t ld = 0;
+
+  TESSERA_HD T& operator()(index_t i, index_t j) const { return data[i * ld + j]; }
+
+  /// The block [i, i+m) x [j, j+n).
+  TESSERA_HD MatrixView block(index_t i, index_t j, index_t m, index_t n) const {
+    return {data + i * ld + j, m, n, ld};
+  }
+  TESSERA_HD MatrixView rows_range(index_t i, index_t m) const { return block(i, 0, m, cols); }
+  TESSERA_HD MatrixView cols_range(index_t j, index_t n) const { return block(0, j, rows, n); }
+
+  [[nodiscard]] TESSERA_HD bool empty() const { return rows == 0 || cols == 0; }
+
+  // A view of mutable elements serves wherever one of constant elements is asked for.
+  TESSERA_HD operator MatrixView<const T>() const  // NOLINT: implicit on purpose
+    requires(!std::is_const_v<T>)
+  {
+    return {data, rows, cols, ld};
+  }
+};
+
+/// The contiguous row-major matrix at data: ld = cols.
+template <class T>
+[[nodiscard]] TESSERA_HD MatrixView<T> matrix_view(T* data, index_t rows, index_t cols) {
+  return {data, rows, cols, cols};
+}
+
+}  // namespace tessera

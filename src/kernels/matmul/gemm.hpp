@@ -1,0 +1,28 @@
+#pragma once
+// The problem that every matmul variant solves.
+
+#include "base/view.hpp"
+
+namespace tessera::matmul {
+
+enum class Op { none, transpose };
+
+/// c[0:m, 0:n] = alpha * op(a)[0:m, 0:k] * op(b)[0:k, 0:n] + beta * c[0:m, 0:n].
+/// a is stored (m, k), or (k, m) when op_a is transpose; b is stored (k, n), or (n, k). c overlaps neither.
+/// beta == 0 never reads c (it may hold NaN); k == 0 or alpha == 0 leaves beta * c and reads neither a nor b.
+template <class T>
+struct Gemm {
+  T alpha = T{1};
+  MatrixView<const T> a;
+  Op op_a = Op::none;
+  MatrixView<const T> b;
+  Op op_b = Op::none;
+  T beta = T{0};
+  MatrixView<T> c;
+
+  [[nodiscard]] index_t m() const { return c.rows; }
+  [[nodiscard]] index_t n() const { return c.cols; }
+  [[nodiscard]] index_t k() const { return op_a == Op::none ? a.cols : a.rows; }
+};
+
+}  // namespace tessera::matmul

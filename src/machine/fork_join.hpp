@@ -1,0 +1,69 @@
+#pragma once
+// The one seam to OpenMP tasks. Recursion has one shape: leaf? loop : fork_join(one half, the other half).
+//
+// Nested use is safe: inside a parallel region of the caller (ours or not) no second team is made; the forks
+// become tasks of the team that is there. Outside any region fork_join simply runs both sides in turn.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/index.hpp"
+
+namespace tessera::machine {
+
+/// Threads a parallel() call uses when it names no number: OMP_NUM_THREADS or the cores this process may run on.
+[[nodiscard]] inline int default_threads() { return omp_get_max_threads(); }
+
+/// Runs f() once on a team of `threads`; forks inside become tasks for the others. An exception of f itself is
+/// carried out of the region; forked work must not throw.
+template <class F>
+void parallel(int threads, F&& f) {
+  if (omp_in_parallel() != 0 || threads <= 1) {
+    f();
+    return;
+  }
+  std::exception_ptr failure;
+#pragma omp parallel num_threads(threads) default(shared)
+#pragma omp single
+  {
+    try {
+      f();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// left() and right() in any order or at once; returns when both are done.
+template <class Left, class Right>
+void fork_join(Left&& left, Right&& right) {
+#pragma omp task default(shared)
+  left();
+  right();
+#pragma omp taskwait
+}
+
+/// body(begin', end') over pieces of [begin, end) of at most `grain` indices, halved recursively.
+template <class Body>
+void parallel_for(index_t begin, index_t end, index_t grain, const Body& body) {
+  if (end <= begin) return;
+  if (end - begin <= grain) {
+    body(begin, end);
+    return;
+  }
+  const index_t middle = begin + (end - begin) / 2;
+  fork_join([&] { parallel_for(begin, middle, grain, body); }, [&] { parallel_for(middle, end, grain, body); });
+}
+
+/// body(thread, threads) once on each thread of a fresh team of exactly `threads`: for probes and first touch.
+template <class Body>
+void on_each_thread(int threads, const Body& body) {
+#pragma omp parallel num_threads(threads) default(shared)
+  body(omp_get_thread_num(), omp_get_num_threads());
+}
+
+}  // namespace tessera::machine

@@ -1,0 +1,50 @@
+#include "machine/isa.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace tessera::machine {
+namespace {
+
+constexpr std::array<std::string_view, 3> names{"baseline", "avx2", "avx512"};
+
+Isa best_here() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return avx512 ? Isa::avx512 : avx2 ? Isa::avx2 : Isa::baseline;
+#else
+  return Isa::baseline;
+#endif
+}
+
+Isa choose() {
+  const Isa best = best_here();
+  const char* wanted = std::getenv("TESSERA_ISA");
+  if (wanted == nullptr || *wanted == '\0') return best;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != wanted) continue;
+    require(static_cast<Isa>(i) <= best, ExitCode::usage,
+            "TESSERA_ISA=" + std::string(wanted) + " asks for more than this processor has (" +
+                std::string(name(best)) + ")");
+    return static_cast<Isa>(i);
+  }
+  throw Error(ExitCode::usage,
+              "TESSERA_ISA=" + std::string(wanted) + " is not an instruction set; use baseline, avx2 or avx512");
+}
+
+}  // namespace
+
+Isa isa() {
+  static const Isa chosen = choose();
+  return chosen;
+}
+
+std::string_view name(Isa isa) { return names[static_cast<std::size_t>(isa)]; }
+
+}  // namespace tessera::machine

@@ -1,0 +1,35 @@
+# tessera_test(<path> [RANKS <n>...] [LINK <target>...] [LABELS <label>...] [TIMEOUT <s>] [SOURCES <file>...])
+#
+# Builds <path>.cpp (plus SOURCES) into one GoogleTest program and adds one CTest test for it, or one for each rank
+# count, run by mpirun (the program then links tessera_mpi's own main). Without RANKS the label is unit, else mpi.
+function(tessera_test path)
+  cmake_parse_arguments(T "" "TIMEOUT" "RANKS;LINK;LABELS;SOURCES" ${ARGN})
+  cmake_path(GET path STEM name)
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${path}.cpp ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE tessera_flags ${T_LINK} GTest::gtest)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  if(NOT T_RANKS)
+    target_link_libraries(${name} PRIVATE GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES LABELS "unit;${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+                         ENVIRONMENT "OMP_NUM_THREADS=4")
+    return()
+  endif()
+  target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/mpi/main.cpp)
+  target_link_libraries(${name} PRIVATE tessera_mpi)
+  foreach(ranks IN LISTS T_RANKS)
+    add_test(NAME ${name}_${ranks} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+             ${MPIEXEC_PREFLAGS} $<TARGET_FILE:${name}> --gtest_brief=1 ${MPIEXEC_POSTFLAGS})
+    set_tests_properties(${name}_${ranks} PROPERTIES LABELS "mpi;${T_LABELS}" TIMEOUT ${T_TIMEOUT} PROCESSORS 2
+                         ENVIRONMENT "${TESSERA_MPI_ENVIRONMENT};OMP_NUM_THREADS=2")
+  endforeach()
+endfunction()
+
+# mpirun as root, on few cores, in a container without ptrace.
+set(TESSERA_MPI_ENVIRONMENT
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
+  OMPI_MCA_mpi_yield_when_idle=1)

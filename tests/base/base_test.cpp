@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/element.hpp"
+#include "base/hash.hpp"
+#include "base/index.hpp"
+#include "base/random.hpp"
+#include "base/statistics.hpp"
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "base/view.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(Narrow, KeepsWhatFits) {
+  EXPECT_EQ(narrow<int>(index_t{2147483647}), 2147483647);
+  EXPECT_EQ(narrow<int>(index_t{-5}), -5);
+}
+
+TEST(Narrow, RefusesWhatDoesNot) {
+  EXPECT_THROW((void)narrow<int>(index_t{1} << 31), Error);
+  EXPECT_THROW((void)narrow<int>((index_t{1} << 32) + 5), Error);
+  EXPECT_THROW((void)narrow<std::uint32_t>(index_t{-1}), Error);
+}
+
+TEST(CheckedMul, NamesWhatOverflows) {
+  EXPECT_EQ(checked_mul(1 << 20, 1 << 20, "x"), index_t{1} << 40);
+  try {
+    (void)checked_mul(index_t{1} << 40, index_t{1} << 40, "m x n");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("m x n"), std::string::npos);
+    EXPECT_EQ(e.code(), ExitCode::usage);
+  }
+}
+
+TEST(MatrixView, BlocksShareTheStride) {
+  double data[12];
+  for (int i = 0; i < 12; ++i) data[i] = i;
+  const auto a = matrix_view(data, 3, 4);
+  const auto b = a.block(1, 2, 2, 2);
+  EXPECT_EQ(b(0, 0), 6);
+  EXPECT_EQ(b(1, 1), 11);
+  EXPECT_EQ(b.ld, 4);
+  EXPECT_TRUE(a.block(0, 0, 0, 4).empty());
+}
+
+TEST(Random, DependsOnSeedStreamAndIndexOnly) {
+  EXPECT_EQ(random_symmetric<double>(1, 2, 3), random_symmetric<double>(1, 2, 3));
+  EXPECT_NE(random_symmetric<double>(1, 2, 3), random_symmetric<double>(1, 2, 4));
+  EXPECT_NE(random_symmetric<double>(1, 2, 3), random_symmetric<double>(1, 3, 3));
+  EXPECT_NE(random_symmetric<double>(1, 2, 3), random_symmetric<double>(2, 2, 3));
+}
+
+TEST(Random, IsUniformInMeanAndVariance) {
+  const index_t n = 100000;
+  double sum = 0, squares = 0;
+  for (index_t i = 0; i < n; ++i) {
+    const double x = random_symmetric<double>(7, 0, i);
+    ASSERT_GE(x, -1.0);
+    ASSERT_LT(x, 1.0);
+    sum += x;
+    squares += x * x;
+  }
+  EXPECT_NEAR(sum / n, 0.0, 4 / std::sqrt(3.0 * n));
+  EXPECT_NEAR(squares / n, 1.0 / 3, 0.01);
+}
+
+TEST(Hash, SumDoesNotDependOnTheOrderButOnThePosition) {
+  EXPECT_EQ(hash_at(5, 1) + hash_at(6, 2), hash_at(6, 2) + hash_at(5, 1));
+  EXPECT_NE(hash_at(5, 1) + hash_at(6, 2), hash_at(5, 2) + hash_at(6, 1));
+}
+
+TEST(Summarize, GivesOrderStatistics) {
+  const auto s = summarize({5, 1, 4, 2, 3});
+  EXPECT_EQ(s.min, 1);
+  EXPECT_EQ(s.median, 3);
+  EXPECT_EQ(s.max, 5);
+  EXPECT_EQ(s.ci_low, 1);  // five samples cannot cover the median with 95 %: the whole range
+  EXPECT_EQ(s.ci_high, 5);
+}
+
+TEST(Summarize, IntervalOfTenIsSecondToNinth) {
+  std::vector<double> samples;
+  for (int i = 10; i >= 1; --i) samples.push_back(i);
+  const auto s = summarize(samples);
+  EXPECT_EQ(s.ci_low, 2);  // P(X <= 1) = 11/1024 = 1.1 % on each side; the third would be 5.5 %
+  EXPECT_EQ(s.ci_high, 9);
+}
+
+TEST(Summarize, EmptyIsZero) { EXPECT_EQ(summarize({}).count, 0u); }
+
+TEST(Text, HumanQuantitiesHaveUnits) {
+  EXPECT_EQ(human_bytes(312), "312 B");
+  EXPECT_EQ(human_bytes(1.5 * 1024 * 1024 * 1024), "1.50 GiB");
+  EXPECT_EQ(human_seconds(0.0456), "45.6 ms");
+  EXPECT_EQ(human_seconds(2), "2 s");
+}
+
+TEST(Text, NearestFindsTyposAndRefusesStrangers) {
+  const std::vector<std::string> names{"naive", "tiled", "transposed", "cache_oblivious"};
+  EXPECT_EQ(nearest("tield", names), "tiled");
+  EXPECT_EQ(nearest("cache", names), "cache_oblivious");
+  EXPECT_EQ(nearest("zzzzzz", names), "");
+  EXPECT_EQ(suggestion("naiv", names), "; did you mean 'naive'?");
+}
+
+TEST(Text, ParsesBytes) {
+  EXPECT_EQ(parse_bytes("4096"), 4096);
+  EXPECT_EQ(parse_bytes("64MiB"), index_t{64} << 20);
+  EXPECT_EQ(parse_bytes("1.5G"), index_t{3} << 29);
+  EXPECT_EQ(parse_bytes("2 GB"), 2000000000);
+  for (const char* bad : {"", "x", "12Q", "-1", "1e30G", "5 MiBs", "nan"}) {
+    EXPECT_THROW((void)parse_bytes(bad), Error) << bad;
+  }
+}
+
+TEST(Table, AlignsNumbersRightAndWordsLeft) {
+  Table t({"variant", "GFLOP/s"});
+  t.add({"naive", "1.5"});
+  t.add({"tiled", "12.25"});
+  EXPECT_EQ(t.text(),
+            "variant  GFLOP/s\n"
+            "-------  -------\n"
+            "naive        1.5\n"
+            "tiled      12.25\n");
+}
+
+TEST(Element, DispatchGivesTheType) {
+  EXPECT_EQ(dispatch_floating(Element::f32, [](auto type) { return sizeof(typename decltype(type)::type); }), 4u);
+  EXPECT_THROW((void)dispatch_floating(Element::i32, [](auto) { return 0; }), Error);
+  for (const auto& e : elements) {
+    EXPECT_EQ(dispatch_element(e.element, [](auto type) { return sizeof(typename decltype(type)::type); }), e.bytes);
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,42 @@
+#pragma once
+// Side by side: candidates timed in turns in one process, so that what disturbs one disturbs all.
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/statistics.hpp"
+#include "base/timer.hpp"
+
+namespace tessera::bench {
+
+struct Candidate {
+  std::string name;
+  std::function<void()> run;
+  std::function<void()> prepare = [] {};  ///< untimed, before every run (a sort needs fresh input)
+};
+
+/// Seconds of each candidate, summarised over `repetitions` rounds; in every round each runs once, in an order that
+/// rotates. One untimed round warms up. Rounds stop early, but not before three, when `budget` seconds are spent.
+inline std::vector<Summary> interleaved(const std::vector<Candidate>& candidates, int repetitions, double budget) {
+  std::vector<std::vector<double>> seconds(candidates.size());
+  const Timer total;
+  for (int round = -1; round < repetitions; ++round) {
+    if (round >= 3 && total.seconds() > budget) break;
+    for (std::size_t turn = 0; turn < candidates.size(); ++turn) {
+      const std::size_t which = (turn + static_cast<std::size_t>(round + 1)) % candidates.size();
+      candidates[which].prepare();
+      const Timer timer;
+      candidates[which].run();
+      const double elapsed = timer.seconds();
+      if (round >= 0) seconds[which].push_back(elapsed);
+    }
+  }
+  std::vector<Summary> summaries;
+  for (auto& samples : seconds) summaries.push_back(summarize(std::move(samples)));
+  return summaries;
+}
+
+}  // namespace tessera::bench

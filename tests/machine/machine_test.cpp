@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <vector>
+
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::machine {
+namespace {
+
+TEST(Buffer, IsAlignedAndMoves) {
+  Buffer<double> a(1000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0u);
+  Buffer<double> large((index_t{2} << 20) / 8);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.data()) % (2 << 20), 0u);
+  double* const data = a.data();
+  const Buffer<double> b = std::move(a);
+  EXPECT_EQ(b.data(), data);
+  EXPECT_EQ(b.size(), 1000);
+}
+
+TEST(Buffer, OfNothingIsNull) { EXPECT_EQ(Buffer<int>(0).data(), nullptr); }
+
+TEST(Buffer, RefusesTheImpossibleWithTheMemoryCode) {
+  try {
+    const Buffer<double> b(index_t{1} << 58);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::memory);
+  }
+}
+
+TEST(ForkJoin, VisitsEveryIndexOnce) {
+  std::vector<int> seen(1001, 0);
+  parallel(4, [&] {
+    parallel_for(0, 1001, 7, [&](index_t begin, index_t end) {
+      for (index_t i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
+    });
+  });
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 1001);
+}
+
+TEST(ForkJoin, WorksOutsideAnyRegionAndInsideTheCallersOwn) {
+  std::atomic<int> sum = 0;
+  fork_join([&] { sum += 1; }, [&] { sum += 2; });
+  EXPECT_EQ(sum, 3);
+  on_each_thread(3, [&](int, int) { parallel(2, [&] { fork_join([&] { sum += 10; }, [&] { sum += 10; }); }); });
+  EXPECT_EQ(sum, 63);
+}
+
+TEST(ForkJoin, CarriesTheExceptionOutOfTheRegion) {
+  EXPECT_THROW(parallel(2, [] { throw Error(ExitCode::io, "x"); }), Error);
+}
+
+TEST(Isa, HasAName) { EXPECT_FALSE(name(isa()).empty()); }
+
+}  // namespace
+}  // namespace tessera::machine
