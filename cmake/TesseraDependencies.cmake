@@ -19,7 +19,7 @@ pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 # Any flavour of the HDF5 C library serves: files are created serially and raw data is written at its offset by
 # every rank (src/README.md, decisions). The parallel flavour is preferred where both are there.
 set(HDF5_PREFER_PARALLEL ON)
-find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(HDF5 REQUIRED COMPONENTS C HL)
 
 # Optional: a reference variant and a peer for benches.
 find_library(TESSERA_CBLAS NAMES openblas PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial)

@@ -67,12 +67,18 @@ decltype(auto) dispatch_floating(Element element, F&& f) {
 template <class F>
 decltype(auto) dispatch_element(Element element, F&& f) {
   switch (element) {
-    case Element::f32: return std::forward<F>(f)(Type<float>{});
-    case Element::f64: return std::forward<F>(f)(Type<double>{});
-    case Element::i32: return std::forward<F>(f)(Type<std::int32_t>{});
-    case Element::i64: return std::forward<F>(f)(Type<std::int64_t>{});
-    case Element::u32: return std::forward<F>(f)(Type<std::uint32_t>{});
-    case Element::u64: break;
+    case Element::f32:
+      return std::forward<F>(f)(Type<float>{});
+    case Element::f64:
+      return std::forward<F>(f)(Type<double>{});
+    case Element::i32:
+      return std::forward<F>(f)(Type<std::int32_t>{});
+    case Element::i64:
+      return std::forward<F>(f)(Type<std::int64_t>{});
+    case Element::u32:
+      return std::forward<F>(f)(Type<std::uint32_t>{});
+    case Element::u64:
+      break;
   }
   return std::forward<F>(f)(Type<std::uint64_t>{});
 }

@@ -9,16 +9,16 @@ namespace tessera {
 
 enum class ExitCode : int {
   ok = 0,
-  usage = 64,         ///< the request is wrong, or cannot be met here
-  bad_data = 65,      ///< the input's content is wrong
-  missing_input = 66, ///< the input is not there
+  usage = 64,          ///< the request is wrong, or cannot be met here
+  bad_data = 65,       ///< the input's content is wrong
+  missing_input = 66,  ///< the input is not there
   internal = 70,
-  memory = 71,        ///< predicted or met
-  cannot_create = 73, ///< output cannot be created, or no space for it
+  memory = 71,         ///< predicted or met
+  cannot_create = 73,  ///< output cannot be created, or no space for it
   io = 74,
-  stalled = 75,       ///< the watchdog saw no progress
+  stalled = 75,  ///< the watchdog saw no progress
   verification = 76,
-  stopped_early = 85, ///< a checkpoint was written; run again to resume
+  stopped_early = 85,  ///< a checkpoint was written; run again to resume
 };
 
 class Error : public std::runtime_error {
@@ -53,8 +53,8 @@ namespace detail {
     }                              \
   } while (false)
 #else
-#define TESSERA_EXPECTS(condition)                                                    \
-  do {                                                                                \
+#define TESSERA_EXPECTS(condition)                                                           \
+  do {                                                                                       \
     if (!(condition)) ::tessera::detail::expectation_failed(#condition, __FILE__, __LINE__); \
   } while (false)
 #endif

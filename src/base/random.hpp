@@ -1,6 +1,6 @@
 #pragma once
-// Counter-based random values: a function of the seed and the *global* index, so that any number of ranks makes
-// the same data (Salmon et al. 2011 for the idea).
+// Counter-based random values: a function of the seed and the *global* index, so that any number of ranks
+// makes the same data (Salmon et al. 2011 for the idea).
 
 #include <cstdint>
 
@@ -17,7 +17,8 @@ namespace tessera {
 
 /// Uniform in [-1, 1), with as many random bits as T's significand holds.
 template <class T>
-[[nodiscard]] TESSERA_HD constexpr T random_symmetric(std::uint64_t seed, std::uint64_t stream, index_t index) {
+[[nodiscard]] TESSERA_HD constexpr T random_symmetric(std::uint64_t seed, std::uint64_t stream,
+                                                      index_t index) {
   constexpr int digits = std::numeric_limits<T>::digits;
   const auto bits = random_bits(seed, stream, index) >> (64 - digits);
   return static_cast<T>(bits) * (T{2} / static_cast<T>(std::uint64_t{1} << digits)) - T{1};

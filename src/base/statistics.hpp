@@ -12,8 +12,8 @@ struct Summary {
 };
 
 /// The summary of the samples; all zero when there are none. The interval's ranks come from the binomial
-/// distribution with p = 1/2 (David and Nagaraja 2003, 7.1); with fewer than 6 samples it is [min, max], which
-/// covers the median with probability 1 - 2^(1-count), less than 95 %.
+/// distribution with p = 1/2 (David and Nagaraja 2003, 7.1); with fewer than 6 samples it is [min, max],
+/// which covers the median with probability 1 - 2^(1-count), less than 95 %.
 [[nodiscard]] Summary summarize(std::vector<double> samples);
 
 }  // namespace tessera

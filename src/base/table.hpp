@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-/// Columns with headings; numbers right-aligned (a cell that begins with a digit or sign), words left-aligned.
+/// Columns with headings; numbers right-aligned (a cell that begins with a digit or sign), words
+/// left-aligned.
 class Table {
  public:
   explicit Table(std::vector<std::string> headings) : headings_(std::move(headings)) {}

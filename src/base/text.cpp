@@ -73,7 +73,8 @@ index_t edit_distance(std::string_view a, std::string_view b) {
         continue;
       }
       const index_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-      cell = std::min({d[(i - 1) * width + j] + 1, d[i * width + j - 1] + 1, d[(i - 1) * width + j - 1] + change});
+      cell = std::min(
+          {d[(i - 1) * width + j] + 1, d[i * width + j - 1] + 1, d[(i - 1) * width + j - 1] + change});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         cell = std::min(cell, d[(i - 2) * width + j - 2] + 1);
       }

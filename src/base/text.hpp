@@ -28,8 +28,8 @@ namespace tessera {
 /// "; did you mean 'x'?" or "; known: a, b, c" when nothing is near.
 [[nodiscard]] std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 
-/// Bytes of "64MiB", "1.5G", "4096", "32 kB" (K M G T with or without i are powers of 1024; kB MB GB TB of 1000).
-/// Throws Error(usage).
+/// Bytes of "64MiB", "1.5G", "4096", "32 kB" (K M G T with or without i are powers of 1024; kB MB GB TB of
+/// 1000). Throws Error(usage).
 [[nodiscard]] index_t parse_bytes(std::string_view text);
 
 /// UTC, ISO 8601: "2026-01-31T12:00:00Z".

@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// data[i * ld + j], 0 <= i < rows, 0 <= j < cols, ld >= cols (elements): a row-major matrix or a block of one.
+/// data[i * ld + j], 0 <= i < rows, 0 <= j < cols, ld >= cols (elements): a row-major matrix or a block of
+/// one.
 template <class T>
 struct MatrixView {
   T* data = nullptr;
@@ -28,8 +29,7 @@ struct MatrixView {
 
   // A view of mutable elements serves wherever one of constant elements is asked for.
   TESSERA_HD operator MatrixView<const T>() const  // NOLINT: implicit on purpose
-    requires(!std::is_const_v<T>)
-  {
+      requires(!std::is_const_v<T>) {
     return {data, rows, cols, ld};
   }
 };

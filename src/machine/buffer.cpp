@@ -18,7 +18,8 @@ void* allocate(index_t bytes) {
   require(data != nullptr, ExitCode::memory,
           "cannot allocate " + human_bytes(static_cast<double>(bytes)) + "; use more ranks or smaller sizes");
   if (alignment == huge_page) {
-    madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);  // advice: a refusal costs speed, nothing else
+    madvise(data, static_cast<std::size_t>(bytes),
+            MADV_HUGEPAGE);  // advice: a refusal costs speed, nothing else
   }
   return data;
 }

@@ -14,11 +14,12 @@
 
 namespace tessera::machine {
 
-/// Threads a parallel() call uses when it names no number: OMP_NUM_THREADS or the cores this process may run on.
+/// Threads a parallel() call uses when it names no number: OMP_NUM_THREADS or the cores this process may run
+/// on.
 [[nodiscard]] inline int default_threads() { return omp_get_max_threads(); }
 
-/// Runs f() once on a team of `threads`; forks inside become tasks for the others. An exception of f itself is
-/// carried out of the region; forked work must not throw.
+/// Runs f() once on a team of `threads`; forks inside become tasks for the others. An exception of f itself
+/// is carried out of the region; forked work must not throw.
 template <class F>
 void parallel(int threads, F&& f) {
   if (omp_in_parallel() != 0 || threads <= 1) {
@@ -56,10 +57,12 @@ void parallel_for(index_t begin, index_t end, index_t grain, const Body& body) {
     return;
   }
   const index_t middle = begin + (end - begin) / 2;
-  fork_join([&] { parallel_for(begin, middle, grain, body); }, [&] { parallel_for(middle, end, grain, body); });
+  fork_join([&] { parallel_for(begin, middle, grain, body); },
+            [&] { parallel_for(middle, end, grain, body); });
 }
 
-/// body(thread, threads) once on each thread of a fresh team of exactly `threads`: for probes and first touch.
+/// body(thread, threads) once on each thread of a fresh team of exactly `threads`: for probes and first
+/// touch.
 template <class Body>
 void on_each_thread(int threads, const Body& body) {
 #pragma omp parallel num_threads(threads) default(shared)

@@ -34,8 +34,8 @@ Isa choose() {
                 std::string(name(best)) + ")");
     return static_cast<Isa>(i);
   }
-  throw Error(ExitCode::usage,
-              "TESSERA_ISA=" + std::string(wanted) + " is not an instruction set; use baseline, avx2 or avx512");
+  throw Error(ExitCode::usage, "TESSERA_ISA=" + std::string(wanted) +
+                                   " is not an instruction set; use baseline, avx2 or avx512");
 }
 
 }  // namespace

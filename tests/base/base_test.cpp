@@ -130,10 +130,12 @@ TEST(Table, AlignsNumbersRightAndWordsLeft) {
 }
 
 TEST(Element, DispatchGivesTheType) {
-  EXPECT_EQ(dispatch_floating(Element::f32, [](auto type) { return sizeof(typename decltype(type)::type); }), 4u);
+  EXPECT_EQ(dispatch_floating(Element::f32, [](auto type) { return sizeof(typename decltype(type)::type); }),
+            4u);
   EXPECT_THROW((void)dispatch_floating(Element::i32, [](auto) { return 0; }), Error);
   for (const auto& e : elements) {
-    EXPECT_EQ(dispatch_element(e.element, [](auto type) { return sizeof(typename decltype(type)::type); }), e.bytes);
+    EXPECT_EQ(dispatch_element(e.element, [](auto type) { return sizeof(typename decltype(type)::type); }),
+              e.bytes);
   }
 }
 

@@ -47,7 +47,8 @@ TEST(ForkJoin, WorksOutsideAnyRegionAndInsideTheCallersOwn) {
   std::atomic<int> sum = 0;
   fork_join([&] { sum += 1; }, [&] { sum += 2; });
   EXPECT_EQ(sum, 3);
-  on_each_thread(3, [&](int, int) { parallel(2, [&] { fork_join([&] { sum += 10; }, [&] { sum += 10; }); }); });
+  on_each_thread(3,
+                 [&](int, int) { parallel(2, [&] { fork_join([&] { sum += 10; }, [&] { sum += 10; }); }); });
   EXPECT_EQ(sum, 63);
 }
 

@@ -1,0 +1,22 @@
+#pragma once
+// The checksum of a dataset: the sum modulo 2^64 of a hash of every element's bits and its position. Any
+// split of the data gives the same sum, so every rank adds up its own part.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/index.hpp"
+
+namespace tessera::io {
+
+/// What consecutive elements of element_bytes each contribute, the first of them at global position
+/// first_element. Elements of up to 8 bytes enter as hash_at(bits, position); longer ones word by word,
+/// chained.
+[[nodiscard]] std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes,
+                                     index_t first_element);
+
+[[nodiscard]] std::string checksum_text(std::uint64_t sum);  ///< 16 hexadecimal digits
+
+}  // namespace tessera::io

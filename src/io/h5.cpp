@@ -1,0 +1,128 @@
+#include "io/h5.hpp"
+
+#include <array>
+
+namespace tessera::io {
+namespace {
+
+struct Words {
+  std::string minor;
+  std::string innermost;
+};
+
+herr_t collect(unsigned depth, const H5E_error2_t* error, void* data) {
+  auto& words = *static_cast<Words*>(data);
+  if (depth == 0 && error->desc != nullptr) words.innermost = error->desc;
+  return 0;
+}
+
+Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
+
+Handle text_type() {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type, H5T_VARIABLE);
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  return type;
+}
+
+void write_scalar(hid_t object, const std::string& name, hid_t type, const void* value) {
+  const std::string what = "cannot write attribute '" + name + "'";
+  if (has_attribute(object, name)) h5_check_rc(H5Adelete(object, name.c_str()), ExitCode::io, what);
+  const Handle space = scalar_space();
+  const Handle attribute(
+      h5_check(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), ExitCode::io, what),
+      H5Aclose);
+  h5_check_rc(H5Awrite(attribute, type, value), ExitCode::io, what);
+}
+
+Handle open_attribute(hid_t object, const std::string& name) {
+  return {h5_check(H5Aopen(object, name.c_str(), H5P_DEFAULT), ExitCode::bad_data,
+                   "attribute '" + name + "' is missing"),
+          H5Aclose};
+}
+
+template <class T>
+T read_scalar(hid_t object, const std::string& name, hid_t type) {
+  T value{};
+  h5_check_rc(H5Aread(open_attribute(object, name), type, &value), ExitCode::bad_data,
+              "cannot read attribute '" + name + "'");
+  return value;
+}
+
+}  // namespace
+
+void quiet_errors() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+std::string h5_words() {
+  Words words;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &words);
+  return words.innermost.empty() ? "the HDF5 library gives no reason" : words.innermost;
+}
+
+hid_t h5_check(hid_t result, ExitCode code, const std::string& what) {
+  if (result >= 0) return result;
+  throw Error(code, what + " (" + h5_words() + ")");
+}
+
+hid_t native_type(Element element) {
+  switch (element) {
+    case Element::f32:
+      return H5T_NATIVE_FLOAT;
+    case Element::f64:
+      return H5T_NATIVE_DOUBLE;
+    case Element::i32:
+      return H5T_NATIVE_INT32;
+    case Element::i64:
+      return H5T_NATIVE_INT64;
+    case Element::u32:
+      return H5T_NATIVE_UINT32;
+    case Element::u64:
+      break;
+  }
+  return H5T_NATIVE_UINT64;
+}
+
+void write_attribute(hid_t object, const std::string& name, const std::string& value) {
+  const Handle type = text_type();
+  const char* text = value.c_str();
+  write_scalar(object, name, type, &text);
+}
+void write_attribute(hid_t object, const std::string& name, index_t value) {
+  write_scalar(object, name, H5T_NATIVE_INT64, &value);
+}
+void write_attribute(hid_t object, const std::string& name, double value) {
+  write_scalar(object, name, H5T_NATIVE_DOUBLE, &value);
+}
+
+bool has_attribute(hid_t object, const std::string& name) { return H5Aexists(object, name.c_str()) > 0; }
+
+std::string read_text_attribute(hid_t object, const std::string& name) {
+  const Handle attribute = open_attribute(object, name);
+  const Handle stored(H5Aget_type(attribute), H5Tclose);
+  require(H5Tget_class(stored) == H5T_STRING && H5Tis_variable_str(stored) > 0, ExitCode::bad_data,
+          "attribute '" + name + "' is not a string of variable length");
+  char* text = nullptr;
+  const Handle type = text_type();
+  h5_check_rc(H5Aread(attribute, type, static_cast<void*>(&text)), ExitCode::bad_data,
+              "cannot read attribute '" + name + "'");
+  std::string value = text == nullptr ? "" : text;
+  H5free_memory(text);
+  return value;
+}
+
+index_t read_integer_attribute(hid_t object, const std::string& name) {
+  return read_scalar<index_t>(object, name, H5T_NATIVE_INT64);
+}
+
+double read_real_attribute(hid_t object, const std::string& name) {
+  return read_scalar<double>(object, name, H5T_NATIVE_DOUBLE);
+}
+
+Handle creation_ordered(hid_t list_class) {
+  Handle list(h5_check(H5Pcreate(list_class), ExitCode::internal, "H5Pcreate"), H5Pclose);
+  H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  return list;
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,69 @@
+#pragma once
+// The HDF5 C library as values: handles that close themselves, calls that throw with the library's own words.
+
+#include <hdf5.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/element.hpp"
+#include "base/index.hpp"
+
+namespace tessera::io {
+
+/// Owns one HDF5 identifier.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Handle() = default;
+  Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { reset(); }
+  void reset() {
+    if (id_ >= 0) close_(id_);
+    id_ = -1;
+  }
+  operator hid_t() const { return id_; }  // NOLINT: it is the identifier wherever the C library wants one
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// Silences the library's own printing; its words travel in our errors instead. Called by every entry point
+/// here.
+void quiet_errors();
+
+/// The innermost words of the library's error stack, e.g. "unable to open file: truncated file: eof = 96".
+[[nodiscard]] std::string h5_words();
+
+/// Throws Error(code, "<what>: <words>") if the call failed.
+hid_t h5_check(hid_t result, ExitCode code, const std::string& what);
+inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
+  (void)h5_check(static_cast<hid_t>(result), code, what);
+}
+
+[[nodiscard]] hid_t native_type(Element element);
+
+/// Attributes: UTF-8 strings of variable length (str in h5py), 64-bit integers, doubles. Overwrite what is
+/// there.
+void write_attribute(hid_t object, const std::string& name, const std::string& value);
+void write_attribute(hid_t object, const std::string& name, index_t value);
+void write_attribute(hid_t object, const std::string& name, double value);
+[[nodiscard]] bool has_attribute(hid_t object, const std::string& name);
+[[nodiscard]] std::string read_text_attribute(hid_t object, const std::string& name);
+[[nodiscard]] index_t read_integer_attribute(hid_t object, const std::string& name);
+[[nodiscard]] double read_real_attribute(hid_t object, const std::string& name);
+
+/// Property list of a new file or group that keeps the order of creation (netCDF readers want it).
+[[nodiscard]] Handle creation_ordered(hid_t list_class);
+
+}  // namespace tessera::io

@@ -1,0 +1,227 @@
+#include "io/output_file.hpp"
+
+#include <fmt/format.h>
+#include <hdf5_hl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <random>
+
+#include "base/text.hpp"
+#include "io/checksum.hpp"
+#include "io/raw_file.hpp"
+#include "io/schema.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+#include "mpi/watchdog.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr auto failed = ExitCode::cannot_create;
+constexpr index_t piece_bytes = index_t{64} << 20;  // one hash, one read-back, one heartbeat
+
+std::string partial_prefix(const std::string& file) {
+  return fmt::format(".{}.partial-{}-", std::filesystem::path(file).filename().string(), mpi::host_name());
+}
+
+/// Partial files of this name that a process of this host left when it was killed.
+void remove_abandoned(const std::string& file) {
+  const std::string prefix = partial_prefix(file);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_of(file), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    const long pid = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
+    if (pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
+      std::filesystem::remove(entry, ignored);
+  }
+}
+
+Handle make_space(const std::vector<index_t>& shape) {
+  std::vector<hsize_t> extents(shape.begin(), shape.end());
+  return {h5_check(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), failed,
+                   "cannot describe the output"),
+          H5Sclose};
+}
+
+/// Dimension scales live at the root: inside a group they make the file unreadable for netCDF (4.9.0) beside
+/// VTKHDF.
+void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec) {
+  for (std::size_t d = 0; d < spec.dimensions.size(); ++d) {
+    const std::string path = "/" + spec.dimensions[d];
+    if (path == spec.path) continue;
+    if (H5Lexists(file, path.c_str(), H5P_DEFAULT) <= 0) {
+      std::vector<index_t> values(static_cast<std::size_t>(spec.shape[d]));
+      std::iota(values.begin(), values.end(), index_t{0});
+      const Handle space = make_space({spec.shape[d]});
+      const Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT,
+                                             H5P_DEFAULT, H5P_DEFAULT),
+                                  failed, "cannot create dimension " + path),
+                         H5Dclose);
+      if (!values.empty()) {
+        h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed,
+                    path);
+      }
+      h5_check_rc(H5DSset_scale(scale, spec.dimensions[d].c_str()), failed, path);
+    }
+    const Handle scale(h5_check(H5Dopen2(file, path.c_str(), H5P_DEFAULT), failed, path), H5Dclose);
+    h5_check_rc(H5DSattach_scale(dataset, scale, static_cast<unsigned>(d)), failed, path);
+  }
+}
+
+index_t create_dataset(hid_t file, const DatasetSpec& spec) {
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(links, 1);
+  const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_layout(list, H5D_CONTIGUOUS);
+  H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
+  const Handle space = make_space(spec.shape);
+  const Handle dataset(
+      h5_check(H5Dcreate2(file, spec.path.c_str(), spec.type, space, links, list, H5P_DEFAULT), failed,
+               "cannot create dataset '" + spec.path + "'"),
+      H5Dclose);
+  write_attribute(dataset, schema::checksum, std::string(16, '0'));
+  attach_scales(file, dataset, spec);
+  const haddr_t offset = H5Dget_offset(dataset);
+  return offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& specs,
+                       Existing existing)
+    : comm_(comm), file_(std::move(file)) {
+  for (const DatasetSpec& spec : specs) {
+    datasets_.push_back({spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
+  }
+  mpi::on_root(comm_, "create output", [&] {
+    require(existing == Existing::replace || !file_exists(file_), failed,
+            fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
+                        file_));
+    remove_abandoned(file_);
+    partial_ = directory_of(file_) + partial_prefix(file_) +
+               fmt::format("{}-{:08x}", getpid(), std::random_device()());
+    try {
+      create(specs);
+    } catch (...) {
+      unlink(partial_.c_str());
+      throw;
+    }
+  });
+  partial_ = comm_.broadcast(partial_, 0);
+  for (Dataset& dataset : datasets_) comm_.broadcast(std::span(&dataset.offset, 1), 0);
+}
+
+OutputFile::~OutputFile() {
+  if (!published_ && comm_.is_root()) unlink(partial_.c_str());
+}
+
+void OutputFile::create(const std::vector<DatasetSpec>& specs) {
+  quiet_errors();
+  const auto directory = directory_of(file_);
+  require(std::filesystem::is_directory(directory), failed,
+          fmt::format("cannot create '{}': there is no directory '{}'; make it first", file_, directory));
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_alignment(access, 1 << 16, 4096);  // raw data begins on a page
+  index_t end = 0;
+  {
+    const Handle list = creation_ordered(H5P_FILE_CREATE);
+    const Handle out(h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), failed,
+                              fmt::format("cannot create '{}'", file_)),
+                     H5Fclose);
+    for (std::size_t d = 0; d < specs.size(); ++d) {
+      datasets_[d].offset = create_dataset(out, specs[d]);
+      if (datasets_[d].offset < 0) continue;
+      const index_t count =
+          std::accumulate(specs[d].shape.begin(), specs[d].shape.end(), index_t{1},
+                          [](index_t a, index_t b) { return checked_mul(a, b, "the output"); });
+      end = std::max(end, datasets_[d].offset + checked_mul(count, datasets_[d].element_bytes, "the output"));
+    }
+    const Handle groups = creation_ordered(H5P_GROUP_CREATE);
+    const Handle group(
+        h5_check(H5Gcreate2(out, schema::group, H5P_DEFAULT, groups, H5P_DEFAULT), failed, "_tessera"),
+        H5Gclose);
+    write_attribute(group, schema::state, std::string(schema::state_incomplete));
+    write_attribute(group, schema::schema_version, index_t{schema::version});
+    h5_check_rc(H5Fflush(out, H5F_SCOPE_GLOBAL), failed, fmt::format("cannot create '{}'", file_));
+  }
+  const RawFile raw(partial_, RawFile::Mode::read_write);
+  raw.reserve(end);
+  raw.sync();
+}
+
+void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data) {
+  if (data.empty()) return;
+  Dataset& dataset = datasets_[which];
+  const index_t bytes = dataset.element_bytes;
+  const index_t elements_at_once = std::max<index_t>(1, piece_bytes / bytes);
+  const RawFile raw(partial_, RawFile::Mode::read_write);
+  while (!data.empty()) {
+    const auto piece = data.first(std::min(data.size(), static_cast<std::size_t>(elements_at_once * bytes)));
+    const index_t offset = dataset.offset + first_element * bytes;
+    raw.write_at(offset, piece);
+    const std::uint64_t sum = checksum(piece, bytes, first_element);
+    dataset.sum += sum;
+    const auto size = static_cast<index_t>(piece.size());
+    extents_.push_back({offset, size, bytes, first_element, sum});
+    first_element += size / bytes;
+    data = data.subspan(piece.size());
+    mpi::heartbeat();
+  }
+  raw.sync();
+}
+
+void OutputFile::check_written(ReadBack amount) {
+  const index_t total = std::accumulate(extents_.begin(), extents_.end(), index_t{0},
+                                        [](index_t sum, const Extent& e) { return sum + e.bytes; });
+  if (amount == ReadBack::automatic) amount = total <= (index_t{1} << 30) ? ReadBack::all : ReadBack::sample;
+  if (amount == ReadBack::off || extents_.empty()) return;
+  const std::size_t step = amount == ReadBack::all ? 1 : std::max<std::size_t>(1, extents_.size() / 16);
+  const RawFile raw(partial_, RawFile::Mode::read);
+  machine::Buffer<std::byte> buffer(
+      std::max_element(extents_.begin(), extents_.end(), [](const Extent& a, const Extent& b) {
+        return a.bytes < b.bytes;
+      })->bytes);
+  for (std::size_t e = 0; e < extents_.size(); e += step) {
+    const Extent& extent = extents_[e];
+    const auto piece = buffer.span().first(static_cast<std::size_t>(extent.bytes));
+    raw.read_at(extent.offset, piece);
+    require(checksum(piece, extent.element_bytes, extent.first_element) == extent.sum, ExitCode::io,
+            fmt::format("'{}' does not hold what was written to it (at byte {}); check the device", file_,
+                        extent.offset));
+    mpi::heartbeat();
+  }
+}
+
+void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
+  for (Dataset& dataset : datasets_) dataset.sum = comm_.sum(dataset.sum);
+  mpi::on_root(comm_, "publish", [&] {
+    {
+      const Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io,
+                                fmt::format("cannot finish '{}'", file_)),
+                       H5Fclose);
+      for (const Dataset& d : datasets_) {
+        const Handle dataset(h5_check(H5Dopen2(out, d.path.c_str(), H5P_DEFAULT), ExitCode::io, d.path),
+                             H5Dclose);
+        write_attribute(dataset, schema::checksum, checksum_text(d.sum));
+      }
+      const Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, "_tessera"),
+                         H5Gclose);
+      annotate(group);
+      write_attribute(group, schema::state, std::string(schema::state_complete));
+      h5_check_rc(H5Fflush(out, H5F_SCOPE_GLOBAL), ExitCode::io, fmt::format("cannot finish '{}'", file_));
+    }
+    RawFile(partial_, RawFile::Mode::read_write).sync();
+    publish_file(partial_, file_);
+    published_ = true;
+  });
+  published_ = true;
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,145 @@
+#include "io/probe.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/text.hpp"
+#include "base/timer.hpp"
+
+extern char** environ;
+
+namespace tessera::io {
+namespace {
+
+struct Child {
+  int status = 0;
+  std::string output;
+  bool timed_out = false;
+};
+
+Child run_child(const DatasetName& name) {
+  std::array<int, 2> pipe_ends{};
+  require(pipe2(pipe_ends.data(), O_CLOEXEC) == 0, ExitCode::internal, "cannot create a pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::array<std::string, 4> words{"tessera", probe_command, name.file, name.path};
+  std::array<char*, 5> argv{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  pid_t pid = 0;
+  const int rc = posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(pipe_ends[1]);
+  if (rc != 0) close(pipe_ends[0]);
+  require(rc == 0, ExitCode::internal, "cannot start the process that looks at the input");
+
+  constexpr double limit_seconds =
+      20;  // over the child's processor limit: waiting on a slow file system counts too
+  Child child;
+  const Timer timer;
+  std::array<char, 4096> chunk{};
+  pollfd ready{pipe_ends[0], POLLIN, 0};
+  while (true) {
+    if (poll(&ready, 1, 200) > 0) {
+      const auto count = read(pipe_ends[0], chunk.data(), chunk.size());
+      if (count <= 0) break;
+      child.output.append(chunk.data(), static_cast<std::size_t>(count));
+    } else if (timer.seconds() > limit_seconds) {
+      child.timed_out = true;
+      kill(pid, SIGKILL);
+      break;
+    }
+  }
+  close(pipe_ends[0]);
+  waitpid(pid, &child.status, 0);
+  return child;
+}
+
+void set_limit(int resource, rlim_t amount) {
+  const rlimit limit{amount, amount};
+  setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
+}
+
+/// Reads the first and the last element: enough to meet a damaged chunk index, a missing filter or a cut
+/// file.
+void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name) {
+  const std::size_t rank = info.shape.size();
+  if (info.kind == DatasetInfo::Kind::other || rank == 0) return;
+  for (const index_t extent : info.shape) {
+    if (extent == 0) return;
+  }
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  const hsize_t one = 1;
+  const Handle memory(H5Screate_simple(1, &one, nullptr), H5Sclose);
+  for (const bool last : {false, true}) {
+    std::vector<hsize_t> point;
+    for (const index_t extent : info.shape) point.push_back(last ? static_cast<hsize_t>(extent - 1) : 0);
+    h5_check_rc(H5Sselect_elements(space, H5S_SELECT_SET, 1, point.data()), ExitCode::bad_data, name.text());
+    double value = 0;
+    h5_check_rc(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, &value), ExitCode::bad_data,
+                "cannot read " + name.text());
+  }
+}
+
+}  // namespace
+
+DatasetInfo probe(const DatasetName& name) {
+  const Child child = run_child(name);
+  const std::string damaged = fmt::format("'{}' is damaged", name.file);
+  require(!child.timed_out, ExitCode::bad_data, damaged + ": reading it does not end; make it again");
+  require(WIFEXITED(child.status), ExitCode::bad_data,
+          fmt::format("{}: the HDF5 library crashes on it ({}); make it again", damaged,
+                      strsignal(WTERMSIG(child.status))));
+  const int code = WEXITSTATUS(child.status);
+  if (code != 0) {
+    const std::string message(trim(child.output));
+    throw Error(static_cast<ExitCode>(code), message.empty() ? damaged + "; make it again" : message);
+  }
+  std::istringstream words(child.output);
+  DatasetInfo info;
+  int kind = 0;
+  std::size_t rank = 0;
+  words >> kind >> info.element_bytes >> info.is_signed >> rank;
+  info.kind = static_cast<DatasetInfo::Kind>(kind);
+  info.shape.resize(rank);
+  for (index_t& extent : info.shape) words >> extent;
+  require(!words.fail(), ExitCode::internal, "the process that looks at the input gave no answer");
+  return info;
+}
+
+int probe_main(int argc, char** argv) {
+  if (argc != 4) return static_cast<int>(ExitCode::usage);
+  set_limit(RLIMIT_CPU, 10);
+  set_limit(RLIMIT_AS, rlim_t{4} << 30);
+  set_limit(RLIMIT_CORE, 0);
+  try {
+    const DatasetName name{argv[2], argv[3]};
+    const Handle file = open_file(name.file);
+    const Handle dataset = open_dataset(file, name);
+    const DatasetInfo info = inspect(dataset, name);
+    read_sample(dataset, info, name);
+    fmt::print("{} {} {} {}", static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
+               info.shape.size());
+    for (const index_t extent : info.shape) fmt::print(" {}", extent);
+    return 0;
+  } catch (const Error& error) {
+    fmt::print("{}", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::exception& error) {
+    fmt::print("{}", error.what());
+    return static_cast<int>(ExitCode::bad_data);
+  }
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,20 @@
+#pragma once
+// A first look at an input by a child process with limits: a damaged file can crash or hang any HDF5 reader,
+// and then it is the child that dies, and one clear message that comes out.
+
+#include "io/dataset.hpp"
+
+namespace tessera::io {
+
+/// The hidden first argument by which the program calls itself as the prober.
+inline constexpr const char* probe_command = "--probe-dataset";
+
+/// What the dataset is; throws Error(missing_input, bad_data). Spawns the running program (which must hand
+/// `probe_command` to probe_main) with 10 s of processor time and 4 GiB of address space; call it before MPI
+/// is initialised, or on a rank where creating processes is safe.
+[[nodiscard]] DatasetInfo probe(const DatasetName& name);
+
+/// The child's side: argv is program, probe_command, file, path. Returns its exit code.
+[[nodiscard]] int probe_main(int argc, char** argv);
+
+}  // namespace tessera::io

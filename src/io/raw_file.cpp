@@ -1,0 +1,100 @@
+#include "io/raw_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/text.hpp"
+
+namespace tessera::io {
+namespace {
+
+[[noreturn]] void fail(int error, const std::string& what) {
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  throw Error(full ? ExitCode::cannot_create : ExitCode::io,
+              fmt::format("{}: {}{}", what, std::strerror(error),
+                          full ? "; free some space or write elsewhere" : ""));
+}
+
+constexpr std::size_t piece_bytes = std::size_t{1} << 30;  // Linux moves less than 2 GiB a call
+
+}  // namespace
+
+RawFile::RawFile(const std::string& path, Mode mode)
+    : path_(path),
+      descriptor_(open(path.c_str(), (mode == Mode::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW)) {
+  if (descriptor_ < 0) fail(errno, "cannot open '" + path + "'");
+}
+
+RawFile::~RawFile() { close(descriptor_); }
+
+void RawFile::write_at(index_t offset, std::span<const std::byte> data) const {
+  while (!data.empty()) {
+    const auto written = pwrite(descriptor_, data.data(), std::min(data.size(), piece_bytes), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      fail(written < 0 ? errno : EIO,
+           fmt::format("cannot write {} to '{}'", human_bytes(static_cast<double>(data.size())), path_));
+    }
+    offset += written;
+    data = data.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void RawFile::read_at(index_t offset, std::span<std::byte> data) const {
+  while (!data.empty()) {
+    const auto got = pread(descriptor_, data.data(), std::min(data.size(), piece_bytes), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) fail(got < 0 ? errno : EIO, fmt::format("cannot read back '{}'", path_));
+    offset += got;
+    data = data.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+void RawFile::reserve(index_t bytes) const {
+  if (bytes == 0) return;
+  int rc = EINTR;
+  while (rc == EINTR) rc = posix_fallocate(descriptor_, 0, bytes);
+  if (rc == EOPNOTSUPP || rc == EINVAL) return;  // the file system promises nothing; writing will tell
+  if (rc != 0)
+    fail(rc, fmt::format("cannot reserve {} for '{}'", human_bytes(static_cast<double>(bytes)), path_));
+}
+
+void RawFile::sync() const {
+  if (fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
+    fail(errno, "cannot sync '" + path_ + "'");
+}
+
+void publish_file(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0)
+    fail(errno, fmt::format("cannot rename '{}' to '{}'", from, to));
+  const int directory = open(directory_of(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  fsync(directory);  // some file systems cannot sync a directory: the rename has happened all the same
+  close(directory);
+}
+
+std::string directory_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+}
+
+bool file_exists(const std::string& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0;
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  struct stat first {
+  }, second{};
+  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+}  // namespace tessera::io

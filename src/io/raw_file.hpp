@@ -1,0 +1,41 @@
+#pragma once
+// Bytes at an offset of a file, with errno's own words: the path that raw data takes.
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/index.hpp"
+
+namespace tessera::io {
+
+/// An open file descriptor.
+class RawFile {
+ public:
+  enum class Mode { read, read_write };
+  RawFile(const std::string& path, Mode mode);  ///< throws Error(io)
+  ~RawFile();
+  RawFile(const RawFile&) = delete;
+  RawFile& operator=(const RawFile&) = delete;
+
+  void write_at(index_t offset,
+                std::span<const std::byte> data) const;           ///< all of it, or Error (73 when full)
+  void read_at(index_t offset, std::span<std::byte> data) const;  ///< all of it, or Error(io)
+  void reserve(
+      index_t bytes) const;  ///< posix_fallocate: the space is there from now on, or Error(cannot_create)
+  void sync() const;         ///< to the medium
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+/// rename, then the directory to the medium.
+void publish_file(const std::string& from, const std::string& to);
+/// "dir/" of a path, "./" when it has none.
+[[nodiscard]] std::string directory_of(const std::string& path);
+[[nodiscard]] bool file_exists(const std::string& path);
+/// Both exist and are one file (links and relative paths seen through).
+[[nodiscard]] bool same_file(const std::string& a, const std::string& b);
+
+}  // namespace tessera::io

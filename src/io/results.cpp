@@ -1,0 +1,233 @@
+#include "io/results.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <hdf5_hl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+
+#include "io/dataset.hpp"
+#include "io/raw_file.hpp"
+#include "io/schema.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr hsize_t chunk_rows = 256;
+
+/// An advisory lock on "<file>.lock" while it lives; a file system without locks gives none, and one job is
+/// safe anyway.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& file)
+      : descriptor_(open(
+            (directory_of(file) + "." + std::filesystem::path(file).filename().string() + ".lock").c_str(),
+            O_CREAT | O_RDWR | O_CLOEXEC, 0600)) {
+    if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
+  }
+  ~FileLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+Handle text_type() {
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type, H5T_VARIABLE);  // fixed-length strings crash xarray's netCDF reader (netcdf-c #2159)
+  H5Tset_cset(type, H5T_CSET_UTF8);
+  return type;
+}
+
+Handle value_type(const Value& value) {
+  if (std::holds_alternative<index_t>(value)) return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
+  if (std::holds_alternative<double>(value)) return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
+  return text_type();
+}
+
+Handle open_or_create_group(hid_t parent, const std::string& name) {
+  const std::string what = "cannot make group '" + name + "' of the results";
+  if (H5Lexists(parent, name.c_str(), H5P_DEFAULT) > 0) {
+    return {h5_check(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), ExitCode::io, what), H5Gclose};
+  }
+  const Handle list = creation_ordered(H5P_GROUP_CREATE);
+  return {h5_check(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, list, H5P_DEFAULT), ExitCode::io, what),
+          H5Gclose};
+}
+
+Handle create_column(hid_t group, const std::string& name, hid_t type) {
+  const hsize_t none = 0, unlimited = H5S_UNLIMITED;
+  const Handle space(H5Screate_simple(1, &none, &unlimited), H5Sclose);
+  const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_chunk(list, 1, &chunk_rows);
+  return {h5_check(H5Dcreate2(group, name.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT), ExitCode::io,
+                   "cannot make column '" + name + "' of the results"),
+          H5Dclose};
+}
+
+/// Appends count values and returns the number of rows before.
+hsize_t append_values(hid_t column, hid_t type, const void* values, hsize_t count) {
+  Handle space(H5Dget_space(column), H5Sclose);
+  hsize_t before = 0;
+  H5Sget_simple_extent_dims(space, &before, nullptr);
+  const hsize_t after = before + count;
+  h5_check_rc(H5Dset_extent(column, &after), ExitCode::io, "cannot extend a column of the results");
+  space = Handle(H5Dget_space(column), H5Sclose);
+  H5Sselect_hyperslab(space, H5S_SELECT_SET, &before, nullptr, &count, nullptr);
+  const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  h5_check_rc(H5Dwrite(column, type, memory, space, H5P_DEFAULT, values), ExitCode::io,
+              "cannot write a column of the results");
+  return before;
+}
+
+void append_column(hid_t column, const TableRows& table, std::size_t c) {
+  const Handle type = value_type(table.rows.front()[c].value);
+  std::vector<index_t> integers;
+  std::vector<double> reals;
+  std::vector<const char*> texts;
+  for (const Row& row : table.rows) {
+    const Value& value = row.at(c).value;
+    if (const auto* integer = std::get_if<index_t>(&value)) integers.push_back(*integer);
+    if (const auto* real = std::get_if<double>(&value)) reals.push_back(*real);
+    if (const auto* text = std::get_if<std::string>(&value)) texts.push_back(text->c_str());
+  }
+  const void* values = !integers.empty() ? static_cast<const void*>(integers.data())
+                       : !reals.empty()  ? static_cast<const void*>(reals.data())
+                                         : static_cast<const void*>(texts.data());
+  require(std::max({integers.size(), reals.size(), texts.size()}) == table.rows.size(), ExitCode::internal,
+          "a column of the results changes its type");
+  append_values(column, type, values, table.rows.size());
+}
+
+void append_table(hid_t run, const TableRows& table) {
+  if (table.rows.empty()) return;
+  const Handle group = open_or_create_group(run, table.table);
+  const bool fresh = H5Lexists(group, "row", H5P_DEFAULT) <= 0;
+  const Handle scale = fresh ? create_column(group, "row", H5T_NATIVE_INT64)
+                             : Handle(H5Dopen2(group, "row", H5P_DEFAULT), H5Dclose);
+  if (fresh)
+    h5_check_rc(H5DSset_scale(scale, "row"), ExitCode::io, "cannot make the row scale of the results");
+  hsize_t before = 0;
+  H5Sget_simple_extent_dims(Handle(H5Dget_space(scale), H5Sclose), &before, nullptr);
+  std::vector<index_t> rows(table.rows.size());
+  std::iota(rows.begin(), rows.end(), static_cast<index_t>(before));
+  append_values(scale, H5T_NATIVE_INT64, rows.data(), rows.size());
+  for (std::size_t c = 0; c < table.rows.front().size(); ++c) {
+    const Cell& cell = table.rows.front()[c];
+    Handle column;
+    if (fresh) {
+      column = create_column(group, cell.column, value_type(cell.value));
+      if (!cell.units.empty()) write_attribute(column, schema::units, cell.units);
+      h5_check_rc(H5DSattach_scale(column, scale, 0), ExitCode::io,
+                  "cannot attach the row scale of the results");
+    } else {
+      column = Handle(h5_check(H5Dopen2(group, cell.column.c_str(), H5P_DEFAULT), ExitCode::io,
+                               "the results have no column '" + cell.column + "'"),
+                      H5Dclose);
+    }
+    append_column(column, table, c);
+  }
+}
+
+std::vector<std::string> group_names(hid_t file) {
+  std::vector<std::string> names;
+  H5Literate(
+      file, H5_INDEX_NAME, H5_ITER_INC, nullptr,
+      [](hid_t, const char* name, const H5L_info_t*, void* list) -> herr_t {
+        static_cast<std::vector<std::string>*>(list)->emplace_back(name);
+        return 0;
+      },
+      &names);
+  return names;
+}
+
+}  // namespace
+
+void append_results(const std::string& file, const std::string& run,
+                    const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables) {
+  quiet_errors();
+  const auto directory = directory_of(file);
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  require(!error, ExitCode::cannot_create,
+          fmt::format("cannot make the folder '{}' for the results: {}", directory, error.message()));
+  const FileLock lock(file);
+  const std::string partial =
+      fmt::format("{}.{}.partial-{}", directory, std::filesystem::path(file).filename().string(), getpid());
+  try {
+    const bool exists = file_exists(file);
+    if (exists) {
+      (void)open_file(file);  // its own message when the file is damaged
+      std::filesystem::copy_file(file, partial, std::filesystem::copy_options::overwrite_existing);
+    }
+    {
+      const Handle list = creation_ordered(H5P_FILE_CREATE);
+      const Handle out(h5_check(exists ? H5Fopen(partial.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
+                                       : H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, list, H5P_DEFAULT),
+                                ExitCode::cannot_create, fmt::format("cannot write the results '{}'", file)),
+                       H5Fclose);
+      write_attribute(out, schema::schema_version, index_t{schema::version});
+      const Handle group = open_or_create_group(out, run);
+      for (const auto& [name, value] : attributes) {
+        std::visit([&](const auto& v) { write_attribute(group, name, v); }, value);
+      }
+      for (const TableRows& table : tables) append_table(group, table);
+      h5_check_rc(H5Fflush(out, H5F_SCOPE_GLOBAL), ExitCode::io,
+                  fmt::format("cannot write the results '{}'", file));
+    }
+    publish_file(partial, file);
+  } catch (const std::filesystem::filesystem_error& e) {
+    unlink(partial.c_str());
+    throw Error(ExitCode::io, fmt::format("cannot copy the results '{}': {}", file, e.code().message()));
+  } catch (...) {
+    unlink(partial.c_str());
+    throw;
+  }
+}
+
+std::string new_run_name(const std::string& file, const std::string& workload) {
+  quiet_errors();
+  int last = 0;
+  if (file_exists(file)) {
+    for (const std::string& name : group_names(open_file(file))) {
+      if (name.starts_with(workload + "_"))
+        last = std::max(last, std::atoi(name.c_str() + workload.size() + 1));
+    }
+  }
+  return fmt::format("{}_{:04d}", workload, last + 1);
+}
+
+std::vector<std::string> text_column(const std::string& file, const std::string& table,
+                                     const std::string& column) {
+  quiet_errors();
+  std::vector<std::string> values;
+  if (!file_exists(file)) return values;
+  const Handle in = open_file(file);
+  const Handle type = text_type();
+  for (const std::string& run : group_names(in)) {
+    const std::string path = run + "/" + table;
+    if (H5Lexists(in, run.c_str(), H5P_DEFAULT) <= 0 || H5Lexists(in, path.c_str(), H5P_DEFAULT) <= 0 ||
+        H5Lexists(in, (path + "/" + column).c_str(), H5P_DEFAULT) <= 0) {
+      continue;
+    }
+    const Handle dataset(H5Dopen2(in, (path + "/" + column).c_str(), H5P_DEFAULT), H5Dclose);
+    const Handle space(H5Dget_space(dataset), H5Sclose);
+    const auto count = static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
+    std::vector<char*> texts(count, nullptr);
+    h5_check_rc(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()), ExitCode::bad_data,
+                fmt::format("cannot read column '{}' of '{}'", column, file));
+    for (char* text : texts) values.emplace_back(text == nullptr ? "" : text);
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, static_cast<void*>(texts.data()));
+  }
+  return values;
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,43 @@
+#pragma once
+// Results: one group a run, inside it tables as columns of equal length, read alike by h5py, pandas and
+// xarray.
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/index.hpp"
+
+namespace tessera::io {
+
+using Value = std::variant<index_t, double, std::string>;
+
+struct Cell {
+  std::string column;
+  Value value;
+  std::string units = {};  ///< "s", "B", "GFLOP/s", "" for none
+};
+/// A row of a table; all rows of a table have the same columns of the same types.
+using Row = std::vector<Cell>;
+
+struct TableRows {
+  std::string table;  ///< a name of io/schema.hpp
+  std::vector<Row> rows;
+};
+
+/// Appends rows to the run's tables (made where missing) and sets the run's attributes, in a copy that then
+/// replaces the file: a reader sees the file before or after, never between, and a kill loses only this call.
+/// A lock beside the file keeps two jobs apart. Serial: rank 0 calls it. Throws Error(io, cannot_create,
+/// bad_data).
+void append_results(const std::string& file, const std::string& run,
+                    const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables);
+
+/// A name for a new run of the workload that the file does not hold yet: "matmul_0001".
+[[nodiscard]] std::string new_run_name(const std::string& file, const std::string& workload);
+
+/// The values of a text column of a table over all runs in the file, empty when there is no file.
+[[nodiscard]] std::vector<std::string> text_column(const std::string& file, const std::string& table,
+                                                   const std::string& column);
+
+}  // namespace tessera::io

@@ -1,0 +1,24 @@
+#pragma once
+// Every name that appears in a file of ours, and the version of the whole.
+
+namespace tessera::io::schema {
+
+inline constexpr int version = 1;
+
+// In an output file.
+inline constexpr const char* group = "_tessera";  // attributes of the group: state, provenance, verdict
+inline constexpr const char* state = "state";
+inline constexpr const char* state_incomplete = "incomplete";
+inline constexpr const char* state_complete = "complete";
+inline constexpr const char* schema_version = "tessera_schema";
+inline constexpr const char* checksum = "tessera_checksum";  // attribute of every dataset of ours
+
+// In a results file: one group a run, inside it tables as groups of columns of equal length.
+inline constexpr const char* samples = "samples";  // a row is one repetition
+inline constexpr const char* phases = "phases";    // a row is one phase of one repetition on one rank
+inline constexpr const char* ranks = "ranks";      // a row is one rank
+inline constexpr const char* summary = "summary";  // a row is one configuration
+inline constexpr const char* machine = "machine";  // a row is one measured ceiling
+inline constexpr const char* units = "units";      // attribute of a column
+
+}  // namespace tessera::io::schema

@@ -1,0 +1,76 @@
+#include "io/verify_file.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "io/checksum.hpp"
+#include "io/dataset.hpp"
+#include "io/schema.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/watchdog.hpp"
+
+namespace tessera::io {
+namespace {
+
+herr_t collect_datasets(hid_t, const char* name, const H5O_info_t* info, void* list) {
+  if (info->type == H5O_TYPE_DATASET)
+    static_cast<std::vector<std::string>*>(list)->push_back(std::string("/") + name);
+  return 0;
+}
+
+/// The checksum of the whole dataset, read along the first dimension in pieces of about 64 MiB, unconverted.
+std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const DatasetName& name) {
+  const Handle type(H5Dget_type(dataset), H5Tclose);
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  std::vector<hsize_t> start(info.shape.size(), 0), count(info.shape.begin(), info.shape.end());
+  const index_t row = std::accumulate(info.shape.begin() + (info.shape.empty() ? 0 : 1), info.shape.end(),
+                                      index_t{1}, std::multiplies<>());
+  const index_t rows = info.shape.empty() ? 1 : info.shape[0];
+  if (row == 0 || rows == 0) return 0;
+  const index_t at_once = std::clamp<index_t>((index_t{64} << 20) / (row * info.element_bytes), 1, rows);
+  machine::Buffer<std::byte> buffer(at_once * row * info.element_bytes);
+  std::uint64_t sum = 0;
+  for (index_t i = 0; i < rows; i += at_once) {
+    const index_t now = std::min(at_once, rows - i);
+    Handle memory(H5Screate(H5S_SCALAR), H5Sclose);
+    if (!info.shape.empty()) {
+      start[0] = static_cast<hsize_t>(i);
+      count[0] = static_cast<hsize_t>(now);
+      h5_check_rc(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+                  ExitCode::bad_data, name.text());
+      memory = Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+    }
+    h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, buffer.data()), ExitCode::bad_data,
+                "cannot read " + name.text());
+    const auto bytes = static_cast<std::size_t>(now * row * info.element_bytes);
+    sum += checksum(std::span<const std::byte>(buffer.data(), bytes), info.element_bytes, i * row);
+    mpi::heartbeat();
+  }
+  return sum;
+}
+
+}  // namespace
+
+FileCheck check_file(const std::string& file) {
+  const Handle in = open_file(file);
+  require(
+      H5Lexists(in, schema::group, H5P_DEFAULT) > 0, ExitCode::bad_data,
+      "'" + file + "' was not written by Tessera (it has no group /_tessera); nothing to verify it against");
+  FileCheck result;
+  const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, file), H5Gclose);
+  result.state = read_text_attribute(group, schema::state);
+  std::vector<std::string> paths;
+  h5_check_rc(H5Ovisit2(in, H5_INDEX_NAME, H5_ITER_INC, collect_datasets, &paths, H5O_INFO_BASIC),
+              ExitCode::bad_data, "cannot walk through '" + file + "'");
+  for (const std::string& path : paths) {
+    const DatasetName name{file, path};
+    const Handle dataset = open_dataset(in, name);
+    if (!has_attribute(dataset, schema::checksum)) continue;
+    const DatasetInfo info = inspect(dataset, name);
+    result.datasets.push_back({path, info.shape_text(), read_text_attribute(dataset, schema::checksum),
+                               checksum_text(dataset_checksum(dataset, info, name))});
+  }
+  return result;
+}
+
+}  // namespace tessera::io

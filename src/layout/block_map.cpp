@@ -1,0 +1,32 @@
+#include "layout/block_map.hpp"
+
+#include <algorithm>
+
+namespace tessera::layout {
+
+BlockMap::BlockMap(index_t extent, index_t parts, index_t granule)
+    : extent_(extent), parts_(parts), granule_(granule) {
+  TESSERA_EXPECTS(extent >= 0 && parts > 0 && granule > 0);
+}
+
+index_t BlockMap::begin(index_t part) const {
+  const index_t units = ceil_div(extent_, granule_);
+  const index_t first = part * (units / parts_) + std::min(part, units % parts_);
+  return std::min(first * granule_, extent_);
+}
+
+index_t BlockMap::owner(index_t index) const {
+  const index_t units = ceil_div(extent_, granule_);
+  const index_t unit = index / granule_;
+  const index_t base = units / parts_;
+  const index_t large = units % parts_;  // this many parts hold base + 1 units, and come first
+  return unit < large * (base + 1) ? unit / (base + 1) : large + (unit - large * (base + 1)) / base;
+}
+
+std::vector<index_t> BlockMap::offsets() const {
+  std::vector<index_t> result(static_cast<std::size_t>(parts_) + 1);
+  for (index_t part = 0; part <= parts_; ++part) result[static_cast<std::size_t>(part)] = begin(part);
+  return result;
+}
+
+}  // namespace tessera::layout

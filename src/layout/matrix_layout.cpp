@@ -1,0 +1,66 @@
+#include "layout/matrix_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace tessera::layout {
+namespace {
+
+std::vector<Piece> overlaps(const Box& mine, const std::vector<Box>& theirs) {
+  std::vector<Piece> pieces;
+  for (std::size_t peer = 0; peer < theirs.size(); ++peer) {
+    const Box common = intersect(mine, theirs[peer]);
+    if (!common.empty()) pieces.push_back({static_cast<index_t>(peer), common});
+  }
+  return pieces;
+}
+
+}  // namespace
+
+std::string text(const Box& box) {
+  return fmt::format("[{}:{}, {}:{})", box.rows.begin, box.rows.end, box.cols.begin, box.cols.end);
+}
+
+ProcessGrid nearest_square(index_t ranks, index_t m, index_t n) {
+  ProcessGrid best{ranks, 1};
+  double best_cost = INFINITY;
+  for (index_t r = 1; r <= ranks; ++r) {
+    if (ranks % r != 0) continue;
+    const index_t c = ranks / r;
+    // Half the circumference of a block: what a rank receives of the operands, per unit of k.
+    const double cost =
+        static_cast<double>(m) / static_cast<double>(r) + static_cast<double>(n) / static_cast<double>(c);
+    if (cost < best_cost) {
+      best = {r, c};
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+MatrixLayout row_blocks(index_t rows, index_t cols, index_t ranks) {
+  return grid_blocks(BlockMap(rows, ranks), BlockMap(cols, 1), {ranks, 1});
+}
+
+MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols, const ProcessGrid& grid) {
+  MatrixLayout layout{rows.extent(), cols.extent(), {}};
+  for (index_t rank = 0; rank < grid.size(); ++rank) {
+    layout.boxes.push_back({rows.range(grid.row(rank)), cols.range(grid.col(rank))});
+  }
+  return layout;
+}
+
+std::vector<Piece> outgoing(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {
+  return overlaps(home.of(rank), need.boxes);
+}
+
+std::vector<Piece> incoming(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {
+  return overlaps(need.of(rank), home.boxes);
+}
+
+index_t received_elements(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {
+  return need.of(rank).area() - intersect(need.of(rank), home.of(rank)).area();
+}
+
+}  // namespace tessera::layout

@@ -1,0 +1,123 @@
+#include "machine/topology.hpp"
+
+#include <hwloc.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <sstream>
+
+namespace tessera::machine {
+namespace {
+
+struct DestroyTopology {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using TopologyHandle = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyTopology>;
+
+TopologyHandle load_topology() {
+  hwloc_topology_t raw = nullptr;
+  require(hwloc_topology_init(&raw) == 0, ExitCode::internal, "hwloc cannot start");
+  TopologyHandle topology(raw);
+  require(hwloc_topology_load(raw) == 0, ExitCode::internal, "hwloc cannot read the machine");
+  return topology;
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(std::min(line.size(), line.find(':') + 2));
+  }
+  return "unknown";
+}
+
+/// The number after `key` in a file of "key: value kB" lines, in bytes; -1 when it is not there.
+index_t kilobytes_line(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(key + ":")) return 1024 * std::strtoll(line.c_str() + key.size() + 1, nullptr, 10);
+  }
+  return -1;
+}
+
+index_t number_in(const std::string& file) {
+  std::ifstream in(file);
+  index_t value = -1;
+  return in >> value ? value : -1;
+}
+
+/// What the control group (v2 or v1) still allows; the largest number where it sets no limit.
+index_t control_group_allowance() {
+  constexpr index_t unlimited = std::numeric_limits<index_t>::max();
+  std::ifstream groups("/proc/self/cgroup");
+  index_t least = unlimited;
+  for (std::string line; std::getline(groups, line);) {
+    const auto last = line.rfind(':');
+    const bool v2 = line.starts_with("0::");
+    if (!v2 && line.find("memory") == std::string::npos) continue;
+    const std::string path = (v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") + line.substr(last + 1) + "/";
+    const index_t limit = number_in(path + (v2 ? "memory.max" : "memory.limit_in_bytes"));
+    const index_t used = number_in(path + (v2 ? "memory.current" : "memory.usage_in_bytes"));
+    if (limit > 0 && used >= 0) least = std::min(least, std::max<index_t>(0, limit - used));
+  }
+  return least;
+}
+
+}  // namespace
+
+Topology topology() {
+  const TopologyHandle handle = load_topology();
+  hwloc_topology_t hw = handle.get();
+  Topology result;
+  result.processor = processor_name();
+  std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> mask(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  if (hwloc_get_cpubind(hw, mask.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+    hwloc_bitmap_copy(mask.get(), hwloc_topology_get_allowed_cpuset(hw));
+  }
+  result.hardware_threads = std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(hw, mask.get(), HWLOC_OBJ_PU));
+  result.cores = 0;
+  for (hwloc_obj_t core = nullptr;
+       (core = hwloc_get_next_obj_by_type(hw, HWLOC_OBJ_CORE, core)) != nullptr;) {
+    if (hwloc_bitmap_intersects(core->cpuset, mask.get()) != 0) ++result.cores;
+  }
+  result.cores = std::max(1, result.cores);
+  result.numa_nodes = std::max(1, hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_NUMANODE));
+  const std::array<std::pair<hwloc_obj_type_t, const char*>, 3> levels{
+      {{HWLOC_OBJ_L1CACHE, "L1d"}, {HWLOC_OBJ_L2CACHE, "L2"}, {HWLOC_OBJ_L3CACHE, "L3"}}};
+  for (const auto& [type, name] : levels) {
+    const hwloc_obj_t cache = hwloc_get_obj_by_type(hw, type, 0);
+    if (cache == nullptr) continue;
+    result.caches.push_back(
+        {name, static_cast<index_t>(cache->attr->cache.size),
+         static_cast<index_t>(cache->attr->cache.linesize),
+         std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(hw, cache->cpuset, HWLOC_OBJ_CORE))});
+  }
+  char* list = nullptr;
+  if (hwloc_bitmap_list_asprintf(&list, mask.get()) >= 0 && list != nullptr) result.cpu_list = list;
+  std::free(list);
+  return result;
+}
+
+index_t available_memory() {
+  index_t least = control_group_allowance();
+  if (const index_t free = kilobytes_line("/proc/meminfo", "MemAvailable"); free >= 0)
+    least = std::min(least, free);
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    const index_t used = kilobytes_line("/proc/self/status", "VmSize");
+    least = std::min(least,
+                     std::max<index_t>(0, static_cast<index_t>(limit.rlim_cur) - std::max<index_t>(0, used)));
+  }
+  return least;
+}
+
+index_t peak_resident() { return std::max<index_t>(0, kilobytes_line("/proc/self/status", "VmHWM")); }
+
+void reset_peak_resident() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+}  // namespace tessera::machine

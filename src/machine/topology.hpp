@@ -1,0 +1,38 @@
+#pragma once
+// What this process may use: cores, caches, memory.
+
+#include <string>
+#include <vector>
+
+#include "base/index.hpp"
+
+namespace tessera::machine {
+
+struct CacheLevel {
+  std::string name;  ///< "L1d", "L2", "L3"
+  index_t bytes = 0;
+  index_t line_bytes = 0;
+  int shared_by = 1;  ///< cores that share one
+};
+
+struct Topology {
+  std::string processor;     ///< model name
+  int cores = 1;             ///< physical cores that this process may run on
+  int hardware_threads = 1;  ///< processing units that this process may run on
+  int numa_nodes = 1;
+  std::vector<CacheLevel> caches;
+  std::string cpu_list;  ///< "0-3,8": where this process may run
+};
+
+/// As hwloc and the affinity mask say; never the whole machine when only a part is ours.
+[[nodiscard]] Topology topology();
+
+/// Bytes that can still be had on this node: the least of MemAvailable, what the control group leaves and the
+/// address space limit.
+[[nodiscard]] index_t available_memory();
+/// The largest resident size of this process so far, bytes.
+[[nodiscard]] index_t peak_resident();
+/// Sets the peak back to the present size, where the kernel lets us (Linux: /proc/self/clear_refs).
+void reset_peak_resident();
+
+}  // namespace tessera::machine

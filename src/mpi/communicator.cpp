@@ -1,0 +1,202 @@
+#include "mpi/communicator.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "mpi/watchdog.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+// One message: well under the 2 GiB of an int count, large enough for full bandwidth. Open MPI 4.1 is
+// MPI 3.1: it has no large-count calls, and an int count of 2^32 + 5 silently sends 5 bytes.
+constexpr index_t piece_bytes = index_t{1} << 30;
+
+template <class Call>
+void in_pieces(index_t bytes, const Call& call) {
+  for (index_t offset = 0; offset < bytes; offset += piece_bytes) {
+    call(offset, narrow<int>(std::min(piece_bytes, bytes - offset)));
+  }
+}
+
+template <class T>
+T all_reduce(T value, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  T result{};
+  check(MPI_Allreduce(&value, &result, 1, type, op, comm), "MPI_Allreduce");
+  heartbeat();
+  return result;
+}
+
+void all_reduce(std::span<double> values, MPI_Op op, MPI_Comm comm) {
+  constexpr std::size_t piece = std::size_t{1} << 26;
+  for (std::size_t offset = 0; offset < values.size(); offset += piece) {
+    const auto count = narrow<int>(std::min(piece, values.size() - offset));
+    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_DOUBLE, op, comm), "MPI_Allreduce");
+    heartbeat();
+  }
+}
+
+template <class T>
+std::vector<T> all_gather(T value, MPI_Datatype type, int size, MPI_Comm comm) {
+  std::vector<T> values(static_cast<std::size_t>(size));
+  check(MPI_Allgather(&value, 1, type, values.data(), 1, type, comm), "MPI_Allgather");
+  heartbeat();
+  return values;
+}
+
+}  // namespace
+
+void check(int rc, const char* call) {
+  if (rc == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> words{};
+  int length = 0;
+  MPI_Error_string(rc, words.data(), &length);
+  throw Error(ExitCode::internal, std::string(call) + " failed: " + words.data());
+}
+
+void Request::wait() {
+  if (parts_.empty()) return;
+  check(MPI_Waitall(narrow<int>(parts_.size()), parts_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  parts_.clear();
+  heartbeat();
+}
+
+bool Request::test() {
+  int done = 1;
+  if (!parts_.empty()) {
+    check(MPI_Testall(narrow<int>(parts_.size()), parts_.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+  }
+  if (done != 0) parts_.clear();
+  return done != 0;
+}
+
+void wait_all(std::span<Request> requests) {
+  std::vector<MPI_Request> parts;
+  for (Request& request : requests) {
+    parts.insert(parts.end(), request.parts().begin(), request.parts().end());
+    request.parts().clear();
+  }
+  Request(std::move(parts)).wait();
+}
+
+Communicator::Communicator(MPI_Comm handle)
+    : handle_(new MPI_Comm(handle), [](MPI_Comm* comm) {
+        int finalized = 0;
+        MPI_Finalized(&finalized);
+        if (finalized == 0 && *comm != MPI_COMM_SELF) MPI_Comm_free(comm);
+        delete comm;
+      }) {
+  check(MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_rank(handle, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(handle, &size_), "MPI_Comm_size");
+}
+
+Communicator Communicator::world() {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &copy), "MPI_Comm_dup");
+  return Communicator(copy);
+}
+
+Communicator Communicator::self() { return Communicator(MPI_COMM_SELF); }
+
+Communicator Communicator::split(int color, int key) const {
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split(handle(), color, key, &part), "MPI_Comm_split");
+  return Communicator(part);
+}
+
+Communicator Communicator::node() const {
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(handle(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
+        "MPI_Comm_split_type");
+  return Communicator(part);
+}
+
+void Communicator::barrier() const {
+  check(MPI_Barrier(handle()), "MPI_Barrier");
+  heartbeat();
+}
+
+void Communicator::broadcast(std::span<std::byte> data, int root) const {
+  in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
+    check(MPI_Bcast(data.data() + offset, count, MPI_BYTE, root, handle()), "MPI_Bcast");
+    heartbeat();
+  });
+}
+
+std::string Communicator::broadcast(std::string text, int root) const {
+  auto length = static_cast<index_t>(text.size());
+  broadcast(std::span(&length, 1), root);
+  text.resize(static_cast<std::size_t>(length));
+  broadcast(std::span(text), root);
+  return text;
+}
+
+index_t Communicator::sum(index_t value) const { return all_reduce(value, MPI_INT64_T, MPI_SUM, handle()); }
+std::uint64_t Communicator::sum(std::uint64_t value) const {
+  return all_reduce(value, MPI_UINT64_T, MPI_SUM, handle());
+}
+double Communicator::sum(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_SUM, handle()); }
+index_t Communicator::max(index_t value) const { return all_reduce(value, MPI_INT64_T, MPI_MAX, handle()); }
+double Communicator::max(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_MAX, handle()); }
+double Communicator::min(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_MIN, handle()); }
+void Communicator::sum(std::span<double> values) const { all_reduce(values, MPI_SUM, handle()); }
+void Communicator::max(std::span<double> values) const { all_reduce(values, MPI_MAX, handle()); }
+
+std::vector<double> Communicator::all_gather(double value) const {
+  return mpi::all_gather(value, MPI_DOUBLE, size_, handle());
+}
+
+std::vector<index_t> Communicator::all_gather(index_t value) const {
+  return mpi::all_gather(value, MPI_INT64_T, size_, handle());
+}
+
+std::vector<double> Communicator::gather(std::span<const double> values, int root) const {
+  std::vector<double> all(rank_ == root ? values.size() * static_cast<std::size_t>(size_) : 0);
+  const auto count = narrow<int>(values.size());
+  check(MPI_Gather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, root, handle()),
+        "MPI_Gather");
+  heartbeat();
+  return all;
+}
+
+std::vector<std::string> Communicator::gather(const std::string& text, int root) const {
+  const auto lengths = all_gather(static_cast<index_t>(text.size()));
+  std::vector<int> counts, offsets;
+  int total = 0;
+  for (const index_t length : lengths) {
+    counts.push_back(narrow<int>(length));
+    offsets.push_back(total);
+    total += counts.back();
+  }
+  std::string joined(rank_ == root ? static_cast<std::size_t>(total) : 0, '\0');
+  check(MPI_Gatherv(text.data(), narrow<int>(text.size()), MPI_CHAR, joined.data(), counts.data(),
+                    offsets.data(), MPI_CHAR, root, handle()),
+        "MPI_Gatherv");
+  heartbeat();
+  std::vector<std::string> texts;
+  for (std::size_t r = 0; rank_ == root && r < counts.size(); ++r) {
+    texts.push_back(joined.substr(static_cast<std::size_t>(offsets[r]), static_cast<std::size_t>(counts[r])));
+  }
+  return texts;
+}
+
+Request Communicator::send(std::span<const std::byte> data, int peer, int tag) const {
+  std::vector<MPI_Request> parts;
+  in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
+    check(MPI_Isend(data.data() + offset, count, MPI_BYTE, peer, tag, handle(), &parts.emplace_back()),
+          "MPI_Isend");
+  });
+  return Request(std::move(parts));
+}
+
+Request Communicator::receive(std::span<std::byte> data, int peer, int tag) const {
+  std::vector<MPI_Request> parts;
+  in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
+    check(MPI_Irecv(data.data() + offset, count, MPI_BYTE, peer, tag, handle(), &parts.emplace_back()),
+          "MPI_Irecv");
+  });
+  return Request(std::move(parts));
+}
+
+}  // namespace tessera::mpi

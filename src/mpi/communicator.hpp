@@ -1,0 +1,92 @@
+#pragma once
+// MPI as values: a communicator, checked calls, counts of 64 bits.
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/index.hpp"
+
+namespace tessera::mpi {
+
+/// Throws Error(internal) with the library's own words unless rc is MPI_SUCCESS. `call` names the function.
+void check(int rc, const char* call);
+
+/// A pending transfer of any size; wait() or destruction completes it.
+class Request {
+ public:
+  Request() = default;
+  explicit Request(std::vector<MPI_Request> parts) : parts_(std::move(parts)) {}
+  Request(Request&&) = default;
+  Request& operator=(Request&&) = default;
+  void wait();
+  [[nodiscard]] bool test();
+  [[nodiscard]] std::vector<MPI_Request>& parts() { return parts_; }
+
+ private:
+  std::vector<MPI_Request> parts_;
+};
+
+/// Ranks that talk to each other. Value semantics by sharing: copies refer to the same communicator, which
+/// lives until the last copy goes. Every collective is called by all its ranks in the same order.
+class Communicator {
+ public:
+  /// All ranks of the program, on a communicator of our own (MPI must be initialised).
+  [[nodiscard]] static Communicator world();
+  /// This rank alone.
+  [[nodiscard]] static Communicator self();
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] bool is_root() const { return rank_ == 0; }
+  [[nodiscard]] MPI_Comm handle() const { return *handle_; }
+
+  /// The ranks that name the same color, ordered by key.
+  [[nodiscard]] Communicator split(int color, int key) const;
+  /// The ranks that share this rank's memory (one node).
+  [[nodiscard]] Communicator node() const;
+
+  void barrier() const;
+  void broadcast(std::span<std::byte> data, int root) const;
+  template <class T>
+  void broadcast(std::span<T> data, int root) const {
+    broadcast(std::as_writable_bytes(data), root);
+  }
+  [[nodiscard]] std::string broadcast(std::string text, int root) const;
+
+  [[nodiscard]] index_t sum(index_t value) const;
+  [[nodiscard]] std::uint64_t sum(std::uint64_t value) const;  ///< modulo 2^64
+  [[nodiscard]] double sum(double value) const;
+  [[nodiscard]] index_t max(index_t value) const;
+  [[nodiscard]] double max(double value) const;
+  [[nodiscard]] double min(double value) const;
+  void sum(std::span<double> values) const;  ///< in place, on every rank
+  void max(std::span<double> values) const;
+
+  /// Every rank's value, by rank, on every rank.
+  [[nodiscard]] std::vector<double> all_gather(double value) const;
+  [[nodiscard]] std::vector<index_t> all_gather(index_t value) const;
+  /// Every rank's values (equally many) concatenated by rank, on the root; empty elsewhere.
+  [[nodiscard]] std::vector<double> gather(std::span<const double> values, int root) const;
+  [[nodiscard]] std::vector<std::string> gather(const std::string& text, int root) const;
+
+  /// Bytes to or from a peer. Messages between two ranks with one tag arrive in the order they were sent. The
+  /// memory must stay untouched until the request is complete.
+  [[nodiscard]] Request send(std::span<const std::byte> data, int peer, int tag) const;
+  [[nodiscard]] Request receive(std::span<std::byte> data, int peer, int tag) const;
+
+ private:
+  explicit Communicator(MPI_Comm handle);
+  std::shared_ptr<MPI_Comm> handle_;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+/// Completes all of them.
+void wait_all(std::span<Request> requests);
+
+}  // namespace tessera::mpi

@@ -1,0 +1,88 @@
+#include "mpi/runtime.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <new>
+
+#include "base/text.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/watchdog.hpp"
+
+namespace tessera::mpi {
+
+Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()) {
+  int provided = 0;
+  check(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  require(provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
+          "the MPI library offers no thread support (funneled is needed); use a build with threads");
+}
+
+Runtime::~Runtime() {
+  if (std::uncaught_exceptions() > uncaught_) die(ExitCode::internal, "an error left one rank alone");
+  MPI_Finalize();
+}
+
+void print_error(const std::string& message) noexcept {
+  const std::string line = "tessera: error: " + message + "\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+void die(ExitCode code, const std::string& cause) noexcept {
+  int rank = 0, size = 1, initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  const bool alive = initialized != 0 && finalized == 0;
+  if (alive) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+  print_error(cause + " (rank " + std::to_string(rank) + " of " + std::to_string(size) + " on " +
+              host_name() + ", in " + current_phase() + ")");
+  if (alive) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  _exit(static_cast<int>(code));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+int launcher_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0')
+      return std::atoi(value);
+  }
+  return 0;
+}
+
+std::string library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> words{};
+  int length = 0;
+  check(MPI_Get_library_version(words.data(), &length), "MPI_Get_library_version");
+  const std::string text(words.data());
+  return text.substr(0, text.find_first_of(",\n"));
+}
+
+int run_main(int* argc, char*** argv, const std::function<ExitCode(const Communicator&)>& body) {
+  const Runtime runtime(argc, argv);
+  try {
+    return static_cast<int>(body(Communicator::world()));
+  } catch (const AgreedError& error) {
+    if (launcher_rank() == 0) print_error(error.what());
+    return static_cast<int>(error.code());
+  } catch (const Error& error) {
+    die(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    die(ExitCode::memory, "out of memory; use more ranks or smaller sizes");
+  } catch (const std::exception& error) {
+    die(ExitCode::internal, error.what());
+  }
+}
+
+}  // namespace tessera::mpi

@@ -1,0 +1,42 @@
+#pragma once
+// The life of the MPI library, and the end of a job that cannot go on.
+
+#include <functional>
+#include <string>
+
+#include "base/error.hpp"
+#include "mpi/communicator.hpp"
+
+namespace tessera::mpi {
+
+/// Initialises MPI (thread level funneled) and finalises it, but only when all ranks agreed that they leave:
+/// a rank that finalised alone would leave the others waiting for ever.
+class Runtime {
+ public:
+  Runtime(int* argc, char*** argv);
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+ private:
+  int uncaught_;
+};
+
+/// Ends the whole job: one line "tessera: error: <cause> (rank r of p on host, in <phase>)" on stderr, then
+/// MPI_Abort.
+[[noreturn]] void die(ExitCode code, const std::string& cause) noexcept;
+
+[[nodiscard]] std::string host_name();
+/// The rank that the launcher gave this process, known before MPI is initialised; 0 without a launcher.
+[[nodiscard]] int launcher_rank();
+/// The library's own name and version, on one line.
+[[nodiscard]] std::string library_version();
+
+/// Runs body between initialisation and finalisation and returns the program's exit code. An error that all
+/// ranks agreed on is printed once; any other exception ends the job through die().
+[[nodiscard]] int run_main(int* argc, char*** argv, const std::function<ExitCode(const Communicator&)>& body);
+
+/// "tessera: error: <message>" on stderr in one write.
+void print_error(const std::string& message) noexcept;
+
+}  // namespace tessera::mpi

@@ -1,0 +1,62 @@
+#include "mpi/watchdog.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/text.hpp"
+#include "base/timer.hpp"
+#include "mpi/runtime.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+std::atomic<std::uint64_t> beats{0};
+std::atomic<const char*> phase_name{"start"};
+
+}  // namespace
+
+void heartbeat() noexcept { beats.fetch_add(1, std::memory_order_relaxed); }
+void enter_phase(const char* name) noexcept {
+  phase_name.store(name, std::memory_order_relaxed);
+  heartbeat();
+}
+const char* current_phase() noexcept { return phase_name.load(std::memory_order_relaxed); }
+
+Watchdog::Watchdog(double limit_seconds) {
+  if (limit_seconds > 0) thread_ = std::thread([this, limit_seconds] { watch(limit_seconds); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Watchdog::watch(double limit_seconds) {
+  std::uint64_t last = beats.load();
+  Timer since;
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return stop_; })) {
+    const std::uint64_t now = beats.load();
+    if (now != last) {
+      last = now;
+      since.restart();
+    } else if (since.seconds() > limit_seconds) {
+      // MPI_Abort itself may block on a lock that the hung call holds; then end this process, and mpirun ends
+      // the rest.
+      std::thread([] {
+        std::this_thread::sleep_for(std::chrono::seconds(5));
+        _exit(static_cast<int>(ExitCode::stalled));
+      }).detach();
+      die(ExitCode::stalled, "no progress for " + human_seconds(limit_seconds) +
+                                 " (a rank is stuck or far slower); raise --stall-limit if that is expected");
+    }
+  }
+}
+
+}  // namespace tessera::mpi

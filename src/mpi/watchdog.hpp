@@ -1,0 +1,36 @@
+#pragma once
+// A rank that makes no progress for too long ends the job instead of hanging it.
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace tessera::mpi {
+
+/// Says "still moving": called by every communication step and between the parts of long computations.
+void heartbeat() noexcept;
+
+/// Names what the program is in, for the messages of die() and of the watchdog ("read", "compute", ...).
+void enter_phase(const char* name) noexcept;
+[[nodiscard]] const char* current_phase() noexcept;
+
+/// While it lives, a thread watches the heartbeat; `limit` seconds without one end the job with exit code 75
+/// (stalled) and one line that names rank, host and phase. limit <= 0 watches nothing.
+class Watchdog {
+ public:
+  explicit Watchdog(double limit_seconds);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  void watch(double limit_seconds);
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tessera::mpi

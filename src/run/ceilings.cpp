@@ -1,0 +1,79 @@
+#include "run/ceilings.hpp"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "mpi/runtime.hpp"
+
+namespace tessera::run {
+
+std::optional<double> Ceilings::at(const std::string& name, index_t threads) const {
+  const Ceiling* below = nullptr;
+  const Ceiling* above = nullptr;
+  for (const Ceiling& ceiling : all) {
+    if (ceiling.name != name) continue;
+    if (ceiling.threads <= threads && (below == nullptr || ceiling.threads > below->threads)) below = &ceiling;
+    if (ceiling.threads >= threads && (above == nullptr || ceiling.threads < above->threads)) above = &ceiling;
+  }
+  if (below == nullptr && above == nullptr) return {};
+  if (below == nullptr) return above->value;
+  if (above == nullptr || above == below) return below->value;
+  const double share =
+      static_cast<double>(threads - below->threads) / static_cast<double>(above->threads - below->threads);
+  return std::lerp(below->value, above->value, share);
+}
+
+std::string ceilings_file() {
+  if (const char* file = std::getenv("TESSERA_MACHINE_FILE"); file != nullptr && *file != '\0') return file;
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  const std::string base = cache != nullptr && *cache != '\0' ? cache
+                           : home != nullptr                  ? std::string(home) + "/.cache"
+                                                              : "/tmp";
+  return fmt::format("{}/tessera/{}.toml", base, mpi::host_name());
+}
+
+Ceilings load_ceilings(const std::string& file) {
+  Ceilings result;
+  try {
+    const toml::table table = toml::parse_file(std::string_view(file));
+    result.host = table["host"].value_or(std::string());
+    result.measured_at = table["measured_at"].value_or(std::string());
+    const toml::array* list = table["ceiling"].as_array();
+    if (list == nullptr) return result;
+    for (const auto& node : *list) {
+      const toml::table* entry = node.as_table();
+      if (entry == nullptr) continue;
+      result.all.push_back({(*entry)["name"].value_or(std::string()), (*entry)["threads"].value_or(index_t{1}),
+                            (*entry)["value"].value_or(0.0), (*entry)["units"].value_or(std::string())});
+    }
+  } catch (const toml::parse_error&) {
+    return {};  // no file, or not ours: the same as never measured
+  }
+  return result;
+}
+
+void save_ceilings(const std::string& file, const Ceilings& ceilings) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
+  const std::string partial = file + ".partial";
+  std::ofstream out(partial);
+  out << "# Measured by `tessera machine`; later runs give their rates as a share of these.\n"
+      << fmt::format("host = \"{}\"\nmeasured_at = \"{}\"\n", ceilings.host, ceilings.measured_at);
+  for (const Ceiling& c : ceilings.all) {
+    out << fmt::format("\n[[ceiling]]\nname = \"{}\"\nthreads = {}\nvalue = {:.6e}\nunits = \"{}\"\n", c.name, c.threads,
+                       c.value, c.units);
+  }
+  out.close();
+  if (out) std::filesystem::rename(partial, file, error);
+  require(static_cast<bool>(out) && !error, ExitCode::cannot_create,
+          fmt::format("cannot write '{}'; set TESSERA_MACHINE_FILE to a place that can be written", file));
+}
+
+}  // namespace tessera::run

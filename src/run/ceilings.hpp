@@ -1,0 +1,35 @@
+#pragma once
+// What this machine can do at most, measured once by `tessera machine` and kept for later runs.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/index.hpp"
+
+namespace tessera::run {
+
+struct Ceiling {
+  std::string name;  ///< "fma_f64", "triad", "mpi_bandwidth", ...
+  index_t threads = 1;
+  double value = 0;
+  std::string units;
+};
+
+struct Ceilings {
+  std::string host;
+  std::string measured_at;
+  std::vector<Ceiling> all;
+
+  /// The ceiling for so many threads of the node: interpolated between measured counts, the largest count's value beyond
+  /// it. Nothing if it was never measured.
+  [[nodiscard]] std::optional<double> at(const std::string& name, index_t threads) const;
+};
+
+/// $TESSERA_MACHINE_FILE, or tessera/<host>.toml under $XDG_CACHE_HOME or ~/.cache.
+[[nodiscard]] std::string ceilings_file();
+/// Empty when the file is not there or cannot be read.
+[[nodiscard]] Ceilings load_ceilings(const std::string& file);
+void save_ceilings(const std::string& file, const Ceilings& ceilings);  ///< throws Error(cannot_create)
+
+}  // namespace tessera::run

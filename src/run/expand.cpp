@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/text.hpp"
+#include "run/options.hpp"
+
+namespace tessera::run {
+namespace {
+
+[[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::usage, message); }
+
+/// "1000", "-3", "1e6" as an integer.
+index_t parse_integer(const std::string& text, const std::string& where) {
+  index_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return value;
+  double real = 0;
+  const auto [real_end, real_error] = std::from_chars(text.data(), text.data() + text.size(), real);
+  const bool whole = real_error == std::errc() && real_end == text.data() + text.size() &&
+                     std::abs(real) < 9e15 && real == std::floor(real);
+  if (!whole) usage(fmt::format("{}: '{}' is not a whole number of 64 bits", where, text));
+  return static_cast<index_t>(real);
+}
+
+double parse_real(const std::string& text, const std::string& where) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    usage(fmt::format("{}: '{}' is not a number", where, text));
+  }
+  return value;
+}
+
+void check_bounds(const Option& option, double value, const std::string& text, const std::string& where) {
+  if (!(value < option.low) && !(value > option.high)) return;
+  usage(option.high < 1e300 ? fmt::format("{}: {} is outside {} to {}", where, text, human_number(option.low),
+                                          human_number(option.high))
+                            : fmt::format("{}: {} is below {}", where, text, human_number(option.low)));
+}
+
+std::string check_one(const Option& option, const std::string& text, const std::string& where) {
+  switch (option.kind) {
+    case Kind::text:
+      return text;
+    case Kind::flag:
+      if (text == "true" || text == "1" || text == "yes" || text == "on") return "true";
+      if (text == "false" || text == "0" || text == "no" || text == "off" || text.empty()) return "";
+      usage(fmt::format("{}: '{}' is neither true nor false", where, text));
+    case Kind::choice:
+      for (const std::string& choice : option.choices) {
+        if (choice == text) return text;
+      }
+      usage(fmt::format("{}: unknown value '{}'{}", where, text, suggestion(text, option.choices)));
+    case Kind::integer: {
+      const index_t value = parse_integer(text, where);
+      check_bounds(option, static_cast<double>(value), text, where);
+      return std::to_string(value);
+    }
+    case Kind::real:
+      check_bounds(option, parse_real(text, where), text, where);
+      return text;
+    case Kind::bytes:
+      break;
+  }
+  try {
+    check_bounds(option, static_cast<double>(parse_bytes(text)), text, where);
+  } catch (const Error& error) {
+    usage(where + ": " + error.what());
+  }
+  return text;
+}
+
+/// begin:end:step or begin:end:xFACTOR, both ends included where the steps meet them.
+std::vector<std::string> expand_range(const std::string& text, const std::string& where) {
+  const auto parts = split(text, ':');
+  if (parts.size() < 2 || parts.size() > 3) {
+    usage(fmt::format("{}: '{}' is no range; write begin:end:step or begin:end:xFACTOR", where, text));
+  }
+  const index_t begin = parse_integer(parts[0], where), end = parse_integer(parts[1], where);
+  const bool times = parts.size() == 3 && parts[2].starts_with('x');
+  const index_t step = parts.size() < 3 ? 1 : parse_integer(times ? parts[2].substr(1) : parts[2], where);
+  if (begin > end || step < (times ? 2 : 1) || (times && begin < 1)) {
+    usage(fmt::format("{}: the range '{}' does not grow from its begin to its end", where, text));
+  }
+  std::vector<std::string> values;
+  constexpr std::size_t most = 100000;
+  for (index_t value = begin; value <= end;) {
+    values.push_back(std::to_string(value));
+    if (values.size() > most) usage(fmt::format("{}: the range '{}' has over {} values", where, text, most));
+    if (times ? value > end / step : value > end - step) break;
+    value = times ? value * step : value + step;
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> expand(const Option& option, const std::string& text, const std::string& where) {
+  if (!option.axis) {
+    if (option.kind == Kind::integer && text.find_first_of(",:") != std::string::npos) {
+      usage(fmt::format("{}: takes one value, not a list or range", where));
+    }
+    return {check_one(option, text, where)};
+  }
+  std::vector<std::string> values;
+  for (const std::string& part : split(text, ',')) {
+    if (option.kind == Kind::integer && part.find(':') != std::string::npos) {
+      for (const std::string& value : expand_range(part, where))
+        values.push_back(check_one(option, value, where));
+    } else {
+      values.push_back(check_one(option, part, where));
+    }
+  }
+  return values;
+}
+
+}  // namespace tessera::run

@@ -1,0 +1,228 @@
+#include "run/options.hpp"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "base/text.hpp"
+
+namespace tessera::run {
+namespace {
+
+std::string environment_name(const std::string& option) {
+  std::string name = "TESSERA_" + option;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
+  return name;
+}
+
+[[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::usage, message); }
+
+std::string toml_text(const toml::node& node, const std::string& where) {
+  if (const auto value = node.value_exact<std::string>()) return *value;
+  if (const auto value = node.value_exact<bool>()) return *value ? "true" : "false";
+  if (const auto value = node.value_exact<std::int64_t>()) return std::to_string(*value);
+  if (const auto value = node.value_exact<double>()) return fmt::format("{}", *value);
+  usage(where + " must be a string, number, boolean or a list of them");
+}
+
+}  // namespace
+
+const std::string& Values::text(const std::string& name) const {
+  const auto found = values_.find(name);
+  require(found != values_.end(), ExitCode::internal, "option '" + name + "' is not declared");
+  return found->second;
+}
+index_t Values::integer(const std::string& name) const {
+  return std::strtoll(text(name).c_str(), nullptr, 10);
+}
+double Values::real(const std::string& name) const { return std::strtod(text(name).c_str(), nullptr); }
+index_t Values::bytes(const std::string& name) const { return has(name) ? parse_bytes(text(name)) : 0; }
+
+Option& OptionSet::add(Option option) {
+  options_.push_back(std::move(option));
+  return options_.back();
+}
+
+const Option* OptionSet::find(const std::string& name) const {
+  const auto found =
+      std::find_if(options_.begin(), options_.end(), [&](const Option& o) { return o.name == name; });
+  return found == options_.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> OptionSet::names() const {
+  std::vector<std::string> result;
+  for (const Option& option : options_) result.push_back(option.name);
+  return result;
+}
+
+Parsed OptionSet::parse(const std::vector<std::string>& arguments) const {
+  Parsed parsed;
+  read_arguments(arguments, parsed);
+  if (parsed.help) return parsed;
+  read_environment(parsed);
+  if (find("config") != nullptr && parsed.lists.contains("config"))
+    read_toml(parsed.lists.at("config").front(), parsed);
+  for (const Option& option : options_) {
+    if (parsed.lists.contains(option.name)) continue;
+    parsed.lists[option.name] = option.fallback.empty() ? std::vector<std::string>{""}
+                                                        : expand(option, option.fallback, "--" + option.name);
+    parsed.sources[option.name] = "default";
+  }
+  return parsed;
+}
+
+void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed& parsed) const {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  bool help = false;
+  app.add_flag("-h,--help", help);
+  std::map<std::string, std::string> raw;
+  std::map<std::string, bool> flags;
+  for (const Option& option : options_) {
+    const std::string flag = (option.positional ? "" : "--") + option.name;
+    if (option.kind == Kind::flag) {
+      app.add_flag(flag, flags[option.name]);
+    } else {
+      app.add_option(flag, raw[option.name])->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+  }
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ArgumentMismatch&) {
+    usage(fmt::format("'{}' ends without the value of its last option; see tessera {} --help",
+                      join(arguments, " "), command_));
+  } catch (const CLI::ParseError& error) {
+    usage(error.what());
+  }
+  parsed.help = help;
+  if (help) return;
+  for (const std::string& extra : app.remaining()) {
+    if (!extra.starts_with("--"))
+      usage(fmt::format("'{}' is not expected here; see tessera {} --help", extra, command_));
+    const std::string name = extra.substr(2, extra.find('=') - 2);
+    usage(fmt::format("unknown option --{}{}; see tessera {} --help", name, suggestion(name, names()),
+                      command_));
+  }
+  for (const Option& option : options_) {
+    if (option.kind == Kind::flag && flags[option.name]) {
+      parsed.lists[option.name] = {"true"};
+    } else if (option.kind != Kind::flag && app.count((option.positional ? "" : "--") + option.name) > 0) {
+      parsed.lists[option.name] = expand(option, raw[option.name], "--" + option.name);
+    } else {
+      continue;
+    }
+    parsed.sources[option.name] = "flag";
+  }
+}
+
+void OptionSet::read_environment(Parsed& parsed) const {
+  for (const Option& option : options_) {
+    if (option.positional || parsed.lists.contains(option.name)) continue;
+    const std::string variable = environment_name(option.name);
+    const char* value = std::getenv(variable.c_str());
+    if (value == nullptr) continue;
+    parsed.lists[option.name] = expand(option, value, variable);
+    parsed.sources[option.name] = "environment";
+  }
+}
+
+void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
+  toml::table table;
+  try {
+    table = toml::parse_file(std::string_view(file));
+  } catch (const toml::parse_error& error) {
+    const auto& at = error.source().begin;
+    if (at.line == 0)
+      throw Error(ExitCode::missing_input, fmt::format("cannot read '{}': {}", file, error.description()));
+    usage(fmt::format("{}:{}:{}: {}", file, at.line, at.column, error.description()));
+  }
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    const std::string where =
+        fmt::format("{}:{}:{}", file, key.source().begin.line, key.source().begin.column);
+    const Option* option = find(name);
+    if (option == nullptr || name == "config") {
+      usage(fmt::format("{}: unknown key '{}'{}", where, name, suggestion(name, names())));
+    }
+    if (parsed.lists.contains(name)) continue;
+    std::vector<std::string> values;
+    const auto add = [&](const toml::node& value) {
+      for (std::string& one : expand(*option, toml_text(value, where + ": " + name), where + ": " + name)) {
+        values.push_back(std::move(one));
+      }
+    };
+    if (const toml::array* list = node.as_array()) {
+      for (const auto& value : *list) add(value);
+      if (values.empty()) usage(where + ": " + name + " is an empty list");
+      if (values.size() > 1 && !option->axis) usage(where + ": " + name + " takes one value, not a list");
+    } else {
+      add(node);
+    }
+    parsed.lists[name] = std::move(values);
+    parsed.sources[name] = where;
+  }
+}
+
+std::vector<Values> OptionSet::points(const Parsed& parsed) const {
+  std::vector<Values> result(1);
+  for (const Option& option : options_) {
+    std::vector<Values> extended;
+    for (const Values& point : result) {
+      for (const std::string& value : parsed.lists.at(option.name)) {
+        extended.push_back(point);
+        extended.back().set(option.name, value);
+      }
+    }
+    result = std::move(extended);
+  }
+  return result;
+}
+
+std::string OptionSet::key(const Values& point) const {
+  std::string key = command_;
+  for (const Option& option : options_) {
+    if (option.identity && point.has(option.name))
+      key += fmt::format(" {}={}", option.name, point.text(option.name));
+  }
+  return key;
+}
+
+std::string OptionSet::help() const {
+  std::string out = fmt::format("tessera {}: {}\n\nExamples:\n", command_, summary_);
+  for (const std::string& example : examples_) out += "  " + example + "\n";
+  std::vector<std::string> groups;
+  for (const Option& option : options_) {
+    if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
+  }
+  for (const std::string& group : groups) {
+    out += "\n" + group + ":\n";
+    for (const Option& option : options_) {
+      if (option.group != group) continue;
+      const char* value = option.kind == Kind::flag      ? ""
+                          : option.kind == Kind::integer ? " N"
+                          : option.kind == Kind::real    ? " X"
+                          : option.kind == Kind::bytes   ? " BYTES"
+                          : option.kind == Kind::choice  ? " NAME"
+                                                         : " TEXT";
+      out += fmt::format("  {:<24} {}", (option.positional ? "" : "--") + option.name + value, option.help);
+      if (!option.choices.empty()) out += ": " + join(option.choices, ", ");
+      if (option.axis) out += " [list]";
+      if (!option.fallback.empty()) out += fmt::format(" (default {})", option.fallback);
+      out += "\n";
+    }
+  }
+  out +=
+      "\n[list]: also a,b,c or begin:end:step or begin:end:xFACTOR, an axis of a sweep over all "
+      "combinations.\n"
+      "Every option is also an environment variable (TESSERA_" +
+      std::string("<NAME>") + ") and a key of the TOML file given with --config.\n";
+  return out;
+}
+
+}  // namespace tessera::run

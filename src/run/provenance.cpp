@@ -1,0 +1,54 @@
+#include "run/provenance.hpp"
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.hpp"
+#include "machine/isa.hpp"
+#include "machine/topology.hpp"
+#include "mpi/runtime.hpp"
+
+namespace tessera::run {
+
+std::string version() { return TESSERA_VERSION; }
+
+std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const OptionSet& options,
+                                            const Parsed& parsed, const std::vector<std::string>& arguments) {
+  std::map<std::string, io::Value> result;
+  std::vector<std::string> sources;
+  for (const Option& option : options.options()) {
+    const std::string value = join(parsed.lists.at(option.name), ",");
+    result["option_" + option.name] = value;
+    if (const auto source = parsed.sources.at(option.name); source != "default") {
+      sources.push_back(option.name + " (" + source + ")");
+    }
+  }
+  std::vector<std::string> hosts = split(comm.broadcast(join(comm.gather(mpi::host_name(), 0), ","), 0), ',');
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  const char* job = std::getenv("SLURM_JOB_ID");
+  result["title"] = "Tessera " + options.command();
+  result["command_line"] = "tessera " + options.command() + (arguments.empty() ? "" : " " + join(arguments, " "));
+  result["options_set"] = join(sources, ", ");
+  result["workload"] = options.command();
+  result["tessera_version"] = version();
+  result["git_describe"] = std::string(TESSERA_GIT_DESCRIBE);
+  result["build_type"] = std::string(TESSERA_BUILD_TYPE);
+  result["compiler"] = std::string(__VERSION__);
+  result["mpi_library"] = mpi::library_version();
+  result["hdf5_version"] = fmt::format("{}.{}.{}", major, minor, release);
+  result["instruction_set"] = std::string(machine::name(machine::isa()));
+  result["processor"] = machine::topology().processor;
+  result["hosts"] = join(hosts, ",");
+  result["ranks"] = static_cast<index_t>(comm.size());
+  result["slurm_job_id"] = std::string(job == nullptr ? "" : job);
+  result["start_time"] = comm.broadcast(utc_now(), 0);
+  return result;
+}
+
+}  // namespace tessera::run

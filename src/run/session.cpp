@@ -1,0 +1,200 @@
+#include "run/session.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "io/schema.hpp"
+#include "machine/fork_join.hpp"
+#include "machine/topology.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+#include "run/provenance.hpp"
+
+namespace tessera::run {
+namespace {
+
+double rate_of(const Measured& measured, double seconds) {
+  const double unit = measured.rate_units.starts_with('M') ? 1e6 : 1e9;
+  return seconds > 0 ? measured.work / seconds / unit : 0;
+}
+
+std::string cell_text(const io::Value& value) {
+  if (const auto* integer = std::get_if<index_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return human_number(*real);
+  return std::get<std::string>(value);
+}
+
+std::string verdict_text(const std::optional<Verdict>& verdict) {
+  if (!verdict) return "not checked";
+  return fmt::format("{} ({} <= {})", verdict->passed() ? "passed" : "FAILED", human_number(verdict->ratio),
+                     human_number(verdict->tolerance));
+}
+
+}  // namespace
+
+int threads_of(const Values& point) {
+  const auto threads = static_cast<int>(point.integer("threads"));
+  return threads > 0 ? threads : machine::default_threads();
+}
+
+Session::Session(const mpi::Communicator& comm, const OptionSet& options, const Parsed& parsed,
+                 const std::vector<std::string>& arguments)
+    : comm_(comm), options_(options), results_(parsed.lists.at("results").front()) {
+  provenance_ = provenance(comm, options, parsed, arguments);
+  mpi::on_root(comm_, "open results", [&] {
+    ceilings_ = load_ceilings(ceilings_file());
+    if (results_.empty()) return;
+    run_ = io::new_run_name(results_, options.command());
+    if (parsed.lists.at("again").front() == "true") return;
+    for (std::string& point : io::text_column(results_, io::schema::summary, "point")) known_.insert(std::move(point));
+  });
+}
+
+std::string Session::key(const Values& point) const {
+  return options_.key(point) + fmt::format(" ranks={} threads={}", comm_.size(), threads_of(point));
+}
+
+bool Session::has(const Values& point) const {
+  return comm_.max(index_t{known_.contains(key(point)) ? 1 : 0}) != 0;
+}
+
+void Session::skip(const Values&) { ++skipped_; }
+
+std::optional<double> Session::ceiling(const std::string& name, int threads) const {
+  const mpi::Communicator node = comm_.node();
+  const auto value = comm_.is_root() ? ceilings_.at(name, index_t{threads} * node.size()) : std::nullopt;
+  const double nodes = comm_.sum(node.is_root() ? 1.0 : 0.0);
+  const double total = comm_.max(value.value_or(0.0)) * nodes;
+  return total > 0 ? std::optional(total) : std::nullopt;
+}
+
+std::map<std::string, io::Value> Session::attributes(const Measured& measured) const {
+  auto result = provenance_;
+  if (measured.verdict) {
+    result["verification_method"] = measured.verdict->method;
+    result["verification_ratio"] = measured.verdict->ratio;
+    result["verification_tolerance"] = measured.verdict->tolerance;
+    result["verified"] = index_t{measured.verdict->passed()};
+  } else {
+    result["verified"] = index_t{-1};  // nobody looked
+  }
+  return result;
+}
+
+std::vector<io::Row> Session::phase_rows(const std::string& point, const Measured& measured) const {
+  std::vector<io::Row> result;
+  const auto add = [&](const mpi::Phases& phases, index_t repetition) {
+    for (const auto& [name, mine] : phases.seconds()) {
+      const std::vector<double> all = comm_.all_gather(mine);
+      for (std::size_t r = 0; r < all.size(); ++r) {
+        result.push_back({{"point", point, ""},
+                          {"repetition", repetition, ""},
+                          {"rank", static_cast<index_t>(r), ""},
+                          {"phase", name, ""},
+                          {"seconds", all[r], "s"}});
+      }
+    }
+  };
+  for (std::size_t r = 0; r < measured.phases.size(); ++r) add(measured.phases[r], static_cast<index_t>(r));
+  add(measured.once, -1);  // once a point: read, verify, write
+  return result;
+}
+
+std::vector<io::TableRows> Session::rows(const Values& point, const Measured& measured, const Summary& summary,
+                                         double share) const {
+  const std::string identity = key(point);
+  io::Row common{{"point", identity, ""}};
+  common.insert(common.end(), measured.columns.begin(), measured.columns.end());
+  common.push_back({"ranks", static_cast<index_t>(comm_.size()), ""});
+  common.push_back({"threads", static_cast<index_t>(threads_of(point)), ""});
+  io::TableRows samples{io::schema::samples, {}};
+  for (std::size_t r = 0; r < measured.seconds.size(); ++r) {
+    io::Row row = common;
+    row.push_back({"repetition", static_cast<index_t>(r), ""});
+    row.push_back({"seconds", measured.seconds[r], "s"});
+    row.push_back({"rate", rate_of(measured, measured.seconds[r]), measured.rate_units});
+    samples.rows.push_back(std::move(row));
+  }
+  io::Row row = common;
+  const auto real = [&](const char* name, double value, const std::string& units) {
+    row.push_back({name, value, units});
+  };
+  row.push_back({"repetitions", static_cast<index_t>(summary.count), ""});
+  real("median", summary.median, "s");
+  real("ci_low", summary.ci_low, "s");
+  real("ci_high", summary.ci_high, "s");
+  real("min", summary.min, "s");
+  real("max", summary.max, "s");
+  real("mean", summary.mean, "s");
+  real("work", measured.work, measured.rate_units.substr(1, measured.rate_units.find('/') - 1));
+  real("rate", rate_of(measured, summary.median), measured.rate_units);
+  real("ceiling_share", share, "");
+  row.push_back({"verification_method", measured.verdict ? measured.verdict->method : std::string("none"), ""});
+  real("verification_ratio", measured.verdict ? measured.verdict->ratio : NAN, "");
+  real("verification_tolerance", measured.verdict ? measured.verdict->tolerance : NAN, "");
+  row.push_back({"verified", measured.verdict ? index_t{measured.verdict->passed()} : index_t{-1}, ""});
+  return {std::move(samples), {io::schema::summary, {std::move(row)}}};
+}
+
+void Session::record(const Values& point, const Measured& measured) {
+  const Summary summary = summarize(measured.seconds);
+  const auto top = measured.ceiling.empty() ? std::nullopt : ceiling(measured.ceiling, threads_of(point));
+  const double rate = rate_of(measured, summary.median);
+  const double share = top ? rate / *top : NAN;
+  auto tables = rows(point, measured, summary, share);
+  tables.push_back({io::schema::phases, phase_rows(key(point), measured)});
+  if (!wrote_ranks_) {
+    const auto hosts = comm_.gather(mpi::host_name(), 0);
+    const auto cpus = comm_.gather(machine::topology().cpu_list, 0);
+    const auto peaks = comm_.all_gather(machine::peak_resident());
+    io::TableRows ranks{io::schema::ranks, {}};
+    for (std::size_t r = 0; r < hosts.size(); ++r) {
+      ranks.rows.push_back({{"rank", static_cast<index_t>(r), ""},
+                            {"host", hosts[r], ""},
+                            {"cpus", cpus[r], ""},
+                            {"peak_resident", peaks[r], "B"}});
+    }
+    io::TableRows machine{io::schema::machine, {}};
+    for (const Ceiling& c : ceilings_.all) {
+      machine.rows.push_back({{"name", c.name, ""}, {"threads", c.threads, ""}, {"value", c.value, ""}, {"units", c.units, ""}});
+    }
+    tables.push_back(std::move(ranks));
+    tables.push_back(std::move(machine));
+    wrote_ranks_ = true;
+  }
+  mpi::on_root(comm_, "results", [&] {
+    if (!table_) {
+      std::vector<std::string> headings;
+      for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
+      for (const char* heading : {"ranks", "threads", "median", "95 % interval"}) headings.emplace_back(heading);
+      headings.push_back(measured.rate_units);
+      headings.emplace_back("of ceiling");
+      headings.emplace_back("check");
+      table_.emplace(std::move(headings));
+    }
+    std::vector<std::string> cells;
+    for (const io::Cell& cell : measured.columns) cells.push_back(cell_text(cell.value));
+    cells.push_back(std::to_string(comm_.size()));
+    cells.push_back(std::to_string(threads_of(point)));
+    cells.push_back(human_seconds(summary.median));
+    cells.push_back(fmt::format("{} .. {}", human_seconds(summary.ci_low), human_seconds(summary.ci_high)));
+    cells.push_back(human_number(rate));
+    cells.push_back(top ? fmt::format("{:.0f} %", 100 * share) : "-");
+    cells.push_back(verdict_text(measured.verdict));
+    table_->add(std::move(cells));
+    if (!results_.empty()) io::append_results(results_, run_, provenance_, tables);
+  });
+}
+
+void Session::finish() {
+  if (!comm_.is_root()) return;
+  if (table_) fmt::print("{}", table_->text());
+  if (skipped_ > 0) {
+    fmt::print("{} point{} already in {}: skipped (--again measures them once more)\n", skipped_,
+               skipped_ == 1 ? "" : "s", results_);
+  }
+  if (table_ && ceilings_.all.empty()) fmt::print("share of the ceiling unknown here: run `tessera machine` once\n");
+  if (table_ && !results_.empty()) fmt::print("results: {} (group {})\n", results_, run_);
+}
+
+}  // namespace tessera::run

@@ -1,0 +1,101 @@
+#pragma once
+// One run of a sub-command: its points, timings, verdicts, table and results file.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/statistics.hpp"
+#include "base/table.hpp"
+#include "io/results.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/phases.hpp"
+#include "run/ceilings.hpp"
+#include "run/options.hpp"
+
+namespace tessera::run {
+
+/// What a check found: it passed when !(ratio <= tolerance) is false, so that NaN fails.
+struct Verdict {
+  std::string method;  ///< "freivalds", "hash", ...
+  double ratio = 0;
+  double tolerance = 0;
+  [[nodiscard]] bool passed() const { return ratio <= tolerance; }
+};
+
+/// Timings of one configuration on this rank.
+struct Measured {
+  std::vector<double> seconds;         ///< a value a repetition: the slowest rank's, the same on every rank
+  std::vector<mpi::Phases> phases;     ///< a repetition each, this rank's
+  mpi::Phases once;                    ///< read, verify, write
+  std::vector<io::Cell> columns;       ///< what was computed: m, n, type, kernel, ...
+  double work = 0;                     ///< of one repetition, all ranks: FLOP, bytes, keys, points
+  std::string rate_units;              ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
+  std::string ceiling;                 ///< name in the machine's ceilings; "" for none
+  std::optional<Verdict> verdict;
+};
+
+/// Times `repetition(phases)` after warm-ups: barrier, run, slowest rank. Collective.
+template <class F>
+[[nodiscard]] Measured measure(const mpi::Communicator& comm, const Values& point, const F& repetition) {
+  Measured result;
+  const index_t warmups = point.integer("warmups");
+  for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
+    mpi::Phases phases;
+    comm.barrier();
+    const Timer timer;
+    repetition(phases);
+    const double seconds = comm.max(timer.seconds());
+    if (r < 0) continue;
+    result.seconds.push_back(seconds);
+    result.phases.push_back(std::move(phases));
+  }
+  return result;
+}
+
+/// OpenMP threads of this point: --threads, or what OpenMP would use.
+[[nodiscard]] int threads_of(const Values& point);
+
+class Session {
+ public:
+  /// Collective.
+  Session(const mpi::Communicator& comm, const OptionSet& options, const Parsed& parsed,
+          const std::vector<std::string>& arguments);
+
+  /// The results file holds this point already (and --again was not given).
+  [[nodiscard]] bool has(const Values& point) const;
+  void skip(const Values& point);
+
+  /// Adds a point to the table and to the results file. Collective.
+  void record(const Values& point, const Measured& measured);
+
+  /// Prints the table and where the results are (rank 0). Collective.
+  void finish();
+
+  /// Attributes for an output file: provenance and the point's verdict.
+  [[nodiscard]] std::map<std::string, io::Value> attributes(const Measured& measured) const;
+  [[nodiscard]] const Ceilings& ceilings() const { return ceilings_; }
+  /// The node's ceiling for this job's ranks and threads, summed over the nodes; nothing if not measured. Collective.
+  [[nodiscard]] std::optional<double> ceiling(const std::string& name, int threads) const;
+
+ private:
+  [[nodiscard]] std::string key(const Values& point) const;
+  [[nodiscard]] std::vector<io::TableRows> rows(const Values& point, const Measured& measured, const Summary& summary,
+                                                double share) const;
+  [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key, const Measured& measured) const;
+
+  mpi::Communicator comm_;
+  const OptionSet& options_;
+  std::string results_;
+  std::string run_;
+  std::set<std::string> known_;
+  std::map<std::string, io::Value> provenance_;
+  Ceilings ceilings_;
+  std::optional<Table> table_;
+  int skipped_ = 0;
+  bool wrote_ranks_ = false;
+};
+
+}  // namespace tessera::run
