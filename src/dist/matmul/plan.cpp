@@ -1,0 +1,187 @@
+#include "dist/matmul/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <tuple>
+
+namespace tessera::dist::matmul {
+namespace {
+
+using layout::Box;
+using layout::MatrixLayout;
+using layout::Range;
+
+// Arithmetic that takes as long as receiving one element: 50 GFLOP/s against 5 GB/s of 8-byte elements. Only the ratio
+// matters, and only where a cut trades balance for words.
+constexpr double flops_per_word = 80;
+constexpr index_t granule = 8;  // cuts of m and n fall on multiples of it: whole vectors, whole cache lines
+
+enum class Cut { none, m, n, k };
+
+struct Choice {
+  Cut cut = Cut::none;
+  index_t first_ranks = 0;  // in the first group
+  double cost = 0;          // of the worst rank, in words
+};
+
+/// Searches the best way to cut a part of the product for a number of ranks, each distinct part once.
+class Planner {
+ public:
+  explicit Planner(const Shape& shape) : shape_(shape) {}
+
+  void assign(const Cuboid& part, index_t ranks, std::vector<Cuboid>& out) {
+    const Choice choice = best(part, ranks);
+    if (choice.cut == Cut::none) {
+      out.push_back(part);
+      out.resize(out.size() + static_cast<std::size_t>(ranks - 1));  // nothing left to cut: the others idle
+      return;
+    }
+    const auto [first, second] = halves(part, choice.cut, choice.first_ranks, ranks);
+    assign(first, choice.first_ranks, out);
+    assign(second, ranks - choice.first_ranks, out);
+  }
+
+ private:
+  using Key = std::tuple<index_t, index_t, index_t, index_t, index_t>;
+
+  double single_cost(const Cuboid& part) const {
+    const auto m = static_cast<double>(part.m.size()), n = static_cast<double>(part.n.size());
+    const auto k = static_cast<double>(shape_.leaves.begin(part.leaves.end) - shape_.leaves.begin(part.leaves.begin));
+    const bool all_of_k = part.leaves.size() == shape_.leaves.count();
+    const auto partial =
+        all_of_k ? 0.0
+                 : static_cast<double>(subtrees(whole(shape_.leaves), part.leaves.begin, part.leaves.end).size());
+    return m * k + k * n + partial * m * n + 2 * m * n * k / flops_per_word;
+  }
+
+  static Range cut_range(Range range, index_t p1, index_t p, index_t unit, bool first) {
+    const auto share = static_cast<double>(range.size()) * static_cast<double>(p1) / static_cast<double>(p);
+    const index_t units = static_cast<index_t>(share / static_cast<double>(unit) + 0.5);
+    const index_t at = std::clamp(range.begin + units * unit, range.begin, range.end);
+    return first ? Range{range.begin, at} : Range{at, range.end};
+  }
+
+  /// The leaf at which to cut k: of those within 3 % of the proportional place the one with the fewest nodes of the
+  /// summation tree on both sides, since every node travels as a C of its own.
+  index_t leaf_cut(Range leaves, index_t p1, index_t p) const {
+    const double ideal = static_cast<double>(leaves.begin) +
+                         static_cast<double>(leaves.size()) * static_cast<double>(p1) / static_cast<double>(p);
+    const double slack = std::max(0.5, 0.03 * static_cast<double>(leaves.size()));
+    index_t best_leaf = leaves.begin;
+    std::size_t fewest = std::numeric_limits<std::size_t>::max();
+    for (index_t leaf = leaves.begin + 1; leaf < leaves.end; ++leaf) {
+      if (std::abs(static_cast<double>(leaf) - ideal) > slack) continue;
+      const Subtree root = whole(shape_.leaves);
+      const std::size_t nodes =
+          subtrees(root, leaves.begin, leaf).size() + subtrees(root, leaf, leaves.end).size();
+      if (nodes < fewest) {
+        fewest = nodes;
+        best_leaf = leaf;
+      }
+    }
+    return best_leaf;
+  }
+
+  std::pair<Cuboid, Cuboid> halves(const Cuboid& part, Cut cut, index_t p1, index_t p) const {
+    Cuboid first = part, second = part;
+    if (cut == Cut::m) {
+      first.m = cut_range(part.m, p1, p, granule, true);
+      second.m = cut_range(part.m, p1, p, granule, false);
+    } else if (cut == Cut::n) {
+      first.n = cut_range(part.n, p1, p, granule, true);
+      second.n = cut_range(part.n, p1, p, granule, false);
+    } else {
+      const index_t at = leaf_cut(part.leaves, p1, p);
+      first.leaves.end = second.leaves.begin = at;
+    }
+    return {first, second};
+  }
+
+  static std::vector<index_t> group_sizes(index_t ranks) {
+    std::vector<index_t> sizes{ranks / 2};
+    if (ranks > 2) sizes.push_back(std::max<index_t>(1, ranks / 3));
+    for (const index_t prime : {3, 5, 7}) {
+      if (ranks > prime && ranks % prime == 0) sizes.push_back(ranks / prime);
+    }
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
+  }
+
+  Choice best(const Cuboid& part, index_t ranks) {
+    if (ranks == 1 || part.empty()) return {Cut::none, 0, single_cost(part)};
+    const Key key{part.m.size(), part.n.size(), part.leaves.begin, part.leaves.end, ranks};
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    Choice choice{Cut::none, 0, single_cost(part)};  // leaving the other ranks idle
+    for (const index_t p1 : group_sizes(ranks)) {
+      for (const Cut cut : {Cut::m, Cut::n, Cut::k}) {
+        const auto [first, second] = halves(part, cut, p1, ranks);
+        if (first.empty() || second.empty()) continue;
+        const double cost = std::max(best(first, p1).cost, best(second, ranks - p1).cost);
+        if (cost < choice.cost * (1 - 1e-9)) choice = {cut, p1, cost};
+      }
+    }
+    known_.emplace(key, choice);
+    return choice;
+  }
+
+  Shape shape_;
+  std::map<Key, Choice> known_;
+};
+
+template <class BoxOf>
+MatrixLayout layout_of(const Plan& plan, index_t rows, index_t cols, const BoxOf& box_of) {
+  MatrixLayout result{rows, cols, {}};
+  for (const Cuboid& cuboid : plan.cuboids) result.boxes.push_back(cuboid.empty() ? Box{} : box_of(cuboid));
+  return result;
+}
+
+MatrixLayout operand_layout(MatrixLayout layout, Op op) {
+  if (op == Op::none) return layout;
+  std::swap(layout.rows, layout.cols);
+  for (Box& box : layout.boxes) box = transposed(box);
+  return layout;
+}
+
+}  // namespace
+
+MatrixLayout a_layout(const Plan& plan, Op op) {
+  return operand_layout(layout_of(plan, plan.shape.m, plan.shape.k(),
+                                  [&](const Cuboid& c) { return Box{c.m, plan.k_range(c)}; }),
+                        op);
+}
+
+MatrixLayout b_layout(const Plan& plan, Op op) {
+  return operand_layout(layout_of(plan, plan.shape.k(), plan.shape.n,
+                                  [&](const Cuboid& c) { return Box{plan.k_range(c), c.n}; }),
+                        op);
+}
+
+MatrixLayout c_layout(const Plan& plan) {
+  return layout_of(plan, plan.shape.m, plan.shape.n, [](const Cuboid& c) { return Box{c.m, c.n}; });
+}
+
+MatrixLayout c_start_layout(const Plan& plan) {
+  return layout_of(plan, plan.shape.m, plan.shape.n,
+                   [](const Cuboid& c) { return c.leaves.begin == 0 ? Box{c.m, c.n} : Box{}; });
+}
+
+Plan recursive_plan(const Shape& shape, index_t ranks) {
+  Plan plan{shape, {}};
+  const Cuboid all{{0, shape.m}, {0, shape.n}, {0, shape.leaves.count()}};
+  Planner(shape).assign(all, ranks, plan.cuboids);
+  return plan;
+}
+
+Plan row_plan(const Shape& shape, index_t ranks) {
+  Plan plan{shape, {}};
+  const layout::BlockMap rows(shape.m, ranks);
+  for (index_t r = 0; r < ranks; ++r) {
+    plan.cuboids.push_back({rows.range(r), {0, shape.n}, {0, shape.leaves.count()}});
+  }
+  return plan;
+}
+
+}  // namespace tessera::dist::matmul

@@ -1,0 +1,64 @@
+#pragma once
+// Who multiplies what: pure arithmetic, the same on every rank, tested without a launcher.
+
+#include <vector>
+
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/summation.hpp"
+#include "layout/matrix_layout.hpp"
+
+namespace tessera::dist::matmul {
+
+using tessera::matmul::Leaves;
+using tessera::matmul::Op;
+using tessera::matmul::Subtree;
+
+/// The part of the product that one rank computes: c[m, n] += op(a)[m, k] op(b)[k, n], k given by whole leaves.
+struct Cuboid {
+  layout::Range m;
+  layout::Range n;
+  layout::Range leaves;
+  [[nodiscard]] bool empty() const { return m.empty() || n.empty() || leaves.empty(); }
+};
+
+/// m x n x k and the fixed order of summation along k.
+struct Shape {
+  index_t m = 0;
+  index_t n = 0;
+  Leaves leaves{0, 1};
+  [[nodiscard]] index_t k() const { return leaves.k(); }
+};
+
+/// A cuboid a rank, together exactly the whole product.
+struct Plan {
+  Shape shape;
+  std::vector<Cuboid> cuboids;
+
+  [[nodiscard]] const Cuboid& of(index_t rank) const { return cuboids[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] layout::Range k_range(const Cuboid& cuboid) const {
+    return {shape.leaves.begin(cuboid.leaves.begin), shape.leaves.begin(cuboid.leaves.end)};
+  }
+  /// The nodes of the summation tree that a rank computes: one, unless its leaves are no node of the tree.
+  [[nodiscard]] std::vector<Subtree> nodes(const Cuboid& cuboid) const {
+    return cuboid.empty() ? std::vector<Subtree>{}
+                          : subtrees(whole(shape.leaves), cuboid.leaves.begin, cuboid.leaves.end);
+  }
+};
+
+/// Which box of the stored operands every rank needs, and which box of c it computes (part of).
+[[nodiscard]] layout::MatrixLayout a_layout(const Plan& plan, Op op);
+[[nodiscard]] layout::MatrixLayout b_layout(const Plan& plan, Op op);
+[[nodiscard]] layout::MatrixLayout c_layout(const Plan& plan);
+/// The boxes of c on the ranks that start from beta * c (those with leaf 0); empty elsewhere.
+[[nodiscard]] layout::MatrixLayout c_start_layout(const Plan& plan);
+
+/// The uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts): P ranks are cut in two
+/// groups, not necessarily equal, and one of m, n, k in the same proportion, recursively; of all such cuts the
+/// ones with the least words received and arithmetic on the worst rank. k is cut at leaves only, so that C's bits
+/// are those of one rank.
+[[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks);
+
+/// The 1-D plan: rows of C split, all of op(b) on every rank. For comparison.
+[[nodiscard]] Plan row_plan(const Shape& shape, index_t ranks);
+
+}  // namespace tessera::dist::matmul
