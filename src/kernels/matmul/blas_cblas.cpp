@@ -1,0 +1,34 @@
+#include <cblas.h>
+
+#include "kernels/matmul/blas.hpp"
+#include "kernels/matmul/operand.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+CBLAS_TRANSPOSE cblas_op(Op op) { return op == Op::none ? CblasNoTrans : CblasTrans; }
+
+void call(int m, int n, int k, const Gemm<float>& g, int lda, int ldb, int ldc) {
+  cblas_sgemm(CblasRowMajor, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda, g.b.data,
+              ldb, g.beta, g.c.data, ldc);
+}
+void call(int m, int n, int k, const Gemm<double>& g, int lda, int ldb, int ldc) {
+  cblas_dgemm(CblasRowMajor, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda, g.b.data,
+              ldb, g.beta, g.c.data, ldc);
+}
+
+template <class T>
+void blas(const Gemm<T>& g, const Tuning&) {
+  if (only_scales(g) || g.c.empty()) return scale(g.c, g.beta);
+  call(narrow<int>(g.m()), narrow<int>(g.n()), narrow<int>(g.k()), g, narrow<int>(g.a.ld),
+       narrow<int>(g.b.ld), narrow<int>(g.c.ld));
+}
+
+}  // namespace
+
+std::vector<Variant> blas_rows() {
+  return {
+      {{"blas", Space::host, "OpenBLAS through CBLAS, on the calling thread"}, blas<float>, blas<double>}};
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,248 @@
+#include "kernels/matmul/cache_oblivious.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "kernels/matmul/leaf.hpp"
+#include "kernels/matmul/scratch.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+constexpr index_t tile_edge = 192;  // a leaf of C: 192 x 192, 8 x 24 micro-tiles of 24 x 8 doubles
+
+/// Which forks become tasks.
+enum class Share {
+  nothing,  ///< one thread
+  c,        ///< the team shares each chunk: it packs together, then computes tiles of C
+  k,        ///< C is small: the leaves of k are tasks, each with its own partial C
+};
+
+/// One chunk of both operands in the form that the leaf reads.
+template <class T>
+struct Chunk {
+  const T* a;
+  index_t a_row, a_step, a_sliver;
+  const T* b;
+  index_t b_step, b_panel;
+  const T* b_tail;
+  index_t k;
+};
+
+template <class T>
+class Product {
+ public:
+  Product(const Gemm<T>& g, const Leaves& leaves, Subtree node)
+      : alpha_(g.alpha),
+        a_(operand(g.a, g.op_a)),
+        b_(operand(g.b, g.op_b)),
+        m_(g.m()),
+        n_(g.n()),
+        leaves_(leaves),
+        offset_(leaves.begin(node.first)),
+        leaf_(leaf_kernels<T>(machine::isa())),
+        share_(choose_share(node.count)) {}
+
+  /// c = the node, from beta * c.
+  void tree(Subtree node, MatrixView<T> c, T beta) const {
+    if (node.count == 1) {
+      return chain(leaves_.begin(node.first) - offset_, leaves_.begin(node.first + 1) - offset_, c, beta);
+    }
+    Scratch<T> partial(m_ * n_);
+    const auto other = matrix_view(partial.data(), m_, n_);
+    const auto first = [&] { tree(left(node), c, beta); };
+    const auto second = [&] { tree(right(node), other, T{0}); };
+    if (share_ == Share::k) {
+      machine::fork_join(first, second);
+    } else {
+      first();
+      second();
+    }
+    add<T>(other, c);
+  }
+
+  /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk.
+  void chain(index_t begin, index_t end, MatrixView<T> c, T beta) const {
+    const index_t kc = std::min(chunk_length<T>, end - begin);
+    const bool pack_a = n_ > 96 || share_ == Share::c;
+    const bool pack_b = b_.step != 1 || m_ > 96;
+    Scratch<T> a(pack_a ? round_up(m_, leaf_.mr) * kc : 0);
+    Scratch<T> b((pack_b ? round_up(n_, leaf_.nr) : leaf_.nr) * kc);
+    for (index_t p = begin; p < end; p += kc) {
+      const index_t k = std::min(kc, end - p);
+      Chunk<T> chunk{.a = a_.at(0, p).data,
+                     .a_row = a_.row,
+                     .a_step = a_.step,
+                     .a_sliver = leaf_.mr * a_.row,
+                     .b = b_.at(p, 0).data,
+                     .b_step = b_.row,
+                     .b_panel = leaf_.nr,
+                     .b_tail = nullptr,
+                     .k = k};
+      if (pack_a) this->pack_a(chunk, p, a.data());
+      if (pack_b) {
+        this->pack_b(chunk, p, b.data());
+      } else {
+        pack_tail(chunk, p, b.data());
+      }
+      tiles(chunk, {0, 0, m_, n_}, c, p == begin ? beta : T{1});
+    }
+  }
+
+ private:
+  struct Block {
+    index_t i, j, m, n;
+  };
+
+  [[nodiscard]] Share choose_share(index_t leaf_count) const {
+    const index_t team = omp_get_num_threads();
+    if (team == 1) return Share::nothing;
+    const index_t tiles = ceil_div(m_, tile_edge) * ceil_div(n_, tile_edge);
+    return tiles < 2 * team && leaf_count >= 2 * team ? Share::k : Share::c;
+  }
+
+  template <class Body>
+  void for_each(index_t count, index_t grain, const Body& body) const {
+    if (share_ == Share::c) {
+      machine::parallel_for(0, count, grain, body);
+    } else {
+      body(0, count);
+    }
+  }
+
+  void pack_a(Chunk<T>& chunk, index_t p, T* packed) const {
+    for_each(ceil_div(m_, leaf_.mr), 16, [&](index_t first, index_t last) {
+      const index_t i = first * leaf_.mr;
+      leaf_.pack_a(a_.at(i, p), std::min(m_, last * leaf_.mr) - i, chunk.k, packed + i * chunk.k);
+    });
+    chunk.a = packed;
+    chunk.a_row = 1;
+    chunk.a_step = leaf_.mr;
+    chunk.a_sliver = leaf_.mr * chunk.k;
+  }
+
+  void pack_b(Chunk<T>& chunk, index_t p, T* packed) const {
+    for_each(ceil_div(n_, leaf_.nr), 8, [&](index_t first, index_t last) {
+      const index_t j = first * leaf_.nr;
+      leaf_.pack_b(b_.at(p, j), chunk.k, std::min(n_, last * leaf_.nr) - j, packed + j * chunk.k);
+    });
+    chunk.b = packed;
+    chunk.b_step = leaf_.nr;
+    chunk.b_panel = leaf_.nr * chunk.k;
+  }
+
+  void pack_tail(Chunk<T>& chunk, index_t p, T* packed) const {
+    const index_t j = n_ / leaf_.nr * leaf_.nr;
+    if (j == n_) return;
+    leaf_.pack_b(b_.at(p, j), chunk.k, n_ - j, packed);
+    chunk.b_tail = packed;
+  }
+
+  /// leaf? multiply : halve the longer side of the block of C.
+  void tiles(const Chunk<T>& chunk, Block block, MatrixView<T> c, T beta) const {
+    if (block.m <= tile_edge && block.n <= tile_edge) return tile(chunk, block, c, beta);
+    Block first = block;
+    Block second = block;
+    if (block.m >= block.n) {
+      first.m = round_up(block.m / 2, leaf_.mr);
+      second.i += first.m;
+      second.m -= first.m;
+    } else {
+      first.n = round_up(block.n / 2, leaf_.nr);
+      second.j += first.n;
+      second.n -= first.n;
+    }
+    const auto run_first = [&] { tiles(chunk, first, c, beta); };
+    const auto run_second = [&] { tiles(chunk, second, c, beta); };
+    if (share_ == Share::c) {
+      machine::fork_join(run_first, run_second);
+    } else {
+      run_first();
+      run_second();
+    }
+  }
+
+  void tile(const Chunk<T>& chunk, Block block, MatrixView<T> c, T beta) const {
+    const bool last = block.j + block.n == n_;
+    leaf_.multiply({.m = block.m,
+                    .n = block.n,
+                    .k = chunk.k,
+                    .alpha = alpha_,
+                    .a = chunk.a + block.i / leaf_.mr * chunk.a_sliver,
+                    .a_row = chunk.a_row,
+                    .a_step = chunk.a_step,
+                    .a_sliver = chunk.a_sliver,
+                    .b = chunk.b + block.j / leaf_.nr * chunk.b_panel,
+                    .b_step = chunk.b_step,
+                    .b_panel = chunk.b_panel,
+                    .b_tail = last ? chunk.b_tail : nullptr,
+                    .beta = beta,
+                    .c = &c(block.i, block.j),
+                    .ldc = c.ld});
+  }
+
+  T alpha_;
+  Operand<T> a_;
+  Operand<T> b_;
+  index_t m_;
+  index_t n_;
+  Leaves leaves_;
+  index_t offset_;  ///< of the slices in the whole k
+  const LeafKernels<T>& leaf_;
+  Share share_;
+};
+
+}  // namespace
+
+template <class T>
+void subtree(const Gemm<T>& g, const Leaves& leaves, Subtree node) {
+  TESSERA_EXPECTS(g.k() == leaves.begin(node.first + node.count) - leaves.begin(node.first));
+  if (g.c.empty()) return;
+  // An empty sum is -0 beside other summands: x + -0 is x for every x, -0 among them.
+  if (only_scales(g) && node.first > 0) return fill(g.c, T{-0.0});
+  if (only_scales(g)) return scale(g.c, g.beta);
+  Product<T>(g, leaves, node).tree(node, g.c, g.beta);
+}
+
+template <class T>
+void cache_oblivious(const Gemm<T>& g) {
+  const Leaves all = leaves<T>(g.k());
+  subtree(g, all, whole(all));
+}
+
+template <class T>
+void chain(const Gemm<T>& g) {
+  if (g.c.empty()) return;
+  if (only_scales(g)) return scale(g.c, g.beta);
+  Product<T>(g, leaves<T>(g.k()), {0, 1}).chain(0, g.k(), g.c, g.beta);
+}
+
+template <class T>
+void add(MatrixView<const T> value, MatrixView<T> into) {
+  const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
+  machine::parallel_for(0, into.rows, std::max<index_t>(1, 65536 / std::max<index_t>(1, into.cols)),
+                        [&](index_t first, index_t last) {
+                          for (index_t i = first; i < last; ++i)
+                            leaf.add(&value(i, 0), &into(i, 0), into.cols);
+                        });
+}
+
+int useful_threads(index_t m, index_t n, index_t k, int threads) {
+  constexpr double flops_per_thread = 1e6;  // 10 us of arithmetic: ten times the cost of waking a thread
+  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  return static_cast<int>(
+      std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(std::max(1, threads))));
+}
+
+template void cache_oblivious(const Gemm<float>&);
+template void cache_oblivious(const Gemm<double>&);
+template void subtree(const Gemm<float>&, const Leaves&, Subtree);
+template void subtree(const Gemm<double>&, const Leaves&, Subtree);
+template void chain(const Gemm<float>&);
+template void chain(const Gemm<double>&);
+template void add(MatrixView<const float>, MatrixView<float>);
+template void add(MatrixView<const double>, MatrixView<double>);
+
+}  // namespace tessera::matmul

@@ -1,0 +1,148 @@
+// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared between them.
+
+#include "kernels/matmul/checksum_leaf.hpp"
+#include "kernels/matmul/simd.hpp"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+using matmul::ChecksumKernels;
+using matmul::Vectors;
+using S = Simd<double>;
+
+constexpr int row_group = S::registers == 32 ? 4 : 2;  // rows that share the loads of x
+
+double sum_lanes(S::vec v) {
+  double lane[S::lanes];
+  S::store(lane, v);
+  double sum = 0;
+  for (index_t i = 0; i < S::lanes; ++i) sum += lane[i];
+  return sum;
+}
+
+/// One step of R rows at p: n == lanes, or fewer at the end of the rows.
+template <class T, int R, int V>
+TESSERA_INLINE void row_step(const T* a, index_t lda, const Vectors& w, index_t p, index_t n,
+                             S::vec (&y)[R][V], S::vec (&bound)[R][V]) {
+  const bool full = n == S::lanes;
+#pragma GCC unroll 4
+  for (int v = 0; v < V; ++v) {
+    const double* const px = w.x.data + v * w.x.ld + p;
+    const double* const pz = w.abs_x.data + v * w.abs_x.ld + p;
+    const S::vec x = full ? S::load(px) : S::load(px, n);
+    const S::vec z = full ? S::load(pz) : S::load(pz, n);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) {
+      const T* const pa = a + r * lda + p;
+      const S::vec value = full ? S::load(pa) : S::load(pa, n);
+      y[r][v] = S::fma(value, x, y[r][v]);
+      bound[r][v] = S::fma(S::abs(value), z, bound[r][v]);
+    }
+  }
+}
+
+/// y[v, i:i+R] += a[i:i+R, :] x[v, :], and the bounds.
+template <class T, int R, int V>
+void row_block(const T* a, index_t lda, index_t k, const Vectors& w, index_t i) {
+  S::vec y[R][V];
+  S::vec bound[R][V];
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) y[r][v] = bound[r][v] = S::zero();
+  }
+  index_t p = 0;
+  for (; p + S::lanes <= k; p += S::lanes) row_step<T, R, V>(a, lda, w, p, S::lanes, y, bound);
+  if (p < k) row_step<T, R, V>(a, lda, w, p, k - p, y, bound);
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) {
+      w.y.data[v * w.y.ld + i + r] += sum_lanes(y[r][v]);
+      w.bound.data[v * w.bound.ld + i + r] += sum_lanes(bound[r][v]);
+    }
+  }
+}
+
+template <class T, int V>
+void all_rows(const T* a, index_t lda, index_t rows, index_t k, const Vectors& w) {
+  index_t i = 0;
+  for (; i + row_group <= rows; i += row_group) row_block<T, row_group, V>(a + i * lda, lda, k, w, i);
+  for (; i < rows; ++i) row_block<T, 1, V>(a + i * lda, lda, k, w, i);
+}
+
+/// y[v, i:i+n] += x[v, p:p+P] a[p:p+P, i:i+n], and the bounds; n <= lanes.
+template <class T, int P, int V>
+TESSERA_INLINE void column_step(const T* a, index_t lda, const Vectors& w, index_t p, index_t i, index_t n) {
+  const bool full = n == S::lanes;
+  S::vec value[P];
+#pragma GCC unroll 4
+  for (int q = 0; q < P; ++q) {
+    const T* const pa = a + q * lda + i;
+    value[q] = full ? S::load(pa) : S::load(pa, n);
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < V; ++v) {
+    double* const py = w.y.data + v * w.y.ld + i;
+    double* const pb = w.bound.data + v * w.bound.ld + i;
+    S::vec y = full ? S::load(py) : S::load(py, n);
+    S::vec bound = full ? S::load(pb) : S::load(pb, n);
+#pragma GCC unroll 4
+    for (int q = 0; q < P; ++q) {
+      y = S::fma(value[q], S::broadcast(w.x.data[v * w.x.ld + p + q]), y);
+      bound = S::fma(S::abs(value[q]), S::broadcast(w.abs_x.data[v * w.abs_x.ld + p + q]), bound);
+    }
+    full ? S::store(py, y) : S::store(py, y, n);
+    full ? S::store(pb, bound) : S::store(pb, bound, n);
+  }
+}
+
+template <class T, int P, int V>
+void column_pass(const T* a, index_t lda, index_t cols, const Vectors& w, index_t p) {
+  index_t i = 0;
+  for (; i + S::lanes <= cols; i += S::lanes) column_step<T, P, V>(a, lda, w, p, i, S::lanes);
+  if (i < cols) column_step<T, P, V>(a, lda, w, p, i, cols - i);
+}
+
+template <class T, int V>
+void all_columns(const T* a, index_t lda, index_t rows, index_t cols, const Vectors& w) {
+  index_t p = 0;
+  for (; p + 4 <= rows; p += 4) column_pass<T, 4, V>(a + p * lda, lda, cols, w, p);
+  for (; p < rows; ++p) column_pass<T, 1, V>(a + p * lda, lda, cols, w, p);
+}
+
+template <class T>
+void rows(MatrixView<const T> a, const Vectors& w) {
+  switch (w.x.rows) {
+    case 1:
+      return all_rows<T, 1>(a.data, a.ld, a.rows, a.cols, w);
+    case 2:
+      return all_rows<T, 2>(a.data, a.ld, a.rows, a.cols, w);
+    case 3:
+      return all_rows<T, 3>(a.data, a.ld, a.rows, a.cols, w);
+    default:
+      return all_rows<T, 4>(a.data, a.ld, a.rows, a.cols, w);
+  }
+}
+
+template <class T>
+void columns(MatrixView<const T> a, const Vectors& w) {
+  switch (w.x.rows) {
+    case 1:
+      return all_columns<T, 1>(a.data, a.ld, a.rows, a.cols, w);
+    case 2:
+      return all_columns<T, 2>(a.data, a.ld, a.rows, a.cols, w);
+    case 3:
+      return all_columns<T, 3>(a.data, a.ld, a.rows, a.cols, w);
+    default:
+      return all_columns<T, 4>(a.data, a.ld, a.rows, a.cols, w);
+  }
+}
+
+template <class T>
+constexpr ChecksumKernels<T> kernels{rows<T>, columns<T>};
+
+}  // namespace
+
+const ChecksumKernels<float>& checksum_kernels_f32();
+const ChecksumKernels<double>& checksum_kernels_f64();
+const ChecksumKernels<float>& checksum_kernels_f32() { return kernels<float>; }
+const ChecksumKernels<double>& checksum_kernels_f64() { return kernels<double>; }
+
+}  // namespace tessera::TESSERA_ISA

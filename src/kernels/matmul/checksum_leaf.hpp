@@ -1,0 +1,20 @@
+#pragma once
+// The leaves of multiply_vectors, compiled once for each instruction set.
+
+#include "kernels/matmul/checksum.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::matmul {
+
+template <class T>
+struct ChecksumKernels {
+  /// Rows of a against x: y[v, i] += sum over p of a[i, p] x[v, p].
+  void (*rows)(MatrixView<const T> a, const Vectors& vectors);
+  /// Columns of a against x: y[v, i] += sum over p of a[p, i] x[v, p].
+  void (*columns)(MatrixView<const T> a, const Vectors& vectors);
+};
+
+template <class T>
+[[nodiscard]] const ChecksumKernels<T>& checksum_kernels(machine::Isa isa);
+
+}  // namespace tessera::matmul

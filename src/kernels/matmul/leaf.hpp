@@ -1,0 +1,48 @@
+#pragma once
+// The leaf of the recursion: what is compiled once for each instruction set.
+//
+// C is row-major, so vectors lie along n. A micro-kernel holds mr rows x nr columns of C in registers and
+// walks one chunk of k: nr / lanes vectors of B are loaded, each of mr elements of A is broadcast. Operands
+// are packed in the order of that walk, rows and columns beyond the edge as zeros:
+//
+//   A: slivers of mr rows,    sliver[p][0:mr]          B: panels of nr columns, panel[p][0:nr]
+//
+// or, where packing would cost more than it saves, read where they lie: the strides say which.
+
+#include "kernels/matmul/operand.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::matmul {
+
+/// c[0:m, 0:n] = alpha * (a * b) + beta * c, where a * b is one chain of fma over the chunk [0, k).
+template <class T>
+struct LeafTile {
+  index_t m, n, k;
+  T alpha;
+  const T* a;  ///< element (i, p) at a[i / mr * a_sliver + i % mr * a_row + p * a_step]
+  index_t a_row, a_step, a_sliver;
+  const T* b;  ///< element (p, j) at b[j / nr * b_panel + p * b_step + j % nr]
+  index_t b_step, b_panel;
+  const T* b_tail;  ///< the last, narrower panel, packed; nullptr when it lies with the others
+  T beta;
+  T* c;
+  index_t ldc;
+};
+
+template <class T>
+struct LeafKernels {
+  index_t mr, nr;
+  void (*multiply)(const LeafTile<T>& tile);
+  /// a[0:rows, 0:k] into ceil(rows / mr) slivers of k * mr elements.
+  void (*pack_a)(Operand<T> a, index_t rows, index_t k, T* packed);
+  /// b[0:k, 0:cols] into ceil(cols / nr) panels of k * nr elements.
+  void (*pack_b)(Operand<T> b, index_t k, index_t cols, T* packed);
+  /// into[0:n] += value[0:n]
+  void (*add)(const T* value, T* into, index_t n);
+};
+
+/// The leaf kernels of an instruction set; where the build has none for it, the portable ones.
+template <class T>
+[[nodiscard]] const LeafKernels<T>& leaf_kernels(machine::Isa isa);
+
+}  // namespace tessera::matmul

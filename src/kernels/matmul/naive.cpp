@@ -1,0 +1,24 @@
+#include "kernels/matmul/operand.hpp"
+#include "kernels/matmul/textbook.hpp"
+
+namespace tessera::matmul {
+
+template <class T>
+void naive(const Gemm<T>& g, const Tuning&) {
+  if (only_scales(g)) return scale(g.c, g.beta);
+  const auto a = operand(g.a, g.op_a);
+  const auto b = operand(g.b, g.op_b);
+  const index_t k = g.k();
+  for (index_t i = 0; i < g.m(); ++i) {
+    for (index_t j = 0; j < g.n(); ++j) {
+      T sum{0};
+      for (index_t p = 0; p < k; ++p) sum += a(i, p) * b(p, j);
+      put(g.c(i, j), g.alpha, sum, g.beta);
+    }
+  }
+}
+
+template void naive(const Gemm<float>&, const Tuning&);
+template void naive(const Gemm<double>&, const Tuning&);
+
+}  // namespace tessera::matmul

@@ -1,0 +1,54 @@
+#pragma once
+// op(x) as strides: one inner loop serves both orientations.
+
+#include "kernels/matmul/gemm.hpp"
+
+namespace tessera::matmul {
+
+/// Element (i, p) of op(x) is data[i * row + p * step].
+template <class T>
+struct Operand {
+  const T* data;
+  index_t row;
+  index_t step;
+
+  TESSERA_HD T operator()(index_t i, index_t p) const { return data[i * row + p * step]; }
+  [[nodiscard]] TESSERA_HD Operand at(index_t i, index_t p) const {
+    return {data + i * row + p * step, row, step};
+  }
+};
+
+template <class T>
+[[nodiscard]] TESSERA_HD Operand<T> operand(MatrixView<const T> x, Op op) {
+  if (op == Op::none) return {x.data, x.ld, 1};
+  return {x.data, 1, x.ld};
+}
+
+/// alpha * sum + beta * c, without reading c when beta == 0.
+template <class T>
+TESSERA_HD void put(T& c, T alpha, T sum, T beta) {
+  c = beta == T{0} ? alpha * sum : alpha * sum + beta * c;
+}
+
+/// c = beta * c, or zero without reading it.
+template <class T>
+void scale(MatrixView<T> c, T beta) {
+  for (index_t i = 0; i < c.rows; ++i) {
+    for (index_t j = 0; j < c.cols; ++j) c(i, j) = beta == T{0} ? T{0} : beta * c(i, j);
+  }
+}
+
+template <class T>
+void fill(MatrixView<T> c, T value) {
+  for (index_t i = 0; i < c.rows; ++i) {
+    for (index_t j = 0; j < c.cols; ++j) c(i, j) = value;
+  }
+}
+
+/// Is there nothing to multiply, so that C = beta C?
+template <class T>
+[[nodiscard]] bool only_scales(const Gemm<T>& g) {
+  return g.alpha == T{0} || g.k() == 0;
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,43 @@
+#include "kernels/matmul/scratch.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace tessera::matmul {
+namespace {
+
+constexpr index_t kept_bytes = index_t{64} << 20;
+constexpr std::size_t kept_blocks = 8;
+
+using Block = machine::Buffer<unsigned char>;
+
+std::vector<Block>& store() {
+  thread_local std::vector<Block> blocks;
+  return blocks;
+}
+
+/// The smallest kept block that is large enough, else a new one.
+Block take(index_t bytes) {
+  std::vector<Block>& blocks = store();
+  auto fit = blocks.end();
+  for (auto block = blocks.begin(); block != blocks.end(); ++block) {
+    if (block->size() >= bytes && (fit == blocks.end() || block->size() < fit->size())) fit = block;
+  }
+  if (fit == blocks.end()) return Block(std::max<index_t>(bytes, 4096));
+  Block found = std::move(*fit);
+  blocks.erase(fit);
+  return found;
+}
+
+}  // namespace
+
+ScratchBytes::ScratchBytes(index_t bytes) : buffer_(take(bytes)) {}
+
+ScratchBytes::~ScratchBytes() {
+  std::vector<Block>& blocks = store();
+  if (buffer_.size() > kept_bytes) return;
+  if (blocks.size() == kept_blocks) blocks.erase(blocks.begin());
+  blocks.push_back(std::move(buffer_));
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,35 @@
+#pragma once
+// Working memory that a thread keeps between calls: a product of small matrices must not pay for an
+// allocation.
+
+#include "machine/buffer.hpp"
+
+namespace tessera::matmul {
+
+/// At least `bytes` bytes from this thread's store, or new ones; back into the store at the end of the scope,
+/// where blocks of up to 64 MiB stay for the next taker. Scopes may nest and interleave on a thread as tasks
+/// do.
+class ScratchBytes {
+ public:
+  explicit ScratchBytes(index_t bytes);
+  ~ScratchBytes();
+  ScratchBytes(const ScratchBytes&) = delete;
+  ScratchBytes& operator=(const ScratchBytes&) = delete;
+  [[nodiscard]] void* data() { return buffer_.data(); }
+
+ private:
+  machine::Buffer<unsigned char> buffer_;
+};
+
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(index_t count)
+      : bytes_(checked_mul(count, static_cast<index_t>(sizeof(T)), "the working memory of a product")) {}
+  [[nodiscard]] T* data() { return static_cast<T*>(bytes_.data()); }
+
+ private:
+  ScratchBytes bytes_;
+};
+
+}  // namespace tessera::matmul

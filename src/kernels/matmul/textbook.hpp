@@ -1,0 +1,22 @@
+#pragma once
+// The textbook forms, each in its own file. All run on the calling thread.
+
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/variants.hpp"
+
+namespace tessera::matmul {
+
+template <class T>
+void naive(const Gemm<T>& g, const Tuning& tuning);
+template <class T>
+void transposed(const Gemm<T>& g, const Tuning& tuning);
+template <class T>
+void tiled(const Gemm<T>& g, const Tuning& tuning);
+template <class T>
+void transposed_tiled(const Gemm<T>& g, const Tuning& tuning);
+template <class T>
+void column(const Gemm<T>& g, const Tuning& tuning);
+template <class T>
+void zigzag(const Gemm<T>& g, const Tuning& tuning);
+
+}  // namespace tessera::matmul

@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "kernels/matmul/rows.hpp"
+#include "kernels/matmul/textbook.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+/// c[0:m, 0:n] += alpha * a[i:i+m, p:p+k] * (b[j:j+n, p:p+k] transposed).
+template <class T>
+void multiply_tile(T alpha, const Rows<T>& a, index_t i0, const Rows<T>& b, index_t j0, index_t p0, index_t k,
+                   MatrixView<T> c) {
+  for (index_t i = 0; i < c.rows; ++i) {
+    for (index_t j = 0; j < c.cols; ++j) {
+      const T* const row = a[i0 + i] + p0;
+      const T* const col = b[j0 + j] + p0;
+      T sum{0};
+      for (index_t p = 0; p < k; ++p) sum += row[p] * col[p];
+      c(i, j) += alpha * sum;
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void transposed_tiled(const Gemm<T>& g, const Tuning& tuning) {
+  scale(g.c, g.beta);
+  if (only_scales(g) || g.c.empty()) return;
+  const index_t k = g.k();
+  const Rows a(operand(g.a, g.op_a), g.m(), k);
+  const Rows b(flipped(operand(g.b, g.op_b)), g.n(), k);
+  const index_t tile = std::max<index_t>(1, tuning.tile);
+  for (index_t i = 0; i < g.m(); i += tile) {
+    for (index_t j = 0; j < g.n(); j += tile) {
+      const auto c = g.c.block(i, j, std::min(tile, g.m() - i), std::min(tile, g.n() - j));
+      for (index_t p = 0; p < k; p += tile) multiply_tile(g.alpha, a, i, b, j, p, std::min(tile, k - p), c);
+    }
+  }
+}
+
+template void transposed_tiled(const Gemm<float>&, const Tuning&);
+template void transposed_tiled(const Gemm<double>&, const Tuning&);
+
+}  // namespace tessera::matmul

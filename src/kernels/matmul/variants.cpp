@@ -1,0 +1,55 @@
+#include "kernels/matmul/variants.hpp"
+
+#include <vector>
+
+#include "kernels/matmul/blas.hpp"
+#include "kernels/matmul/cache_oblivious.hpp"
+#include "kernels/matmul/textbook.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+template <class T>
+void cache_oblivious_row(const Gemm<T>& g, const Tuning&) {
+  cache_oblivious(g);
+}
+
+std::vector<Variant> make_table() {
+  std::vector<Variant> table{
+      {{"naive", Space::host, "the triple loop i, j, p on one thread: the reference"},
+       naive<float>,
+       naive<double>},
+      {{"transposed", Space::host, "B transposed first, then dot products of rows; one thread"},
+       transposed<float>,
+       transposed<double>},
+      {{"tiled", Space::host, "square tiles of --tile in m, n and k; one thread (Lam et al. 1991)"},
+       tiled<float>,
+       tiled<double>},
+      {{"transposed_tiled", Space::host, "B transposed first, then square tiles; one thread"},
+       transposed_tiled<float>,
+       transposed_tiled<double>},
+      {{"column", Space::host, "C swept in columns of --column-width; one thread"},
+       column<float>,
+       column<double>},
+      {{"zigzag", Space::host, "C swept in columns, every other row right to left; one thread"},
+       zigzag<float>,
+       zigzag<double>},
+      {{"cache_oblivious", Space::host,
+        "the largest of m, n, k halved; tasks; packed vectorised leaf (Frigo et al. 1999); bits fixed"},
+       cache_oblivious_row<float>,
+       cache_oblivious_row<double>}};
+  const std::vector<Variant> blas = blas_rows();
+  table.insert(table.end(), blas.begin(), blas.end());
+  return table;
+}
+
+}  // namespace
+
+std::span<const Variant> variants() {
+  static const std::vector<Variant> table = make_table();
+  return table;
+}
+
+const Variant& best() { return *find_variant(variants(), "cache_oblivious"); }
+
+}  // namespace tessera::matmul

@@ -1,0 +1,31 @@
+#pragma once
+// The table of the ways to multiply matrices on one rank.
+
+#include <span>
+
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/variant.hpp"
+
+namespace tessera::matmul {
+
+/// Options of the textbook variants; the others need none.
+struct Tuning {
+  index_t tile = 64;          ///< edge of the square tiles of tiled and transposed_tiled
+  index_t column_width = 32;  ///< width of the columns that column and zigzag sweep
+};
+
+/// Run inside machine::parallel(threads, ...): those that fork then use the team.
+struct Variant : VariantInfo {
+  void (*f32)(const Gemm<float>&, const Tuning&);
+  void (*f64)(const Gemm<double>&, const Tuning&);
+
+  void operator()(const Gemm<float>& g, const Tuning& tuning = {}) const { f32(g, tuning); }
+  void operator()(const Gemm<double>& g, const Tuning& tuning = {}) const { f64(g, tuning); }
+};
+
+[[nodiscard]] std::span<const Variant> variants();
+
+/// What `auto` means on the host.
+[[nodiscard]] const Variant& best();
+
+}  // namespace tessera::matmul

@@ -1,0 +1,84 @@
+#include "kernels/matmul/checksum.hpp"
+
+#include "kernels/matmul/checksum_leaf.hpp"
+#include "machine/fork_join.hpp"
+#include "matrices.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+template <class T>
+class Checksum : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Checksum, Types);
+
+template <class T, class Run>
+void check(index_t m, index_t k, index_t count, Op op, const Run& run) {
+  SCOPED_TRACE(text({m, count, k}, op, Op::none));
+  const Matrix<T> a = stored<T>(m, k, op, [](index_t r, index_t c) { return Matrix<T>::random(r, c, 1); });
+  const auto x = Matrix<double>::random(count, k, 2);
+  auto abs_x = Matrix<double>::random(count, k, 3);
+  for (index_t v = 0; v < count; ++v) {
+    for (index_t p = 0; p < k; ++p) abs_x.view()(v, p) = std::abs(abs_x(v, p));
+  }
+  auto y = Matrix<double>::random(count, m, 4);
+  auto bound = Matrix<double>::random(count, m, 5);
+  const auto y0 = y;
+  const auto bound0 = bound;
+  run(a.view(), op, Vectors{x.view(), abs_x.view(), y.view(), bound.view()});
+  const auto element = operand(a.view(), op);
+  for (index_t v = 0; v < count; ++v) {
+    for (index_t i = 0; i < m; ++i) {
+      double want = y0(v, i);
+      double want_bound = bound0(v, i);
+      for (index_t p = 0; p < k; ++p) {
+        want += static_cast<double>(element(i, p)) * x(v, p);
+        want_bound += std::abs(static_cast<double>(element(i, p))) * abs_x(v, p);
+      }
+      ASSERT_NEAR(y(v, i), want, 1e-13 * static_cast<double>(k + 1)) << v << " " << i;
+      ASSERT_NEAR(bound(v, i), want_bound, 1e-13 * static_cast<double>(k + 1)) << v << " " << i;
+    }
+  }
+  EXPECT_TRUE(y.sentinels_stand());
+  EXPECT_TRUE(bound.sentinels_stand());
+}
+
+TYPED_TEST(Checksum, AddsTheProductsWithAllVectorsAndTheirBounds) {
+  const auto run = [](MatrixView<const TypeParam> a, Op op, const Vectors& vectors) {
+    machine::parallel(3, [&] { multiply_vectors(a, op, vectors); });
+  };
+  for (const Op op : ops) {
+    for (const auto& [m, k] : {std::pair{0, 5},
+                               {5, 0},
+                               {1, 1},
+                               {1, 9},
+                               {9, 1},
+                               {7, 13},
+                               {8, 16},
+                               {33, 100},
+                               {601, 37},
+                               {37, 601},
+                               {5, 40000}}) {
+      for (index_t count = 1; count <= max_vectors; ++count) check<TypeParam>(m, k, count, op, run);
+    }
+  }
+}
+
+TYPED_TEST(Checksum, IsTheSameOnEveryInstructionSet) {
+  for (const auto isa : {machine::Isa::baseline, machine::Isa::avx2, machine::Isa::avx512}) {
+    if (isa > machine::isa()) continue;
+    const auto run = [&](MatrixView<const TypeParam> a, Op op, const Vectors& vectors) {
+      const auto& kernels = checksum_kernels<TypeParam>(isa);
+      (op == Op::none ? kernels.rows : kernels.columns)(a, vectors);
+    };
+    for (const Op op : ops) {
+      for (index_t count = 1; count <= max_vectors; ++count) {
+        check<TypeParam>(11, 45, count, op, run);
+        check<TypeParam>(46, 6, count, op, run);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::matmul

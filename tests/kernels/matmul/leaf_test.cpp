@@ -1,0 +1,133 @@
+// The leaf kernels of every instruction set that this machine has, edges by edges.
+
+#include "kernels/matmul/leaf.hpp"
+
+#include "kernels/matmul/checksum_leaf.hpp"
+#include "matrices.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+std::vector<machine::Isa> sets_here() {
+  std::vector<machine::Isa> sets;
+  for (const auto isa : {machine::Isa::baseline, machine::Isa::avx2, machine::Isa::avx512}) {
+    if (isa <= machine::isa()) sets.push_back(isa);
+  }
+  return sets;
+}
+
+template <class T>
+class Leaf : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Leaf, Types);
+
+/// c = 1.5 a b + beta c with both operands packed, or both read where they lie.
+template <class T>
+Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b, Matrix<T> c,
+                     index_t k, T beta, bool packed) {
+  const index_t m = c.view().rows;
+  const index_t n = c.view().cols;
+  std::vector<T> a_packed(static_cast<std::size_t>(round_up(m, leaf.mr) * k),
+                          std::numeric_limits<T>::quiet_NaN());
+  std::vector<T> b_packed(static_cast<std::size_t>(round_up(n, leaf.nr) * k),
+                          std::numeric_limits<T>::quiet_NaN());
+  const index_t whole = n / leaf.nr * leaf.nr;
+  leaf.pack_a(operand(a.view(), Op::none), m, k, a_packed.data());
+  if (packed) {
+    leaf.pack_b(operand(b.view(), Op::none), k, n, b_packed.data());
+  } else {
+    leaf.pack_b(operand(b.view().cols_range(whole, n - whole), Op::none), k, n - whole, b_packed.data());
+  }
+  leaf.multiply({.m = m,
+                 .n = n,
+                 .k = k,
+                 .alpha = T(1.5),
+                 .a = packed ? a_packed.data() : a.view().data,
+                 .a_row = packed ? 1 : a.view().ld,
+                 .a_step = packed ? leaf.mr : 1,
+                 .a_sliver = leaf.mr * (packed ? k : a.view().ld),
+                 .b = packed ? b_packed.data() : b.view().data,
+                 .b_step = packed ? leaf.nr : b.view().ld,
+                 .b_panel = packed ? leaf.nr * k : leaf.nr,
+                 .b_tail = packed || whole == n ? nullptr : b_packed.data(),
+                 .beta = beta,
+                 .c = c.view().data,
+                 .ldc = c.view().ld});
+  return c;
+}
+
+TYPED_TEST(Leaf, MultipliesEveryEdgeOfTheMicroTileOnEverySet) {
+  using T = TypeParam;
+  for (const auto isa : sets_here()) {
+    const LeafKernels<T>& leaf = leaf_kernels<T>(isa);
+    for (index_t m = 1; m <= 2 * leaf.mr + 1; ++m) {
+      for (index_t n = 1; n <= 2 * leaf.nr + 1; ++n) {
+        const index_t k = 1 + (m * n) % 37;
+        const auto a = Matrix<T>::random(m, k, 1);
+        const auto b = Matrix<T>::random(k, n, 2);
+        const T beta = n % 2 == 0 ? T(0) : T(0.5);
+        const auto c0 = n % 2 == 0 ? Matrix<T>::filled(m, n, std::numeric_limits<T>::quiet_NaN())
+                                   : Matrix<T>::random(m, n, 3);
+        auto c = multiplied(leaf, a, b, c0, k, beta, true);
+        ASSERT_TRUE(is_product({T(1.5), a.view(), Op::none, b.view(), Op::none, beta, c.view()}, c0))
+            << machine::name(isa) << " " << m << " " << n;
+        ASSERT_TRUE(c.sentinels_stand()) << machine::name(isa) << " " << m << " " << n;
+        ASSERT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, false), c))
+            << "unpacked, " << machine::name(isa);
+      }
+    }
+  }
+}
+
+TYPED_TEST(Leaf, PacksBothOrientationsAlikeAndPadsWithZeros) {
+  using T = TypeParam;
+  for (const auto isa : sets_here()) {
+    const LeafKernels<T>& leaf = leaf_kernels<T>(isa);
+    for (const index_t k : {1, 7, 8, 16, 17, 40}) {
+      for (index_t count = 1; count <= 2 * leaf.nr + 3; count += 3) {
+        const auto x = Matrix<T>::random(count, k, 1);  // A, or B transposed
+        Matrix<T> y(k, count);
+        for (index_t i = 0; i < count; ++i) {
+          for (index_t p = 0; p < k; ++p) y.view()(p, i) = x(i, p);
+        }
+        const auto packed = [&](bool is_a, Op op, index_t width) {
+          std::vector<T> out(static_cast<std::size_t>(round_up(count, width) * k + 1), T(77));
+          const Matrix<T>& from = op == Op::none ? x : y;
+          const Operand<T> rows = operand(from.view(), op);
+          if (is_a) leaf.pack_a(rows, count, k, out.data());
+          if (!is_a) leaf.pack_b({rows.data, rows.step, rows.row}, k, count, out.data());
+          return out;
+        };
+        for (const bool is_a : {true, false}) {
+          const index_t width = is_a ? leaf.mr : leaf.nr;
+          const auto got = packed(is_a, Op::none, width);
+          EXPECT_EQ(got, packed(is_a, Op::transpose, width));
+          EXPECT_EQ(got.back(), T(77));
+          for (index_t i = 0; i < round_up(count, width); ++i) {
+            for (index_t p = 0; p < k; ++p) {
+              const T want = i < count ? x(i, p) : T(0);
+              ASSERT_EQ(got[static_cast<std::size_t>(i / width * width * k + p * width + i % width)], want)
+                  << machine::name(isa) << " " << count << " " << k;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Leaf, OfSetsWithFmaGiveTheSameBits) {
+  using T = TypeParam;
+  const auto sets = sets_here();
+  if (sets.back() != machine::Isa::avx512) GTEST_SKIP() << "this processor has no AVX-512";
+  const auto a = Matrix<T>::random(50, 120, 1);
+  const auto b = Matrix<T>::random(120, 101, 2);
+  const auto c0 = Matrix<T>::random(50, 101, 3);
+  const auto with = [&](machine::Isa isa) {
+    return multiplied(leaf_kernels<T>(isa), a, b, c0, 120, T(0.25), true);
+  };
+  EXPECT_TRUE(same_bits(with(machine::Isa::avx2), with(machine::Isa::avx512)));
+}
+
+}  // namespace
+}  // namespace tessera::matmul

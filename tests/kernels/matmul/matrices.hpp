@@ -1,0 +1,130 @@
+#pragma once
+// Matrices for tests: with a leading dimension larger than the row, sentinels all around, values from a seed.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/operand.hpp"
+
+namespace tessera::matmul {
+
+/// rows x cols with `pad` more elements a row, a row before and one after. What is not the matrix holds a
+/// sentinel.
+template <class T>
+class Matrix {
+ public:
+  Matrix(index_t rows, index_t cols, index_t pad = 3)
+      : rows_(rows),
+        cols_(cols),
+        ld_(cols + pad),
+        data_(static_cast<std::size_t>((rows + 2) * ld_), sentinel) {}
+
+  static Matrix random(index_t rows, index_t cols, std::uint64_t stream) {
+    Matrix x(rows, cols);
+    x.each([&](T& value, index_t at) { value = random_symmetric<T>(7, stream, at); });
+    return x;
+  }
+  /// Integers of at most 8: products and sums are exact.
+  static Matrix integers(index_t rows, index_t cols, std::uint64_t stream) {
+    Matrix x(rows, cols);
+    x.each([&](T& value, index_t at) {
+      value = static_cast<T>(static_cast<int>(random_bits(7, stream, at) % 17) - 8);
+    });
+    return x;
+  }
+  static Matrix filled(index_t rows, index_t cols, T with) {
+    Matrix x(rows, cols);
+    x.each([&](T& value, index_t) { value = with; });
+    return x;
+  }
+
+  [[nodiscard]] MatrixView<T> view() { return {data_.data() + ld_, rows_, cols_, ld_}; }
+  [[nodiscard]] MatrixView<const T> view() const { return {data_.data() + ld_, rows_, cols_, ld_}; }
+  T operator()(index_t i, index_t j) const { return view()(i, j); }
+
+  [[nodiscard]] bool sentinels_stand() const {
+    const std::size_t first = static_cast<std::size_t>(ld_);
+    for (std::size_t at = 0; at < data_.size(); ++at) {
+      const bool inside = at >= first && at < first + static_cast<std::size_t>(rows_ * ld_) &&
+                          static_cast<index_t>((at - first)) % ld_ < cols_;
+      if (!inside && !(data_[at] == sentinel)) return false;
+    }
+    return true;
+  }
+  /// The same bits everywhere, around the matrix too.
+  friend bool same_bits(const Matrix& x, const Matrix& y) {
+    return x.data_.size() == y.data_.size() &&
+           (x.data_.empty() || std::memcmp(x.data_.data(), y.data_.data(), x.data_.size() * sizeof(T)) == 0);
+  }
+
+ private:
+  static constexpr T sentinel = T{-12345};
+
+  template <class F>
+  void each(const F& f) {
+    for (index_t i = 0; i < rows_; ++i) {
+      for (index_t j = 0; j < cols_; ++j) f(view()(i, j), i * cols_ + j);
+    }
+  }
+
+  index_t rows_, cols_, ld_;
+  std::vector<T> data_;
+};
+
+struct Shape3 {
+  index_t m, n, k;
+};
+
+inline std::string text(Shape3 s, Op op_a, Op op_b) {
+  return std::to_string(s.m) + " x " + std::to_string(s.n) + " x " + std::to_string(s.k) + " " +
+         (op_a == Op::none ? "N" : "T") + (op_b == Op::none ? "N" : "T");
+}
+
+inline constexpr Op ops[] = {Op::none, Op::transpose};
+
+/// The stored form of op(x)[rows, cols].
+template <class T, class Make>
+Matrix<T> stored(index_t rows, index_t cols, Op op, const Make& make) {
+  return op == Op::none ? make(rows, cols) : make(cols, rows);
+}
+
+/// Does c hold alpha op(a) op(b) + beta c0, within gamma_k (|alpha| |A| |B| + |beta| |C0|)?
+template <class T>
+::testing::AssertionResult is_product(const Gemm<T>& g, const Matrix<T>& c0) {
+  const auto a = operand(g.a, g.op_a);
+  const auto b = operand(g.b, g.op_b);
+  const double unit = static_cast<double>(std::numeric_limits<T>::epsilon());
+  for (index_t i = 0; i < g.m(); ++i) {
+    for (index_t j = 0; j < g.n(); ++j) {
+      double sum = 0;
+      double size = 0;
+      for (index_t p = 0; p < g.k(); ++p) {
+        const double term = static_cast<double>(a(i, p)) * static_cast<double>(b(p, j));
+        sum += term;
+        size += std::abs(term);
+      }
+      double want = static_cast<double>(g.alpha) * sum;
+      double bound = std::abs(static_cast<double>(g.alpha)) * size;
+      if (g.beta != T{0}) {
+        want += static_cast<double>(g.beta) * static_cast<double>(c0(i, j));
+        bound += std::abs(static_cast<double>(g.beta) * static_cast<double>(c0(i, j)));
+      }
+      bound *= unit * static_cast<double>(g.k() + 3);
+      const double got = static_cast<double>(g.c(i, j));
+      if (!(std::abs(got - want) <= bound)) {
+        return ::testing::AssertionFailure()
+               << "c(" << i << ", " << j << ") is " << got << ", not " << want << " +- " << bound;
+      }
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+}  // namespace tessera::matmul

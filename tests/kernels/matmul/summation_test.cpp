@@ -1,0 +1,204 @@
+// The order of summation is fixed: the bits of C depend on no split of the work.
+
+#include "kernels/matmul/summation.hpp"
+
+#include <random>
+
+#include "kernels/matmul/cache_oblivious.hpp"
+#include "machine/fork_join.hpp"
+#include "matrices.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+TEST(Leaves, CoverKInWholeChunks) {
+  for (const index_t k : {0, 1, 255, 256, 257, 1024, 2047, 2048, 5000, 16384, 65536, 1000000}) {
+    const Leaves all = leaves<double>(k);
+    EXPECT_EQ(all.begin(0), 0);
+    EXPECT_EQ(all.begin(all.count()), k);
+    EXPECT_LE(all.count(), 64);
+    for (index_t leaf = 0; leaf < all.count(); ++leaf) {
+      EXPECT_EQ(all.begin(leaf) % chunk_length<double>, 0);
+      EXPECT_EQ(all.at(all.begin(leaf)), leaf);
+      EXPECT_TRUE(all.count() == 1 || all.begin(leaf + 1) - all.begin(leaf) > 3 * chunk_length<double>);
+    }
+  }
+  EXPECT_EQ(leaves<double>(5000).at(1), -1);
+}
+
+TEST(Tree, SplitsAtTheLargestPowerOfTwoBelow) {
+  EXPECT_EQ(left({0, 7}), (Subtree{0, 4}));
+  EXPECT_EQ(right({0, 7}), (Subtree{4, 3}));
+  EXPECT_EQ(left({4, 3}), (Subtree{4, 2}));
+  EXPECT_EQ(right({4, 2}), (Subtree{5, 1}));
+  EXPECT_EQ(left({0, 8}), (Subtree{0, 4}));
+}
+
+TEST(Tree, RangesAreCoveredByTheFewestNodes) {
+  const Subtree root{0, 13};
+  EXPECT_EQ(subtrees(root, 0, 13), std::vector<Subtree>{root});
+  EXPECT_EQ(subtrees(root, 3, 8), (std::vector<Subtree>{{3, 1}, {4, 4}}));
+  EXPECT_EQ(subtrees(root, 8, 13), (std::vector<Subtree>{{8, 5}}));
+  EXPECT_TRUE(subtrees(root, 5, 5).empty());
+  for (index_t begin = 0; begin <= 13; ++begin) {
+    for (index_t end = begin; end <= 13; ++end) {
+      index_t next = begin;
+      for (const Subtree part : subtrees(root, begin, end)) {
+        EXPECT_EQ(part.first, next);
+        next += part.count;
+      }
+      EXPECT_EQ(next, end);
+    }
+  }
+}
+
+template <class T>
+struct Operands {
+  Shape3 s;
+  Op op_a, op_b;
+  Matrix<T> a, b, c0;
+
+  Operands(Shape3 shape, Op opa, Op opb)
+      : s(shape),
+        op_a(opa),
+        op_b(opb),
+        a(stored<T>(s.m, s.k, opa, [](index_t r, index_t c) { return Matrix<T>::random(r, c, 1); })),
+        b(stored<T>(s.k, s.n, opb, [](index_t r, index_t c) { return Matrix<T>::random(r, c, 2); })),
+        c0(Matrix<T>::random(s.m, s.n, 3)) {}
+
+  /// The slices for rows [i, i+m), columns [j, j+n) and k in [p, q), into c.
+  Gemm<T> slice(index_t i, index_t m, index_t j, index_t n, index_t p, index_t q, T beta,
+                MatrixView<T> c) const {
+    const auto a_slice = op_a == Op::none ? a.view().block(i, p, m, q - p) : a.view().block(p, i, q - p, m);
+    const auto b_slice = op_b == Op::none ? b.view().block(p, j, q - p, n) : b.view().block(j, p, n, q - p);
+    return {T(1.25), a_slice, op_a, b_slice, op_b, beta, c};
+  }
+  Matrix<T> product(int threads, T beta = T(-0.5)) const {
+    Matrix<T> c = c0;
+    machine::parallel(threads, [&] { cache_oblivious(slice(0, s.m, 0, s.n, 0, s.k, beta, c.view())); });
+    return c;
+  }
+};
+
+template <class T>
+class Summation : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Summation, Types);
+
+template <class F>
+void for_each_op(const F& f) {
+  for (const Op op_a : ops) {
+    for (const Op op_b : ops) f(op_a, op_b);
+  }
+}
+
+TYPED_TEST(Summation, GivesTheSameBitsOnAnyNumberOfThreads) {
+  constexpr index_t chunk = chunk_length<TypeParam>;
+  for (const Shape3 s :
+       {Shape3{37, 41, 13 * chunk + 5}, Shape3{401, 263, chunk + 3}, Shape3{250, 1, 9 * chunk},
+        Shape3{1, 1, 40 * chunk + 1}, Shape3{5, 600, 8 * chunk}}) {
+    for_each_op([&](Op op_a, Op op_b) {
+      SCOPED_TRACE(text(s, op_a, op_b));
+      const Operands<TypeParam> x(s, op_a, op_b);
+      const auto want = x.product(1);
+      EXPECT_TRUE(want.sentinels_stand());
+      for (const int threads : {2, 3, 4}) EXPECT_TRUE(same_bits(x.product(threads), want)) << threads;
+    });
+  }
+}
+
+TYPED_TEST(Summation, GivesTheSameBitsForAnySplitOfMAndN) {
+  constexpr index_t chunk = chunk_length<TypeParam>;
+  std::mt19937 random(11);
+  for_each_op([&](Op op_a, Op op_b) {
+    const Shape3 s{150, 131, 9 * chunk - 7};
+    SCOPED_TRACE(text(s, op_a, op_b));
+    const Operands<TypeParam> x(s, op_a, op_b);
+    const auto want = x.product(1);
+    for (int round = 0; round < 4; ++round) {
+      const index_t i = static_cast<index_t>(random()) % (s.m + 1);
+      const index_t j = static_cast<index_t>(random()) % (s.n + 1);
+      Matrix<TypeParam> c = x.c0;
+      for (const auto& [row, rows] : {std::pair{index_t{0}, i}, std::pair{i, s.m - i}}) {
+        for (const auto& [col, cols] : {std::pair{index_t{0}, j}, std::pair{j, s.n - j}}) {
+          cache_oblivious(
+              x.slice(row, rows, col, cols, 0, s.k, TypeParam(-0.5), c.view().block(row, col, rows, cols)));
+        }
+      }
+      EXPECT_TRUE(same_bits(c, want)) << i << " " << j;
+    }
+  });
+}
+
+/// The product from the pieces that two owners of leaves [0, cut) and [cut, count) compute.
+template <class T>
+Matrix<T> split_at(const Operands<T>& x, index_t cut) {
+  const Leaves all = leaves<T>(x.s.k);
+  std::vector<Subtree> parts = subtrees(whole(all), 0, cut);
+  for (const Subtree part : subtrees(whole(all), cut, all.count())) parts.push_back(part);
+  const auto is_part = [&](Subtree node) {
+    return std::find(parts.begin(), parts.end(), node) != parts.end();
+  };
+  const auto take = [&](Subtree node) {
+    Matrix<T> c =
+        node.first == 0 ? x.c0 : Matrix<T>::filled(x.s.m, x.s.n, std::numeric_limits<T>::quiet_NaN());
+    subtree(x.slice(0, x.s.m, 0, x.s.n, all.begin(node.first), all.begin(node.first + node.count),
+                    node.first == 0 ? T(-0.5) : T(0), c.view()),
+            all, node);
+    return c;
+  };
+  return combine(whole(all), is_part, take, [](Matrix<T> sum, const Matrix<T>& other) {
+    add<T>(other.view(), sum.view());
+    return sum;
+  });
+}
+
+TYPED_TEST(Summation, GivesTheSameBitsForEverySplitOfKAtLeaves) {
+  constexpr index_t chunk = chunk_length<TypeParam>;
+  for_each_op([&](Op op_a, Op op_b) {
+    const Shape3 s{19, 27, 29 * chunk + 100};
+    SCOPED_TRACE(text(s, op_a, op_b));
+    const Operands<TypeParam> x(s, op_a, op_b);
+    const auto want = x.product(1);
+    const index_t count = leaves<TypeParam>(s.k).count();
+    ASSERT_EQ(count, 7);
+    for (index_t cut = 0; cut <= count; ++cut) EXPECT_TRUE(same_bits(split_at(x, cut), want)) << cut;
+  });
+}
+
+TYPED_TEST(Summation, GivesTheSameBitsPanelByPanelInsideALeaf) {
+  constexpr index_t chunk = chunk_length<TypeParam>;
+  for_each_op([&](Op op_a, Op op_b) {
+    const Shape3 s{70, 59, 6 * chunk + 11};
+    SCOPED_TRACE(text(s, op_a, op_b));
+    const Operands<TypeParam> x(s, op_a, op_b);
+    ASSERT_EQ(leaves<TypeParam>(s.k).count(), 1);
+    const auto want = x.product(1);
+    for (const index_t panel : {chunk, 2 * chunk, 5 * chunk}) {
+      Matrix<TypeParam> c = x.c0;
+      for (index_t p = 0; p < s.k; p += panel) {
+        chain(x.slice(0, s.m, 0, s.n, p, std::min(s.k, p + panel), p == 0 ? TypeParam(-0.5) : TypeParam(1),
+                      c.view()));
+      }
+      EXPECT_TRUE(same_bits(c, want)) << panel;
+    }
+  });
+}
+
+TYPED_TEST(Summation, KeepsNegativeZeroWhenAlphaIsZeroAndKIsSplit) {
+  constexpr index_t k = 8 * chunk_length<TypeParam>;
+  const auto a = Matrix<TypeParam>::random(1, k, 1);
+  const Leaves all = leaves<TypeParam>(k);
+  TypeParam c[2] = {TypeParam(-0.0), TypeParam(9)};
+  for (const index_t node : {0, 1}) {
+    subtree<TypeParam>(
+        {TypeParam(0), a.view().cols_range(all.begin(node), all.begin(node + 1) - all.begin(node)), Op::none,
+         a.view().cols_range(all.begin(node), all.begin(node + 1) - all.begin(node)), Op::transpose,
+         node == 0 ? TypeParam(1) : TypeParam(0), matrix_view(c + node, 1, 1)},
+        all, {node, 1});
+  }
+  EXPECT_TRUE(std::signbit(c[0] + c[1]));
+}
+
+}  // namespace
+}  // namespace tessera::matmul

@@ -1,0 +1,115 @@
+// Every row of the table computes the product: a new variant is tested by existing.
+
+#include "kernels/matmul/variants.hpp"
+
+#include "machine/fork_join.hpp"
+#include "matrices.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+constexpr Shape3 shapes[] = {{0, 0, 0},      {0, 5, 3},    {5, 0, 3},    {4, 6, 0},    {1, 1, 1},
+                             {1, 7, 5},      {9, 1, 4},    {3, 5, 1},    {7, 23, 11},  {8, 24, 16},
+                             {9, 25, 17},    {6, 48, 31},  {13, 49, 64}, {64, 33, 65}, {33, 100, 257},
+                             {101, 97, 103}, {5, 200, 30}, {200, 5, 30}, {2, 3, 2100}};
+
+template <class T, class Make>
+void check(const Variant& variant, Shape3 s, T alpha, T beta, const Make& make, const Tuning& tuning = {}) {
+  for (const Op op_a : ops) {
+    for (const Op op_b : ops) {
+      SCOPED_TRACE(std::string(variant.name) + " " + text(s, op_a, op_b));
+      const Matrix<T> a = stored<T>(s.m, s.k, op_a, [&](index_t r, index_t c) { return make(r, c, 1); });
+      const Matrix<T> b = stored<T>(s.k, s.n, op_b, [&](index_t r, index_t c) { return make(r, c, 2); });
+      const Matrix<T> c0 =
+          beta == T{0} ? Matrix<T>::filled(s.m, s.n, std::numeric_limits<T>::quiet_NaN()) : make(s.m, s.n, 3);
+      Matrix<T> c = c0;
+      const Gemm<T> g{alpha, a.view(), op_a, b.view(), op_b, beta, c.view()};
+      machine::parallel(3, [&] { variant(g, tuning); });
+      EXPECT_TRUE(is_product(g, c0));
+      EXPECT_TRUE(c.sentinels_stand());
+    }
+  }
+}
+
+template <class T>
+class Variants : public ::testing::Test {};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Variants, Types);
+
+TYPED_TEST(Variants, MultiplyEveryShapeWithEveryOp) {
+  for (const Variant& variant : variants()) {
+    for (const Shape3 s : shapes)
+      check<TypeParam>(variant, s, TypeParam{1}, TypeParam{0}, Matrix<TypeParam>::random);
+  }
+}
+
+TYPED_TEST(Variants, ScaleByAlphaAndBeta) {
+  for (const Variant& variant : variants()) {
+    for (const Shape3 s : {Shape3{1, 1, 1}, Shape3{9, 25, 17}, Shape3{50, 70, 300}, Shape3{4, 6, 0}}) {
+      for (const double beta : {0.0, 1.0, -0.75}) {
+        for (const double alpha : {1.0, 0.5, 0.0}) {
+          check<TypeParam>(variant, s, static_cast<TypeParam>(alpha), static_cast<TypeParam>(beta),
+                           Matrix<TypeParam>::random);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Variants, AreExactOnIntegersSoEqualBitForBit) {
+  const Shape3 s{61, 75, 1030};
+  const auto a = Matrix<TypeParam>::integers(s.m, s.k, 1);
+  const auto b = Matrix<TypeParam>::integers(s.k, s.n, 2);
+  Matrix<TypeParam> want = Matrix<TypeParam>::integers(s.m, s.n, 3);
+  Matrix<TypeParam> start = want;
+  Gemm<TypeParam> g{TypeParam{2}, a.view(), Op::none, b.view(), Op::none, TypeParam{-3}, want.view()};
+  variants().front()(g);
+  for (const Variant& variant : variants()) {
+    Matrix<TypeParam> got = start;
+    g.c = got.view();
+    variant(g);
+    EXPECT_TRUE(same_bits(got, want)) << variant.name;
+  }
+}
+
+TYPED_TEST(Variants, TakeAnyTileAndColumnWidth) {
+  for (const std::string_view which : {"tiled", "transposed_tiled", "column", "zigzag"}) {
+    for (const index_t width : {1, 2, 7, 31, 1000}) {
+      check<TypeParam>(*find_variant(variants(), which), {13, 31, 29}, TypeParam{1}, TypeParam{1},
+                       Matrix<TypeParam>::random, {.tile = width, .column_width = width});
+    }
+  }
+}
+
+TYPED_TEST(Variants, ReadNeitherOperandWhenAlphaIsZero) {
+  const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
+  const auto poison = Matrix<TypeParam>::filled(20, 20, nan);
+  for (const Variant& variant : variants()) {
+    Matrix<TypeParam> c = Matrix<TypeParam>::random(20, 20, 5);
+    const Matrix<TypeParam> c0 = c;
+    variant({TypeParam{0}, poison.view(), Op::none, poison.view(), Op::none, TypeParam{1}, c.view()});
+    EXPECT_TRUE(same_bits(c, c0)) << variant.name;
+  }
+}
+
+TYPED_TEST(Variants, CarryANanOfAnOperandToItsRowOnly) {
+  Matrix<TypeParam> a = Matrix<TypeParam>::random(19, 40, 1);
+  a.view()(11, 3) = std::numeric_limits<TypeParam>::quiet_NaN();
+  const auto b = Matrix<TypeParam>::random(40, 29, 2);
+  for (const Variant& variant : variants()) {
+    Matrix<TypeParam> c(19, 29);
+    variant({TypeParam{1}, a.view(), Op::none, b.view(), Op::none, TypeParam{0}, c.view()});
+    for (index_t i = 0; i < 19; ++i) {
+      for (index_t j = 0; j < 29; ++j) EXPECT_EQ(std::isnan(c(i, j)), i == 11) << variant.name;
+    }
+  }
+}
+
+TEST(VariantTable, StartsWithTheReferenceAndNamesEachOnce) {
+  EXPECT_EQ(variants().front().name, "naive");
+  for (const Variant& variant : variants()) EXPECT_EQ(find_variant(variants(), variant.name), &variant);
+  EXPECT_EQ(best().name, "cache_oblivious");
+}
+
+}  // namespace
+}  // namespace tessera::matmul
