@@ -1,10 +1,12 @@
 # tessera_test(<path> [RANKS <n>...] [LINK <target>...] [LABELS <label>...] [TIMEOUT <s>] [SOURCES <file>...])
 #
-# Builds <path>.cpp (plus SOURCES) into one GoogleTest program and adds one CTest test for it, or one for each rank
+# The name is the path below tests/ with _ for /. Builds <path>.cpp (plus SOURCES) into one GoogleTest program and adds one CTest test for it, or one for each rank
 # count, run by mpirun (the program then links tessera_mpi's own main). Without RANKS the label is unit, else mpi.
 function(tessera_test path)
   cmake_parse_arguments(T "" "TIMEOUT" "RANKS;LINK;LABELS;SOURCES" ${ARGN})
-  cmake_path(GET path STEM name)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
+  string(REGEX REPLACE "[/.]+" "_" name "${folder}/${path}")
+  string(REGEX REPLACE "^_" "" name "${name}")
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()

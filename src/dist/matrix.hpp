@@ -23,7 +23,9 @@ class DistributedMatrix {
   [[nodiscard]] index_t cols() const { return layout_.cols; }
   [[nodiscard]] const layout::MatrixLayout& layout() const { return layout_; }
   [[nodiscard]] const layout::Box& box() const { return box_; }  ///< this rank's, in global indices
-  [[nodiscard]] MatrixView<T> view() { return matrix_view(local_.data(), box_.rows.size(), box_.cols.size()); }
+  [[nodiscard]] MatrixView<T> view() {
+    return matrix_view(local_.data(), box_.rows.size(), box_.cols.size());
+  }
   [[nodiscard]] MatrixView<const T> view() const {
     return matrix_view(local_.data(), box_.rows.size(), box_.cols.size());
   }

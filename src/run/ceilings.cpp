@@ -18,8 +18,10 @@ std::optional<double> Ceilings::at(const std::string& name, index_t threads) con
   const Ceiling* above = nullptr;
   for (const Ceiling& ceiling : all) {
     if (ceiling.name != name) continue;
-    if (ceiling.threads <= threads && (below == nullptr || ceiling.threads > below->threads)) below = &ceiling;
-    if (ceiling.threads >= threads && (above == nullptr || ceiling.threads < above->threads)) above = &ceiling;
+    if (ceiling.threads <= threads && (below == nullptr || ceiling.threads > below->threads))
+      below = &ceiling;
+    if (ceiling.threads >= threads && (above == nullptr || ceiling.threads < above->threads))
+      above = &ceiling;
   }
   if (below == nullptr && above == nullptr) return {};
   if (below == nullptr) return above->value;
@@ -50,8 +52,9 @@ Ceilings load_ceilings(const std::string& file) {
     for (const auto& node : *list) {
       const toml::table* entry = node.as_table();
       if (entry == nullptr) continue;
-      result.all.push_back({(*entry)["name"].value_or(std::string()), (*entry)["threads"].value_or(index_t{1}),
-                            (*entry)["value"].value_or(0.0), (*entry)["units"].value_or(std::string())});
+      result.all.push_back({(*entry)["name"].value_or(std::string()),
+                            (*entry)["threads"].value_or(index_t{1}), (*entry)["value"].value_or(0.0),
+                            (*entry)["units"].value_or(std::string())});
     }
   } catch (const toml::parse_error&) {
     return {};  // no file, or not ours: the same as never measured
@@ -67,8 +70,8 @@ void save_ceilings(const std::string& file, const Ceilings& ceilings) {
   out << "# Measured by `tessera machine`; later runs give their rates as a share of these.\n"
       << fmt::format("host = \"{}\"\nmeasured_at = \"{}\"\n", ceilings.host, ceilings.measured_at);
   for (const Ceiling& c : ceilings.all) {
-    out << fmt::format("\n[[ceiling]]\nname = \"{}\"\nthreads = {}\nvalue = {:.6e}\nunits = \"{}\"\n", c.name, c.threads,
-                       c.value, c.units);
+    out << fmt::format("\n[[ceiling]]\nname = \"{}\"\nthreads = {}\nvalue = {:.6e}\nunits = \"{}\"\n", c.name,
+                       c.threads, c.value, c.units);
   }
   out.close();
   if (out) std::filesystem::rename(partial, file, error);

@@ -21,8 +21,8 @@ struct Ceilings {
   std::string measured_at;
   std::vector<Ceiling> all;
 
-  /// The ceiling for so many threads of the node: interpolated between measured counts, the largest count's value beyond
-  /// it. Nothing if it was never measured.
+  /// The ceiling for so many threads of the node: interpolated between measured counts, the largest count's
+  /// value beyond it. Nothing if it was never measured.
   [[nodiscard]] std::optional<double> at(const std::string& name, index_t threads) const;
 };
 

@@ -20,7 +20,7 @@ struct Option {
   std::string help = {};
   std::string group = {};                 ///< heading in the help
   std::vector<std::string> choices = {};  ///< for Kind::choice
-  bool axis = false;                 ///< may be a list or range: an axis of a sweep
+  bool axis = false;                      ///< may be a list or range: an axis of a sweep
   bool identity = true;  ///< part of what a measured point is (not where it goes or how often it runs)
   bool positional = false;
   double low = -1e300, high = 1e300;  ///< bounds of integer, real and bytes

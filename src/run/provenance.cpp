@@ -33,7 +33,8 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   H5get_libversion(&major, &minor, &release);
   const char* job = std::getenv("SLURM_JOB_ID");
   result["title"] = "Tessera " + options.command();
-  result["command_line"] = "tessera " + options.command() + (arguments.empty() ? "" : " " + join(arguments, " "));
+  result["command_line"] =
+      "tessera " + options.command() + (arguments.empty() ? "" : " " + join(arguments, " "));
   result["options_set"] = join(sources, ", ");
   result["workload"] = options.command();
   result["tessera_version"] = version();

@@ -13,10 +13,10 @@ namespace tessera::run {
 
 [[nodiscard]] std::string version();  ///< "0.1.0"
 
-/// Command line, effective options with their sources, versions, hosts, instruction set, job id, start time. Collective;
-/// the same on every rank.
-[[nodiscard]] std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const OptionSet& options,
-                                                          const Parsed& parsed,
+/// Command line, effective options with their sources, versions, hosts, instruction set, job id, start time.
+/// Collective; the same on every rank.
+[[nodiscard]] std::map<std::string, io::Value> provenance(const mpi::Communicator& comm,
+                                                          const OptionSet& options, const Parsed& parsed,
                                                           const std::vector<std::string>& arguments);
 
 }  // namespace tessera::run

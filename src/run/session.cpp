@@ -46,7 +46,8 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
     if (results_.empty()) return;
     run_ = io::new_run_name(results_, options.command());
     if (parsed.lists.at("again").front() == "true") return;
-    for (std::string& point : io::text_column(results_, io::schema::summary, "point")) known_.insert(std::move(point));
+    for (std::string& point : io::text_column(results_, io::schema::summary, "point"))
+      known_.insert(std::move(point));
   });
 }
 
@@ -100,8 +101,8 @@ std::vector<io::Row> Session::phase_rows(const std::string& point, const Measure
   return result;
 }
 
-std::vector<io::TableRows> Session::rows(const Values& point, const Measured& measured, const Summary& summary,
-                                         double share) const {
+std::vector<io::TableRows> Session::rows(const Values& point, const Measured& measured,
+                                         const Summary& summary, double share) const {
   const std::string identity = key(point);
   io::Row common{{"point", identity, ""}};
   common.insert(common.end(), measured.columns.begin(), measured.columns.end());
@@ -129,7 +130,8 @@ std::vector<io::TableRows> Session::rows(const Values& point, const Measured& me
   real("work", measured.work, measured.rate_units.substr(1, measured.rate_units.find('/') - 1));
   real("rate", rate_of(measured, summary.median), measured.rate_units);
   real("ceiling_share", share, "");
-  row.push_back({"verification_method", measured.verdict ? measured.verdict->method : std::string("none"), ""});
+  row.push_back(
+      {"verification_method", measured.verdict ? measured.verdict->method : std::string("none"), ""});
   real("verification_ratio", measured.verdict ? measured.verdict->ratio : NAN, "");
   real("verification_tolerance", measured.verdict ? measured.verdict->tolerance : NAN, "");
   row.push_back({"verified", measured.verdict ? index_t{measured.verdict->passed()} : index_t{-1}, ""});
@@ -156,7 +158,8 @@ void Session::record(const Values& point, const Measured& measured) {
     }
     io::TableRows machine{io::schema::machine, {}};
     for (const Ceiling& c : ceilings_.all) {
-      machine.rows.push_back({{"name", c.name, ""}, {"threads", c.threads, ""}, {"value", c.value, ""}, {"units", c.units, ""}});
+      machine.rows.push_back(
+          {{"name", c.name, ""}, {"threads", c.threads, ""}, {"value", c.value, ""}, {"units", c.units, ""}});
     }
     tables.push_back(std::move(ranks));
     tables.push_back(std::move(machine));
@@ -166,7 +169,8 @@ void Session::record(const Values& point, const Measured& measured) {
     if (!table_) {
       std::vector<std::string> headings;
       for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
-      for (const char* heading : {"ranks", "threads", "median", "95 % interval"}) headings.emplace_back(heading);
+      for (const char* heading : {"ranks", "threads", "median", "95 % interval"})
+        headings.emplace_back(heading);
       headings.push_back(measured.rate_units);
       headings.emplace_back("of ceiling");
       headings.emplace_back("check");
@@ -193,7 +197,8 @@ void Session::finish() {
     fmt::print("{} point{} already in {}: skipped (--again measures them once more)\n", skipped_,
                skipped_ == 1 ? "" : "s", results_);
   }
-  if (table_ && ceilings_.all.empty()) fmt::print("share of the ceiling unknown here: run `tessera machine` once\n");
+  if (table_ && ceilings_.all.empty())
+    fmt::print("share of the ceiling unknown here: run `tessera machine` once\n");
   if (table_ && !results_.empty()) fmt::print("results: {} (group {})\n", results_, run_);
 }
 

@@ -27,23 +27,25 @@ struct Verdict {
 
 /// Timings of one configuration on this rank.
 struct Measured {
-  std::vector<double> seconds;         ///< a value a repetition: the slowest rank's, the same on every rank
-  std::vector<mpi::Phases> phases;     ///< a repetition each, this rank's
-  mpi::Phases once;                    ///< read, verify, write
-  std::vector<io::Cell> columns;       ///< what was computed: m, n, type, kernel, ...
-  double work = 0;                     ///< of one repetition, all ranks: FLOP, bytes, keys, points
-  std::string rate_units;              ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
-  std::string ceiling;                 ///< name in the machine's ceilings; "" for none
+  std::vector<double> seconds;      ///< a value a repetition: the slowest rank's, the same on every rank
+  std::vector<mpi::Phases> phases;  ///< a repetition each, this rank's
+  mpi::Phases once;                 ///< read, verify, write
+  std::vector<io::Cell> columns;    ///< what was computed: m, n, type, kernel, ...
+  double work = 0;                  ///< of one repetition, all ranks: FLOP, bytes, keys, points
+  std::string rate_units;  ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
+  std::string ceiling;     ///< name in the machine's ceilings; "" for none
   std::optional<Verdict> verdict;
 };
 
-/// Times `repetition(phases)` after warm-ups: barrier, run, slowest rank. Collective.
-template <class F>
-[[nodiscard]] Measured measure(const mpi::Communicator& comm, const Values& point, const F& repetition) {
+/// Times `repetition(phases)` after warm-ups: untimed prepare(), barrier, run, slowest rank. Collective.
+template <class Prepare, class F>
+[[nodiscard]] Measured measure(const mpi::Communicator& comm, const Values& point, const Prepare& prepare,
+                               const F& repetition) {
   Measured result;
   const index_t warmups = point.integer("warmups");
   for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
     mpi::Phases phases;
+    prepare();
     comm.barrier();
     const Timer timer;
     repetition(phases);
@@ -77,13 +79,14 @@ class Session {
   /// Attributes for an output file: provenance and the point's verdict.
   [[nodiscard]] std::map<std::string, io::Value> attributes(const Measured& measured) const;
   [[nodiscard]] const Ceilings& ceilings() const { return ceilings_; }
-  /// The node's ceiling for this job's ranks and threads, summed over the nodes; nothing if not measured. Collective.
+  /// The node's ceiling for this job's ranks and threads, summed over the nodes; nothing if not measured.
+  /// Collective.
   [[nodiscard]] std::optional<double> ceiling(const std::string& name, int threads) const;
 
  private:
   [[nodiscard]] std::string key(const Values& point) const;
-  [[nodiscard]] std::vector<io::TableRows> rows(const Values& point, const Measured& measured, const Summary& summary,
-                                                double share) const;
+  [[nodiscard]] std::vector<io::TableRows> rows(const Values& point, const Measured& measured,
+                                                const Summary& summary, double share) const;
   [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key, const Measured& measured) const;
 
   mpi::Communicator comm_;

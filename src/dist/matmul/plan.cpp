@@ -13,8 +13,8 @@ using layout::Box;
 using layout::MatrixLayout;
 using layout::Range;
 
-// Arithmetic that takes as long as receiving one element: 50 GFLOP/s against 5 GB/s of 8-byte elements. Only the ratio
-// matters, and only where a cut trades balance for words.
+// Arithmetic that takes as long as receiving one element: 50 GFLOP/s against 5 GB/s of 8-byte elements. Only
+// the ratio matters, and only where a cut trades balance for words.
 constexpr double flops_per_word = 80;
 constexpr index_t granule = 8;  // cuts of m and n fall on multiples of it: whole vectors, whole cache lines
 
@@ -48,11 +48,13 @@ class Planner {
 
   double single_cost(const Cuboid& part) const {
     const auto m = static_cast<double>(part.m.size()), n = static_cast<double>(part.n.size());
-    const auto k = static_cast<double>(shape_.leaves.begin(part.leaves.end) - shape_.leaves.begin(part.leaves.begin));
+    const auto k =
+        static_cast<double>(shape_.leaves.begin(part.leaves.end) - shape_.leaves.begin(part.leaves.begin));
     const bool all_of_k = part.leaves.size() == shape_.leaves.count();
     const auto partial =
-        all_of_k ? 0.0
-                 : static_cast<double>(subtrees(whole(shape_.leaves), part.leaves.begin, part.leaves.end).size());
+        all_of_k
+            ? 0.0
+            : static_cast<double>(subtrees(whole(shape_.leaves), part.leaves.begin, part.leaves.end).size());
     return m * k + k * n + partial * m * n + 2 * m * n * k / flops_per_word;
   }
 
@@ -63,11 +65,12 @@ class Planner {
     return first ? Range{range.begin, at} : Range{at, range.end};
   }
 
-  /// The leaf at which to cut k: of those within 3 % of the proportional place the one with the fewest nodes of the
-  /// summation tree on both sides, since every node travels as a C of its own.
+  /// The leaf at which to cut k: of those within 3 % of the proportional place the one with the fewest nodes
+  /// of the summation tree on both sides, since every node travels as a C of its own.
   index_t leaf_cut(Range leaves, index_t p1, index_t p) const {
-    const double ideal = static_cast<double>(leaves.begin) +
-                         static_cast<double>(leaves.size()) * static_cast<double>(p1) / static_cast<double>(p);
+    const double ideal = static_cast<double>(leaves.begin) + static_cast<double>(leaves.size()) *
+                                                                 static_cast<double>(p1) /
+                                                                 static_cast<double>(p);
     const double slack = std::max(0.5, 0.03 * static_cast<double>(leaves.size()));
     index_t best_leaf = leaves.begin;
     std::size_t fewest = std::numeric_limits<std::size_t>::max();
@@ -149,13 +152,17 @@ MatrixLayout operand_layout(MatrixLayout layout, Op op) {
 
 MatrixLayout a_layout(const Plan& plan, Op op) {
   return operand_layout(layout_of(plan, plan.shape.m, plan.shape.k(),
-                                  [&](const Cuboid& c) { return Box{c.m, plan.k_range(c)}; }),
+                                  [&](const Cuboid& c) {
+                                    return Box{c.m, plan.k_range(c)};
+                                  }),
                         op);
 }
 
 MatrixLayout b_layout(const Plan& plan, Op op) {
   return operand_layout(layout_of(plan, plan.shape.k(), plan.shape.n,
-                                  [&](const Cuboid& c) { return Box{plan.k_range(c), c.n}; }),
+                                  [&](const Cuboid& c) {
+                                    return Box{plan.k_range(c), c.n};
+                                  }),
                         op);
 }
 
@@ -164,8 +171,9 @@ MatrixLayout c_layout(const Plan& plan) {
 }
 
 MatrixLayout c_start_layout(const Plan& plan) {
-  return layout_of(plan, plan.shape.m, plan.shape.n,
-                   [](const Cuboid& c) { return c.leaves.begin == 0 ? Box{c.m, c.n} : Box{}; });
+  return layout_of(plan, plan.shape.m, plan.shape.n, [](const Cuboid& c) {
+    return c.leaves.begin == 0 ? Box{c.m, c.n} : Box{};
+  });
 }
 
 Plan recursive_plan(const Shape& shape, index_t ranks) {

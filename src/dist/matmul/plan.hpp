@@ -13,7 +13,8 @@ using tessera::matmul::Leaves;
 using tessera::matmul::Op;
 using tessera::matmul::Subtree;
 
-/// The part of the product that one rank computes: c[m, n] += op(a)[m, k] op(b)[k, n], k given by whole leaves.
+/// The part of the product that one rank computes: c[m, n] += op(a)[m, k] op(b)[k, n], k given by whole
+/// leaves.
 struct Cuboid {
   layout::Range m;
   layout::Range n;
@@ -52,10 +53,10 @@ struct Plan {
 /// The boxes of c on the ranks that start from beta * c (those with leaf 0); empty elsewhere.
 [[nodiscard]] layout::MatrixLayout c_start_layout(const Plan& plan);
 
-/// The uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts): P ranks are cut in two
-/// groups, not necessarily equal, and one of m, n, k in the same proportion, recursively; of all such cuts the
-/// ones with the least words received and arithmetic on the worst rank. k is cut at leaves only, so that C's bits
-/// are those of one rank.
+/// The uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts): P ranks are cut in
+/// two groups, not necessarily equal, and one of m, n, k in the same proportion, recursively; of all such
+/// cuts the ones with the least words received and arithmetic on the worst rank. k is cut at leaves only, so
+/// that C's bits are those of one rank.
 [[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks);
 
 /// The 1-D plan: rows of C split, all of op(b) on every rank. For comparison.

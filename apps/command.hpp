@@ -1,0 +1,33 @@
+#pragma once
+// What main knows of a sub-command.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "mpi/communicator.hpp"
+#include "run/options.hpp"
+
+namespace tessera::apps {
+
+using Arguments = std::vector<std::string>;
+/// What runs on all ranks once MPI is there.
+using Body = std::function<ExitCode(const mpi::Communicator&)>;
+
+struct Command {
+  run::OptionSet options;
+  /// Runs before MPI is initialised (children may be spawned, wrong requests end here); an empty body means
+  /// the command has done its work alone, and `code` is its exit code.
+  std::function<Body(const run::Parsed&, const Arguments&, ExitCode& code)> prepare;
+};
+
+[[nodiscard]] Command matmul_command();
+[[nodiscard]] Command list_command();
+[[nodiscard]] Command machine_command();
+[[nodiscard]] Command verify_command();
+[[nodiscard]] Command report_command();
+
+[[nodiscard]] std::string general_help(const std::vector<Command>& commands);
+
+}  // namespace tessera::apps

@@ -1,0 +1,34 @@
+#include <fmt/format.h>
+
+#include "base/table.hpp"
+#include "command.hpp"
+#include "dist/matmul/multiply.hpp"
+#include "kernels/matmul/variants.hpp"
+
+namespace tessera::apps {
+namespace {
+
+void add_rows(Table& table, const std::string& workload, const std::vector<VariantInfo>& rows) {
+  for (const VariantInfo& row : rows) {
+    table.add({workload, std::string(row.name), std::string(name(row.space)), std::string(row.about)});
+  }
+}
+
+Body list(const run::Parsed&, const Arguments&, ExitCode&) {
+  Table kernels({"workload", "kernel", "space", "what it does"});
+  add_rows(kernels, "matmul", infos(matmul::variants()));
+  fmt::print("{}\n", kernels.text());
+  Table distributed({"workload", "algorithm", "how the ranks share the work"});
+  for (const auto& row : dist::matmul::algorithms())
+    distributed.add({"matmul", std::string(row.name), std::string(row.about)});
+  fmt::print("{}", distributed.text());
+  return {};
+}
+
+}  // namespace
+
+Command list_command() {
+  return {run::OptionSet("list", "all variants by workload and space", {"tessera list"}), list};
+}
+
+}  // namespace tessera::apps

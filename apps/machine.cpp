@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "command.hpp"
+#include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
+#include "machine/isa.hpp"
+#include "machine/topology.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/probes.hpp"
+#include "mpi/runtime.hpp"
+#include "run/ceilings.hpp"
+
+namespace tessera::apps {
+namespace {
+
+run::OptionSet declare() {
+  run::OptionSet set("machine", "what this machine is, and what it can do at most",
+                     {"tessera machine", "mpirun -n 2 tessera machine          # with what messages cost",
+                      "tessera machine --show               # what earlier runs measured"});
+  set.add({.name = "seconds",
+           .kind = run::Kind::real,
+           .fallback = "0.3",
+           .help = "about how long each probe runs",
+           .group = "Measuring",
+           .low = 0.01,
+           .high = 60});
+  set.add({.name = "show", .kind = run::Kind::flag, .help = "measure nothing", .group = "Measuring"});
+  return set;
+}
+
+void print_topology() {
+  const machine::Topology t = machine::topology();
+  fmt::print("host {}: {}, {} cores ({} hardware threads, cpus {}), {} NUMA node{}\n", mpi::host_name(),
+             t.processor, t.cores, t.hardware_threads, t.cpu_list, t.numa_nodes,
+             t.numa_nodes == 1 ? "" : "s");
+  for (const auto& cache : t.caches) {
+    fmt::print("  {} {} (lines of {} B), shared by {} core{}\n", cache.name,
+               human_bytes(static_cast<double>(cache.bytes)), cache.line_bytes, cache.shared_by,
+               cache.shared_by == 1 ? "" : "s");
+  }
+  fmt::print("  memory free: {}; instruction set: {}\n",
+             human_bytes(static_cast<double>(machine::available_memory())), machine::name(machine::isa()));
+  const machine::Gpus gpus = machine::gpus();
+  if (gpus.devices.empty()) fmt::print("  GPUs: none ({})\n", gpus.reason);
+  for (const auto& gpu : gpus.devices) {
+    fmt::print("  GPU: {}, {}, {} multiprocessors, compute capability {}.{}\n", gpu.name,
+               human_bytes(static_cast<double>(gpu.memory_bytes)), gpu.multiprocessors, gpu.major, gpu.minor);
+  }
+}
+
+void print_ceilings(const run::Ceilings& ceilings) {
+  if (ceilings.all.empty()) {
+    fmt::print("nothing measured yet: run `tessera machine`\n");
+    return;
+  }
+  Table table({"ceiling", "threads or ranks", "value", "units"});
+  for (const run::Ceiling& c : ceilings.all)
+    table.add({c.name, std::to_string(c.threads), human_number(c.value), c.units});
+  fmt::print("{}measured {} on {}\n", table.text(), ceilings.measured_at, ceilings.host);
+}
+
+void replace(run::Ceilings& ceilings, const run::Ceiling& fresh) {
+  std::erase_if(ceilings.all,
+                [&](const run::Ceiling& c) { return c.name == fresh.name && c.threads == fresh.threads; });
+  ceilings.all.push_back(fresh);
+}
+
+void measure_node(run::Ceilings& ceilings, double seconds) {
+  const int cores = machine::topology().cores;
+  for (int threads = 1;; threads = std::min(2 * threads, cores)) {
+(void)seconds;(void)ceilings;    if (threads == cores) break;
+  }
+}
+
+ExitCode body(const mpi::Communicator& comm, bool show, double seconds) {
+  run::Ceilings ceilings;
+  mpi::on_root(comm, "machine", [&] {
+    print_topology();
+    ceilings = run::load_ceilings(run::ceilings_file());
+    if (!show) measure_node(ceilings, seconds);
+  });
+  if (!show && comm.size() > 1) {
+    const mpi::MessageCosts costs = mpi::measure_messages(comm, 3 * seconds);
+    replace(ceilings, {"mpi_latency", 2, costs.latency_seconds * 1e6, "us"});
+    replace(ceilings, {"mpi_bandwidth", 2, costs.bandwidth / 1e9, "GB/s"});
+    replace(ceilings, {"mpi_all_to_all", comm.size(), costs.all_to_all_bandwidth / 1e9, "GB/s"});
+  }
+  mpi::on_root(comm, "machine", [&] {
+    if (!show) {
+      ceilings.host = mpi::host_name();
+      ceilings.measured_at = utc_now();
+      run::save_ceilings(run::ceilings_file(), ceilings);
+    }
+    print_ceilings(ceilings);
+    if (!show) fmt::print("kept in {}\n", run::ceilings_file());
+  });
+  return ExitCode::ok;
+}
+
+Body prepare(const run::Parsed& parsed, const Arguments&, ExitCode&) {
+  const bool show = parsed.lists.at("show").front() == "true";
+  const double seconds = std::stod(parsed.lists.at("seconds").front());
+  return [=](const mpi::Communicator& comm) { return body(comm, show, seconds); };
+}
+
+}  // namespace
+
+Command machine_command() { return {declare(), prepare}; }
+
+}  // namespace tessera::apps

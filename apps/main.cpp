@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "io/probe.hpp"
+#include "mpi/runtime.hpp"
+#include "mpi/watchdog.hpp"
+#include "run/provenance.hpp"
+
+namespace tessera::apps {
+namespace {
+
+/// Every rank reads the same words and comes to the same end; one of them says so.
+int fail_early(const Error& error) {
+  if (mpi::launcher_rank() == 0) mpi::print_error(error.what());
+  return static_cast<int>(error.code());
+}
+
+void print_once(const std::string& text) {
+  if (mpi::launcher_rank() == 0) fmt::print("{}", text);
+}
+
+int run_command(const Command& command, const Arguments& arguments, int argc, char** argv) {
+  const run::Parsed parsed = command.options.parse(arguments);
+  if (parsed.help) {
+    print_once(command.options.help());
+    return 0;
+  }
+  ExitCode code = ExitCode::ok;
+  const Body body = command.prepare(parsed, arguments, code);
+  if (!body) return static_cast<int>(code);
+  const auto limit = parsed.lists.find("stall-limit");
+  const double stall_limit = limit == parsed.lists.end() ? 600 : std::stod(limit->second.front());
+  return mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
+    const mpi::Watchdog watchdog(stall_limit);
+    return body(comm);
+  });
+}
+
+int main_of(int argc, char** argv) {
+  std::vector<Command> commands;
+  for (const auto make : {matmul_command, list_command, machine_command, verify_command, report_command}) {
+    commands.push_back(make());
+  }
+  const std::string name = argc > 1 ? argv[1] : "--help";
+  if (name == "--help" || name == "-h" || name == "help") {
+    print_once(general_help(commands));
+    return 0;
+  }
+  if (name == "--version") {
+    print_once("tessera " + run::version() + "\n");
+    return 0;
+  }
+  std::vector<std::string> names;
+  for (const Command& command : commands) {
+    if (command.options.command() == name)
+      return run_command(command, Arguments(argv + 2, argv + argc), argc, argv);
+    names.push_back(command.options.command());
+  }
+  throw Error(ExitCode::usage,
+              fmt::format("unknown command '{}'{}; see tessera --help", name, suggestion(name, names)));
+}
+
+}  // namespace
+}  // namespace tessera::apps
+
+int main(int argc, char** argv) {
+  using namespace tessera;
+  if (argc > 1 && std::strcmp(argv[1], io::probe_command) == 0) return io::probe_main(argc, argv);
+  try {
+    return apps::main_of(argc, argv);
+  } catch (const Error& error) {
+    return apps::fail_early(error);
+  } catch (const std::exception& error) {
+    return apps::fail_early(Error(ExitCode::internal, error.what()));
+  }
+}

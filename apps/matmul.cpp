@@ -1,0 +1,452 @@
+#include "matmul.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "base/progress.hpp"
+#include "base/text.hpp"
+#include "command.hpp"
+#include "dist/matmul/freivalds.hpp"
+#include "io/output_file.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+#include "mpi/transfer.hpp"
+#include "run/common_options.hpp"
+#include "run/inputs.hpp"
+#include "run/memory_plan.hpp"
+#include "run/session.hpp"
+
+namespace tessera::apps {
+namespace {
+
+using dist::DistributedMatrix;
+using dist::matmul::Method;
+using dist::matmul::Op;
+using matmul::Request;
+using run::Kind;
+using run::Values;
+
+namespace kernels = tessera::matmul;
+
+run::OptionSet declare() {
+  run::OptionSet set(
+      "matmul", "C = alpha op(A) op(B) + beta C, the operands in HDF5 files or generated",
+      {"mpirun -n 4 tessera matmul --a a.h5:/A --b b.h5:/B --out c.h5:/C",
+       "tessera matmul --a f.h5:/X --trans-a T --b f.h5:/X --out gram.h5:/G      # X^T X",
+       "mpirun -n 7 tessera matmul --n 4096 --plan                               # what would happen",
+       "tessera matmul --n 512,1024 --kernel naive,tiled,cache_oblivious --results r.h5",
+       "tessera matmul --config configs/matmul/variants.toml --results r.h5"});
+  std::vector<std::string> names{"auto"}, algorithm_names;
+  for (const auto& row : kernels::variants()) names.emplace_back(row.name);
+  for (const auto& row : dist::matmul::algorithms()) algorithm_names.emplace_back(row.name);
+  const double huge = 4e18;
+  set.add({.name = "a", .help = "first operand, file.h5:/path (else generated)", .group = "Data"});
+  set.add({.name = "b", .help = "second operand", .group = "Data"});
+  set.add({.name = "c", .help = "what beta multiplies (else generated)", .group = "Data"});
+  set.add({.name = "out",
+           .help = "where C goes, file.h5:/path (else it is dropped)",
+           .group = "Data",
+           .identity = false});
+  set.add({.name = "m",
+           .kind = Kind::integer,
+           .help = "rows of C, of generated operands (default: n)",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = huge});
+  set.add({.name = "n",
+           .kind = Kind::integer,
+           .fallback = "1024",
+           .help = "columns of C",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = huge});
+  set.add({.name = "k",
+           .kind = Kind::integer,
+           .help = "the inner dimension (default: n)",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = huge});
+  set.add({.name = "type",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "what to compute in (auto: as wide as the inputs, f64 when generated)",
+           .group = "Data",
+           .choices = {"auto", "f32", "f64"},
+           .axis = true});
+  set.add({.name = "seed",
+           .kind = Kind::integer,
+           .fallback = "1",
+           .help = "of generated operands and of the check's vectors",
+           .group = "Data",
+           .low = 0,
+           .high = huge});
+  set.add({.name = "trans-a",
+           .kind = Kind::choice,
+           .fallback = "N",
+           .help = "op(A)",
+           .group = "Product",
+           .choices = {"N", "T"},
+           .axis = true});
+  set.add({.name = "trans-b",
+           .kind = Kind::choice,
+           .fallback = "N",
+           .help = "op(B)",
+           .group = "Product",
+           .choices = {"N", "T"},
+           .axis = true});
+  set.add({.name = "alpha",
+           .kind = Kind::real,
+           .fallback = "1",
+           .help = "factor of the product",
+           .group = "Product"});
+  set.add({.name = "beta",
+           .kind = Kind::real,
+           .fallback = "0",
+           .help = "factor of the old C",
+           .group = "Product"});
+  set.add({.name = "kernel",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "what each rank runs",
+           .group = "Method",
+           .choices = names,
+           .axis = true});
+  set.add({.name = "algorithm",
+           .kind = Kind::choice,
+           .fallback = "recursive",
+           .help = "how the ranks share the work",
+           .group = "Method",
+           .choices = algorithm_names,
+           .axis = true});
+  set.add({.name = "tile",
+           .kind = Kind::integer,
+           .fallback = "64",
+           .help = "edge of the tiles of tiled kernels",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e6});
+  set.add({.name = "column-width",
+           .kind = Kind::integer,
+           .fallback = "32",
+           .help = "width of the columns of column and zigzag",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e9});
+  set.add({.name = "panel",
+           .kind = Kind::integer,
+           .fallback = "1024",
+           .help = "width along k of summa's panels",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e9});
+  set.add({.name = "grid",
+           .help = "summa's grid of ranks, ROWSxCOLS (default: the nearest to squares)",
+           .group = "Method"});
+  set.add({.name = "ranks",
+           .kind = Kind::integer,
+           .help = "with --plan: plan for so many ranks instead of those that run",
+           .group = "Machine",
+           .identity = false,
+           .low = 1,
+           .high = 4096});
+  run::add_common_options(set);
+  return set;
+}
+
+layout::ProcessGrid parse_grid(const std::string& text) {
+  if (text.empty()) return {0, 0};
+  const auto parts = split(text, 'x');
+  layout::ProcessGrid grid{parts.size() == 2 ? std::atoll(parts[0].c_str()) : 0,
+                           parts.size() == 2 ? std::atoll(parts[1].c_str()) : 0};
+  require(grid.rows > 0 && grid.cols > 0, ExitCode::usage,
+          "--grid '" + text + "' is no grid; write ROWSxCOLS, e.g. 2x3");
+  return grid;
+}
+
+/// The inputs that files hold, and what the first look found.
+struct Inputs {
+  std::unique_ptr<run::Input> a, b, c;
+};
+
+/// The logical shape of an operand in a file, after op.
+struct Logical {
+  index_t rows, cols;
+};
+
+Logical logical_shape(const io::DatasetInfo& info, Op op) {
+  return op == Op::none ? Logical{info.shape[0], info.shape[1]} : Logical{info.shape[1], info.shape[0]};
+}
+
+Op op_of(const Values& point, const std::string& option) {
+  return point.text(option) == "T" ? Op::transpose : Op::none;
+}
+
+/// Shape and element type from the files where they are given, else from the options. Collective.
+void resolve_data(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                  Request& request) {
+  auto& q = request.shape;
+  q.n = point.integer("n");
+  q.m = point.has("m") ? point.integer("m") : q.n;
+  q.k = point.has("k") ? point.integer("k") : q.n;
+  request.element = point.text("type") == "f32" ? Element::f32 : Element::f64;
+  if (!inputs.a) return;
+  const io::DatasetInfo a = inputs.a->share(comm), b = inputs.b->share(comm);
+  mpi::on_root(comm, "open input", [&] {
+    io::require_matrix(a, inputs.a->name());
+    io::require_matrix(b, inputs.b->name());
+    const Logical left = logical_shape(a, q.op_a), right = logical_shape(b, q.op_b);
+    require(
+        left.cols == right.rows, ExitCode::bad_data,
+        fmt::format(
+            "the inner dimensions differ: op(A) of {} is {} x {}, op(B) of {} is {} x {}; transpose one with "
+            "--trans-a or --trans-b, or give other matrices",
+            inputs.a->name().text(), left.rows, left.cols, inputs.b->name().text(), right.rows, right.cols));
+  });
+  q.m = logical_shape(a, q.op_a).rows;
+  q.k = logical_shape(a, q.op_a).cols;
+  q.n = logical_shape(b, q.op_b).cols;
+  const auto single = [](const io::DatasetInfo& info) {
+    return info.kind == io::DatasetInfo::Kind::real && info.element_bytes <= 4;
+  };
+  if (point.text("type") == "auto") request.element = single(a) && single(b) ? Element::f32 : Element::f64;
+  if (!inputs.c) return;
+  const io::DatasetInfo c = inputs.c->share(comm);
+  mpi::on_root(comm, "open input", [&] {
+    io::require_matrix(c, inputs.c->name());
+    require(c.shape[0] == q.m && c.shape[1] == q.n, ExitCode::bad_data,
+            fmt::format("{} is {} and the product is {} x {}; give a C of that shape",
+                        inputs.c->name().text(), c.shape_text(), q.m, q.n));
+  });
+}
+
+Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
+  Request request;
+  auto& q = request.shape;
+  q.op_a = op_of(point, "trans-a");
+  q.op_b = op_of(point, "trans-b");
+  resolve_data(comm, point, inputs, request);
+  request.alpha = point.real("alpha");
+  request.beta = point.real("beta");
+  q.reads_c = request.beta != 0;
+  q.element_bytes = static_cast<index_t>(bytes(request.element));
+  q.ranks = point.flag("plan") && point.has("ranks") ? point.integer("ranks") : comm.size();
+  Method& method = request.method;
+  request.algorithm = point.text("algorithm");
+  for (const auto& row : dist::matmul::algorithms()) {
+    if (row.name == request.algorithm) method.algorithm = row.algorithm;
+  }
+  method.kernel = point.text("kernel") == "auto" ? &kernels::best()
+                                                 : find_variant(kernels::variants(), point.text("kernel"));
+  method.tuning.tile = point.integer("tile");
+  method.tuning.column_width = point.integer("column-width");
+  method.panel = point.integer("panel");
+  method.grid = parse_grid(point.text("grid"));
+  method.threads = run::threads_of(point);
+  mpi::on_root(comm, "plan", [&] {
+    for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {
+      (void)checked_mul(checked_mul(x, y, "a matrix"), q.element_bytes, "a matrix");
+    }
+    if (method.grid.rows > 0 && method.algorithm == dist::matmul::Algorithm::summa) {
+      require(method.grid.size() == q.ranks, ExitCode::usage,
+              fmt::format("--grid {} has {} places and there are {} ranks; start that many",
+                          point.text("grid"), method.grid.size(), q.ranks));
+    }
+  });
+  return request;
+}
+
+template <class T>
+DistributedMatrix<T> load(const mpi::Communicator& comm, const run::Input* input, index_t rows, index_t cols,
+                          std::uint64_t seed, std::uint64_t stream, mpi::Phases& phases) {
+  DistributedMatrix<T> matrix;
+  mpi::together(comm, "read", [&] {
+    const mpi::PhaseScope scope(phases, "read");
+    matrix = DistributedMatrix<T>(comm, layout::row_blocks(rows, cols, comm.size()));
+    if (input != nullptr) {
+      io::read_box<T>(input->name(), matrix.box(), matrix.view());
+    } else {
+      fill_random(matrix, seed, stream);
+    }
+  });
+  return matrix;
+}
+
+std::unique_ptr<io::OutputFile> create_output(const mpi::Communicator& comm, const Values& point,
+                                              const Request& request) {
+  if (!point.has("out")) return nullptr;
+  const io::DatasetName name = io::parse_dataset_name(point.text("out"), "out");
+  const io::DatasetSpec spec{
+      name.path, {request.shape.m, request.shape.n}, io::native_type(request.element), {"row", "col"}};
+  return std::make_unique<io::OutputFile>(
+      comm, name.file, std::vector{spec},
+      point.flag("overwrite") ? io::OutputFile::Existing::replace : io::OutputFile::Existing::refuse);
+}
+
+template <class T>
+void write_output(const mpi::Communicator& comm, const Values& point, io::OutputFile& out,
+                  const DistributedMatrix<T>& c, run::Measured& measured, const run::Session& session) {
+  mpi::together(comm, "write", [&] {
+    const mpi::PhaseScope scope(measured.once, "write");
+    out.write_box<T>(0, c.box(), c.view());
+    const std::string amount = point.text("verify-output");
+    using ReadBack = io::OutputFile::ReadBack;
+    out.check_written(amount == "all"      ? ReadBack::all
+                      : amount == "sample" ? ReadBack::sample
+                      : amount == "off"    ? ReadBack::off
+                                           : ReadBack::automatic);
+  });
+  const auto attributes = session.attributes(measured);
+  out.publish([&](hid_t group) {
+    for (const auto& [name, value] : attributes) {
+      std::visit([&](const auto& v) { io::write_attribute(group, name, v); }, value);
+    }
+  });
+}
+
+std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
+  const auto& q = request.shape;
+  return {{"kernel", std::string(request.method.kernel->name)},
+          {"algorithm", request.algorithm},
+          {"type", std::string(name(request.element))},
+          {"op", point.text("trans-a") + point.text("trans-b")},
+          {"m", q.m},
+          {"n", q.n},
+          {"k", q.k}};
+}
+
+template <class T>
+bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+               const Request& request, run::Session& session) {
+  const auto& q = request.shape;
+  const auto seed = static_cast<std::uint64_t>(point.integer("seed"));
+  const auto out = create_output(comm, point, request);
+  mpi::Phases once;
+  const auto stored = [](Op op, index_t rows, index_t cols) {
+    return op == Op::none ? Logical{rows, cols} : Logical{cols, rows};
+  };
+  const Logical a_shape = stored(q.op_a, q.m, q.k), b_shape = stored(q.op_b, q.k, q.n);
+  const auto a = load<T>(comm, inputs.a.get(), a_shape.rows, a_shape.cols, seed, 1, once);
+  const auto b = load<T>(comm, inputs.b.get(), b_shape.rows, b_shape.cols, seed, 2, once);
+  const bool reads_c = request.beta != 0;
+  const auto old_c =
+      reads_c ? load<T>(comm, inputs.c.get(), q.m, q.n, seed, 3, once) : DistributedMatrix<T>();
+  DistributedMatrix<T> c;
+  mpi::together(comm, "allocate", [&] {
+    c = DistributedMatrix<T>(comm, layout::row_blocks(q.m, q.n, comm.size()));
+    std::fill_n(c.view().data, c.box().area(),
+                std::numeric_limits<T>::quiet_NaN());  // what is not written shows
+  });
+  const auto restore = [&] {
+    if (reads_c) mpi::copy_block<T>(old_c.view(), c.view());
+  };
+  restore();
+  const dist::matmul::Product<T> product{static_cast<T>(request.alpha), a, q.op_a, b, q.op_b,
+                                         static_cast<T>(request.beta),  c};
+  const bool verify = !point.flag("no-verify");
+  std::optional<dist::matmul::Freivalds<T>> check;
+  if (verify) check.emplace(comm, product, seed, request.method.threads);
+
+  run::Measured measured = run::measure(
+      comm, point, restore, [&](mpi::Phases& phases) { multiply(comm, product, request.method, phases); });
+  measured.once = once;
+  measured.columns = columns_of(point, request);
+  measured.work = 2.0 * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
+  measured.rate_units = "GFLOP/s";
+  measured.ceiling = request.element == Element::f32 ? "fma_f32" : "fma_f64";
+  if (verify) {
+    const mpi::PhaseScope scope(measured.once, "verify");
+    measured.verdict = run::Verdict{"freivalds", check->ratio(), dist::matmul::Freivalds<T>::tolerance};
+  }
+  const bool right = !measured.verdict || measured.verdict->passed();
+  if (out && right) write_output(comm, point, *out, c, measured, session);
+  session.record(point, measured);
+  if (out && right && comm.is_root()) fmt::print("written: {}\n", point.text("out"));
+  return right;
+}
+
+ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
+                 const Arguments& arguments, const Inputs& inputs) {
+  run::Session session(comm, set, parsed, arguments);
+  bool right = true;
+  const auto points = set.points(parsed);
+  Progress progress("points", static_cast<double>(points.size()),
+                    comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    const Values& point = points[p];
+    const Request request = resolve(comm, point, inputs);
+    if (point.flag("plan")) {
+      const mpi::Communicator node = comm.node();
+      const index_t per_node = point.has("ranks")
+                                   ? std::min<index_t>(point.integer("ranks"), machine::default_threads())
+                                   : node.size();
+      if (comm.is_root()) matmul::print_plan(request, session.ceilings(), per_node);
+      continue;
+    }
+    if (session.has(point)) {
+      session.skip(point);
+      continue;
+    }
+    const auto forecasts = forecast(request.shape, request.method);
+    run::require_memory(comm, point, forecasts[static_cast<std::size_t>(comm.rank())].memory(),
+                        [&](index_t ranks) { return matmul::most_memory(request, ranks); });
+    right = (request.element == Element::f32 ? run_point<float>(comm, point, inputs, request, session)
+                                             : run_point<double>(comm, point, inputs, request, session)) &&
+            right;
+    progress.update(static_cast<double>(p + 1));
+  }
+  session.finish();
+  if (!right && comm.is_root()) {
+    mpi::print_error(
+        "the check found the result wrong; nothing was written. Please report this with the command line");
+  }
+  return right ? ExitCode::ok : ExitCode::verification;
+}
+
+Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
+  const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
+  require(value("a").empty() == value("b").empty(), ExitCode::usage,
+          "--a and --b go together; give both or neither");
+  require(value("c").empty() || !value("a").empty(), ExitCode::usage,
+          "--c goes with --a and --b; give all three");
+  require(value("c").empty() || std::stod(value("beta")) != 0, ExitCode::usage,
+          "--c without --beta has no effect (beta is 0); give --beta 1 to add to it");
+  require(value("c").size() + value("a").size() == 0 || !value("c").empty() || std::stod(value("beta")) == 0,
+          ExitCode::usage, "--beta needs the C that it multiplies; give --c file.h5:/path");
+  require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
+          "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
+  auto inputs = std::make_shared<Inputs>();
+  const auto look = [&](const char* option) -> std::unique_ptr<run::Input> {
+    if (value(option).empty()) return nullptr;
+    auto input = std::make_unique<run::Input>(value(option), option);
+    if (!value("out").empty()) {
+      run::require_distinct_files(io::parse_dataset_name(value("out"), "out").file, input->name(), option);
+    }
+    return input;
+  };
+  inputs->a = look("a");
+  inputs->b = look("b");
+  inputs->c = look("c");
+  return [&set, parsed, arguments, inputs](const mpi::Communicator& comm) {
+    return run_all(comm, set, parsed, arguments, *inputs);
+  };
+}
+
+}  // namespace
+
+Command matmul_command() {
+  static const run::OptionSet set = declare();
+  return {set, [](const run::Parsed& parsed, const Arguments& arguments, ExitCode&) {
+            return prepare(set, parsed, arguments);
+          }};
+}
+
+}  // namespace tessera::apps

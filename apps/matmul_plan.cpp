@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "kernels/matmul/variants.hpp"
+#include "matmul.hpp"
+
+namespace tessera::apps::matmul {
+namespace {
+
+using dist::matmul::Forecast;
+
+std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+/// Arithmetic at the measured peak, bytes at the measured MPI bandwidth, messages at its latency; nothing
+/// overlaps. -1 where the machine was never measured.
+double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
+                         index_t ranks_per_node) {
+  const std::string peak = request.element == Element::f32 ? "fma_f32" : "fma_f64";
+  const auto flops = ceilings.at(peak, request.method.threads * ranks_per_node);
+  if (!flops) return -1;
+  const double bandwidth = ceilings.at("mpi_bandwidth", 2).value_or(5) * 1e9;
+  const double latency = ceilings.at("mpi_latency", 2).value_or(1) * 1e-6;
+  return f.flops / (*flops * 1e9 / static_cast<double>(ranks_per_node)) +
+         static_cast<double>(std::max(f.received_bytes, f.sent_bytes)) / bandwidth +
+         static_cast<double>(f.messages) * latency;
+}
+
+std::vector<std::string> plan_row(const std::string& rank, const Forecast& f, double seconds) {
+  return {rank,
+          human_number(f.flops / 1e9),
+          human(f.received_bytes),
+          human(f.sent_bytes),
+          std::to_string(f.messages),
+          human(f.home_bytes),
+          human(f.work_bytes),
+          seconds < 0 ? "unknown" : human_seconds(seconds)};
+}
+
+}  // namespace
+
+index_t most_memory(const Request& request, index_t ranks) {
+  auto shape = request.shape;
+  auto method = request.method;
+  shape.ranks = ranks;
+  if (ranks != request.shape.ranks) method.grid = {0, 0};
+  index_t most = 0;
+  for (const Forecast& f : forecast(shape, method)) most = std::max(most, f.memory());
+  return most;
+}
+
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
+  const auto& q = request.shape;
+  const auto forecasts = forecast(q, request.method);
+  fmt::print("plan: {} x {} x {} {} on {} ranks x {} threads, algorithm {}, kernel {}\n", q.m, q.n, q.k,
+             name(request.element), q.ranks, request.method.threads, request.algorithm,
+             request.method.kernel->name);
+  Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
+  double slowest = 0;
+  index_t words = 0, most = 0;
+  constexpr std::size_t most_rows = 32;
+  for (std::size_t r = 0; r < forecasts.size(); ++r) {
+    const Forecast& f = forecasts[r];
+    const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node);
+    slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
+    words = std::max(words, f.received_bytes);
+    most = std::max(most, f.memory());
+    if (r < most_rows) table.add(plan_row(std::to_string(r), f, seconds));
+  }
+  fmt::print("{}", table.text());
+  if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
+  const auto total = static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * 2e-9;
+  fmt::print("in all {} GFLOP; the worst rank receives {} and holds {}; predicted {}\n", human_number(total),
+             human(words), human(most),
+             slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+}
+
+}  // namespace tessera::apps::matmul

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+#include <limits.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "command.hpp"
+#include "io/raw_file.hpp"
+
+extern char** environ;
+
+namespace tessera::apps {
+namespace {
+
+run::OptionSet declare() {
+  run::OptionSet set("report",
+                     "tables and a picture of a results file (needs Python with h5py, numpy, matplotlib)",
+                     {"tessera report results.h5", "tessera report results.h5 --png variants.png"});
+  set.add({.name = "file", .help = "a results file", .group = "Data", .positional = true});
+  set.add(
+      {.name = "png", .help = "where the picture goes (default: beside the results, .png)", .group = "Data"});
+  return set;
+}
+
+int run_program(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  if (posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ) != 0) return 127;
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// $TESSERA_PYTHON, the python3 of the PATH, or the system's: the first that has what the report needs.
+std::string find_python() {
+  const char* named = std::getenv("TESSERA_PYTHON");
+  std::vector<std::string> candidates{"python3", "/usr/bin/python3"};
+  if (named != nullptr && *named != '\0') candidates = {named};
+  for (const std::string& python : candidates) {
+    const std::string probe =
+        "import sys, os; sys.stderr = open(os.devnull, 'w'); import h5py, numpy, matplotlib";
+    if (run_program({python, "-c", probe}) == 0) return python;
+  }
+  throw Error(ExitCode::usage,
+              "no Python with h5py, numpy and matplotlib was found; apt-get install python3-h5py "
+              "python3-matplotlib, or set TESSERA_PYTHON");
+}
+
+std::string find_script() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto installed = self.parent_path() / TESSERA_REPORT_INSTALLED;
+  return std::filesystem::exists(installed) ? installed.string() : TESSERA_REPORT_BUILD;
+}
+
+Body report(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
+  const std::string file = parsed.lists.at("file").front();
+  require(!file.empty(), ExitCode::usage, "name the results file: tessera report results.h5");
+  require(io::file_exists(file), ExitCode::missing_input, "there is no file '" + file + "'; check the path");
+  std::vector<std::string> words{find_python(), find_script(), file};
+  if (const std::string png = parsed.lists.at("png").front(); !png.empty()) {
+    words.emplace_back("--png");
+    words.push_back(png);
+  }
+  code = static_cast<ExitCode>(run_program(std::move(words)));
+  return {};
+}
+
+}  // namespace
+
+Command report_command() { return {declare(), report}; }
+
+}  // namespace tessera::apps

@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "io/schema.hpp"
+#include "io/verify_file.hpp"
+
+namespace tessera::apps {
+namespace {
+
+run::OptionSet declare() {
+  run::OptionSet set("verify", "whether a file is one of ours, complete, and matches its checksums",
+                     {"tessera verify c.h5"});
+  set.add({.name = "file", .help = "an output of tessera", .group = "Data", .positional = true});
+  return set;
+}
+
+Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
+  const std::string file = parsed.lists.at("file").front();
+  require(!file.empty(), ExitCode::usage, "name the file to verify: tessera verify c.h5");
+  const io::FileCheck check = io::check_file(file);
+  bool right = check.state == io::schema::state_complete;
+  for (const io::DatasetCheck& dataset : check.datasets) {
+    fmt::print("{}:{}  {}  checksum {}  {}\n", file, dataset.path, dataset.shape, dataset.found,
+               dataset.matches() ? "matches" : "DIFFERS from the stored " + dataset.expected);
+    right = right && dataset.matches();
+  }
+  fmt::print("{}: {}, {}\n", file, check.state, right ? "verified" : "NOT as it was written");
+  code = right ? ExitCode::ok : ExitCode::verification;
+  return {};
+}
+
+}  // namespace
+
+Command verify_command() { return {declare(), verify}; }
+
+}  // namespace tessera::apps

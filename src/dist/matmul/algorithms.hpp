@@ -1,0 +1,62 @@
+#pragma once
+// What the algorithms share; private to this folder.
+
+#include <vector>
+
+#include "dist/matmul/multiply.hpp"
+#include "mpi/transfer.hpp"
+
+namespace tessera::dist::matmul {
+
+/// An operand's box on this rank: the home block itself where that is what is needed, else a copy fetched
+/// from the homes.
+template <class T>
+struct Fetched {
+  machine::Buffer<T> copy;
+  MatrixView<const T> view;
+};
+
+template <class T>
+[[nodiscard]] Fetched<T> fetch(const mpi::Communicator& comm, const DistributedMatrix<T>& matrix,
+                               const layout::MatrixLayout& need) {
+  if (need == matrix.layout()) return {{}, matrix.view()};
+  const layout::Box& box = need.of(comm.rank());
+  Fetched<T> result{machine::Buffer<T>(box.area()), {}};
+  const MatrixView<T> view = matrix_view(result.copy.data(), box.rows.size(), box.cols.size());
+  mpi::redistribute<T>(comm, matrix.layout(), matrix.view(), need, view);
+  result.view = view;
+  return result;
+}
+
+/// The slice [begin, begin + size) along k of a stored operand, whose columns run along k when op ==
+/// k_is_cols_when (none for a, transpose for b).
+template <class T>
+[[nodiscard]] MatrixView<const T> along_k(MatrixView<const T> operand, Op op, Op k_is_cols_when,
+                                          index_t begin, index_t size) {
+  return op == k_is_cols_when ? operand.cols_range(begin, size) : operand.rows_range(begin, size);
+}
+
+/// The value of one node of the summation tree on this rank.
+template <class T>
+struct NodeValue {
+  Subtree node;
+  machine::Buffer<T> storage;  ///< empty where the value grows in c's home itself
+  MatrixView<T> view;
+};
+
+/// c = the sum, along the tree, of what the ranks of the plan computed: `mine` are this rank's nodes over its
+/// box of c_layout(plan). Collective.
+template <class T>
+void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::vector<NodeValue<T>>& mine,
+                   DistributedMatrix<T>& c);
+
+template <class T>
+void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+               mpi::Phases& phases);
+template <class T>
+void summa(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+           mpi::Phases& phases);
+
+[[nodiscard]] layout::ProcessGrid grid_of(const Method& method, index_t ranks, index_t m, index_t n);
+
+}  // namespace tessera::dist::matmul

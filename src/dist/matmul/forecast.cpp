@@ -1,0 +1,142 @@
+#include <algorithm>
+
+#include "dist/matmul/algorithms.hpp"
+
+namespace tessera::dist::matmul {
+namespace {
+
+using layout::BlockMap;
+using layout::MatrixLayout;
+using tessera::matmul::Leaves;
+
+/// What one redistribution costs a rank: words in and out, messages, and buffers for pieces that are not
+/// contiguous.
+void add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need, index_t rank,
+              index_t element) {
+  index_t packed = 0;
+  for (const layout::Piece& piece : incoming(home, need, rank)) {
+    if (piece.peer == rank) continue;
+    f.received_bytes += piece.box.area() * element;
+    ++f.messages;
+    if (piece.box.rows.size() > 1 && piece.box.cols.size() != need.of(rank).cols.size())
+      packed += piece.box.area();
+  }
+  for (const layout::Piece& piece : outgoing(home, need, rank)) {
+    if (piece.peer == rank) continue;
+    f.sent_bytes += piece.box.area() * element;
+    if (piece.box.rows.size() > 1 && piece.box.cols.size() != home.of(rank).cols.size())
+      packed += piece.box.area();
+  }
+  f.work_bytes = std::max(f.work_bytes, packed * element);
+}
+
+struct Homes {
+  MatrixLayout a, b, c;
+};
+
+Homes homes_of(const ForecastRequest& q) {
+  const auto stored = [&](index_t rows, index_t cols, Op op) {
+    return op == Op::none ? layout::row_blocks(rows, cols, q.ranks) : layout::row_blocks(cols, rows, q.ranks);
+  };
+  return {stored(q.m, q.k, q.op_a), stored(q.k, q.n, q.op_b), layout::row_blocks(q.m, q.n, q.ranks)};
+}
+
+Forecast recursive_rank(const ForecastRequest& q, const Plan& plan, const Homes& homes, index_t rank) {
+  const index_t element = q.element_bytes;
+  const Cuboid& mine = plan.of(rank);
+  const MatrixLayout a = a_layout(plan, q.op_a), b = b_layout(plan, q.op_b), c = c_layout(plan);
+  Forecast f;
+  f.home_bytes = (homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area()) * element;
+  if (!mine.empty()) {
+    f.flops = 2.0 * static_cast<double>(mine.m.size()) * static_cast<double>(mine.n.size()) *
+              static_cast<double>(plan.k_range(mine).size());
+  }
+  add_move(f, homes.a, a, rank, element);
+  add_move(f, homes.b, b, rank, element);
+  if (q.reads_c) add_move(f, homes.c, c_start_layout(plan), rank, element);
+  index_t copies = 0;
+  if (!(a == homes.a)) copies += a.of(rank).area();
+  if (!(b == homes.b)) copies += b.of(rank).area();
+  const auto nodes = static_cast<index_t>(plan.nodes(mine).size());
+  const bool at_home =
+      c == homes.c && std::all_of(plan.cuboids.begin(), plan.cuboids.end(), [&](const Cuboid& x) {
+        return x.empty() || x.leaves.size() == plan.shape.leaves.count();
+      });
+  if (!at_home) {
+    copies += nodes * c.of(rank).area();
+    index_t in = 0, out = 0;
+    for (index_t peer = 0; peer < q.ranks; ++peer) {
+      if (peer == rank) continue;
+      const index_t from = intersect(homes.c.of(rank), c.of(peer)).area();
+      const auto theirs = static_cast<index_t>(plan.nodes(plan.of(peer)).size());
+      in += from * theirs;
+      f.messages += from > 0 ? theirs : 0;
+      out += intersect(homes.c.of(peer), c.of(rank)).area() * nodes;
+    }
+    f.received_bytes += in * element;
+    f.sent_bytes += out * element;
+    f.work_bytes = std::max(f.work_bytes, (in + out + homes.c.of(rank).area()) * element);
+  }
+  f.work_bytes += copies * element;
+  return f;
+}
+
+Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes& homes, const Leaves& leaves,
+                    index_t rank) {
+  const layout::ProcessGrid grid = grid_of(method, q.ranks, q.m, q.n);
+  const index_t element = q.element_bytes;
+  const BlockMap m(q.m, grid.rows), n(q.n, grid.cols), ka(q.k, grid.cols, leaves.chunk()),
+      kb(q.k, grid.rows, leaves.chunk());
+  const auto stored = [](MatrixLayout x, Op op) {
+    if (op == Op::none) return x;
+    std::swap(x.rows, x.cols);
+    for (layout::Box& box : x.boxes) box = transposed(box);
+    return x;
+  };
+  const MatrixLayout a = stored(grid_blocks(m, ka, grid), q.op_a),
+                     b = stored(grid_blocks(kb, n, grid), q.op_b);
+  const MatrixLayout c = grid_blocks(m, n, grid);
+  Forecast f;
+  f.home_bytes = (homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area()) * element;
+  const index_t mine_m = m.size(grid.row(rank)), mine_n = n.size(grid.col(rank));
+  f.flops = 2.0 * static_cast<double>(mine_m) * static_cast<double>(mine_n) * static_cast<double>(q.k);
+  add_move(f, homes.a, a, rank, element);
+  add_move(f, homes.b, b, rank, element);
+  const bool at_home = c == homes.c;
+  if (!at_home) add_move(f, c, homes.c, rank, element);
+  if (q.reads_c && !at_home) add_move(f, homes.c, c, rank, element);
+  const index_t panel = std::min(q.k, round_up(std::max<index_t>(method.panel, 1), leaves.chunk()));
+  const index_t panels = q.k == 0 ? 0 : ceil_div(q.k, std::max<index_t>(1, panel));
+  f.received_bytes +=
+      (mine_m * (q.k - ka.size(grid.col(rank))) + (q.k - kb.size(grid.row(rank))) * mine_n) * element;
+  f.sent_bytes += (mine_m * ka.size(grid.col(rank)) * (grid.cols > 1 ? 1 : 0) +
+                   kb.size(grid.row(rank)) * mine_n * (grid.rows > 1 ? 1 : 0)) *
+                  element;
+  f.messages += panels * ((grid.cols > 1 ? 1 : 0) + (grid.rows > 1 ? 1 : 0));
+  index_t waiting = 0;  // matrices on the stack of leaf sums, beside c
+  while ((index_t{1} << waiting) < leaves.count()) ++waiting;
+  f.work_bytes += ((a == homes.a ? 0 : a.of(rank).area()) + (b == homes.b ? 0 : b.of(rank).area()) +
+                   (at_home ? 0 : mine_m * mine_n) + waiting * mine_m * mine_n + panel * (mine_m + mine_n)) *
+                  element;
+  return f;
+}
+
+}  // namespace
+
+std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
+  const Leaves leaves = request.element_bytes == 4 ? tessera::matmul::leaves<float>(request.k)
+                                                   : tessera::matmul::leaves<double>(request.k);
+  const Homes homes = homes_of(request);
+  const Plan plan = method.algorithm == Algorithm::recursive
+                        ? recursive_plan({request.m, request.n, leaves}, request.ranks)
+                        : Plan{};
+  std::vector<Forecast> result;
+  for (index_t rank = 0; rank < request.ranks; ++rank) {
+    result.push_back(method.algorithm == Algorithm::recursive
+                         ? recursive_rank(request, plan, homes, rank)
+                         : summa_rank(request, method, homes, leaves, rank));
+  }
+  return result;
+}
+
+}  // namespace tessera::dist::matmul

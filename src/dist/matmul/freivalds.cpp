@@ -1,0 +1,184 @@
+#include "dist/matmul/freivalds.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.hpp"
+#include "kernels/matmul/checksum.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::dist::matmul {
+namespace {
+
+constexpr index_t vectors =
+    2;  // a wrong element escapes both with probability 1/4 at most; see the tests for floats
+constexpr index_t strip_elements = index_t{1}
+                                   << 18;  // copied at a time where non-finite numbers must be masked
+
+std::vector<double> zeros(index_t length) {
+  return std::vector<double>(static_cast<std::size_t>(vectors * length));
+}
+
+MatrixView<double> rows_of(std::vector<double>& x) {
+  return matrix_view(x.data(), vectors, static_cast<index_t>(x.size()) / vectors);
+}
+MatrixView<double> rows_of(const std::vector<double>& x) {
+  return rows_of(const_cast<std::vector<double>&>(x));
+}
+
+/// A block with some elements set to zero; keep(i, j, value) in global indices of the stored matrix.
+template <class T, class Keep>
+void copy_masked(MatrixView<const T> from, const layout::Box& box, MatrixView<T> to, const Keep& keep) {
+  for (index_t i = 0; i < from.rows; ++i) {
+    for (index_t j = 0; j < from.cols; ++j) {
+      const T value = from(i, j);
+      to(i, j) = keep(box.rows.begin + i, box.cols.begin + j, value) ? value : T{0};
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
+                        int threads)
+    : comm_(comm), product_(product), seed_(seed), threads_(threads) {
+  if (product.beta == T{0}) return;
+  std::vector<double> x = zeros(product.n());
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = (random_bits(seed_, 0xF0, static_cast<index_t>(i)) & 1) != 0 ? 1 : -1;
+  start_ = through(product.c, Op::none, x, std::vector<double>(x.size(), 1.0), product.m(), nullptr);
+}
+
+template <class T>
+typename Freivalds<T>::Sides Freivalds<T>::through(const DistributedMatrix<T>& matrix, Op op,
+                                                   const std::vector<double>& x,
+                                                   const std::vector<double>& abs_x, index_t rows,
+                                                   const Mask* mask) const {
+  Sides sides{zeros(rows), zeros(rows)};
+  const layout::Box& box = matrix.box();
+  const auto view = matrix.view();
+  const bool is_c = &matrix == &product_.c;
+  const index_t strip = mask == nullptr
+                            ? std::max<index_t>(1, view.rows)
+                            : std::max<index_t>(1, strip_elements / std::max<index_t>(1, view.cols));
+  machine::Buffer<T> copy(mask == nullptr ? 0 : std::min(strip, view.rows) * view.cols);
+  for (index_t i = 0; i < view.rows; i += strip) {
+    const index_t count = std::min(strip, view.rows - i);
+    layout::Box part = box;
+    part.rows = {box.rows.begin + i, box.rows.begin + i + count};
+    MatrixView<const T> block = view.rows_range(i, count);
+    if (mask != nullptr) {
+      const auto masked = matrix_view(copy.data(), count, view.cols);
+      copy_masked(block, part, masked, [&](index_t row, index_t col, T value) {
+        if (!is_c) return static_cast<bool>(std::isfinite(value));
+        return mask->rows[static_cast<std::size_t>(row)] == 0 &&
+               mask->cols[static_cast<std::size_t>(col)] == 0;
+      });
+      block = masked;
+    }
+    const layout::Box logical = op == Op::none ? part : transposed(part);
+    const auto in = [&](const std::vector<double>& v) {
+      return rows_of(v).cols_range(logical.cols.begin, logical.cols.size());
+    };
+    const auto out = [&](std::vector<double>& v) {
+      return rows_of(v).cols_range(logical.rows.begin, logical.rows.size());
+    };
+    machine::parallel(threads_, [&] {
+      tessera::matmul::multiply_vectors<T>(block, op, {in(x), in(abs_x), out(sides.value), out(sides.bound)});
+    });
+    mpi::heartbeat();
+  }
+  comm_.sum(sides.value);
+  comm_.sum(sides.bound);
+  return sides;
+}
+
+template <class T>
+double Freivalds<T>::ratio() const {
+  const double all = ratio(nullptr);
+  if (std::isfinite(all)) return all;
+  const Mask mask = find_nonfinite();
+  if (!mask.any || !c_is_nonfinite_where(mask)) return std::nan("");
+  return ratio(&mask);
+}
+
+template <class T>
+double Freivalds<T>::ratio(const Mask* mask) const {
+  std::vector<double> x = zeros(product_.n());
+  for (index_t v = 0; v < vectors; ++v) {
+    for (index_t j = 0; j < product_.n(); ++j) {
+      const auto at = static_cast<std::size_t>(v * product_.n() + j);
+      x[at] = (random_bits(seed_, 0xF0, static_cast<index_t>(at)) & 1) != 0 ? 1 : -1;
+      if (mask != nullptr && mask->cols[static_cast<std::size_t>(j)] != 0) x[at] = 0;
+    }
+  }
+  std::vector<double> ones(x.size());
+  std::transform(x.begin(), x.end(), ones.begin(), [](double value) { return std::abs(value); });
+  const Sides got = through(product_.c, Op::none, x, ones, product_.m(), mask);
+  const Sides bx = through(product_.b, product_.op_b, x, ones, product_.k(), mask);
+  const Sides want = through(product_.a, product_.op_a, bx.value, bx.bound, product_.m(), mask);
+  const auto alpha = static_cast<double>(product_.alpha), beta = static_cast<double>(product_.beta);
+  constexpr double unit = std::numeric_limits<T>::epsilon() / 2;
+  double worst = 0;
+  for (std::size_t i = 0; i < got.value.size(); ++i) {
+    if (mask != nullptr && mask->rows[i % static_cast<std::size_t>(product_.m())] != 0) continue;
+    // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here either.
+    const double product = alpha == 0 ? 0 : alpha * want.value[i];
+    const double start = beta == 0 ? 0 : beta * start_.value[i];
+    const double bound = (alpha == 0 ? 0 : std::abs(alpha) * want.bound[i]) +
+                         (beta == 0 ? 0 : std::abs(beta) * start_.bound[i]);
+    const double error = std::abs(got.value[i] - (product + start));
+    if (error == 0) continue;
+    const double ratio = error / (unit * bound);
+    if (!(ratio <= worst)) worst = ratio;
+    if (std::isnan(ratio)) return ratio;
+  }
+  return worst;
+}
+
+template <class T>
+typename Freivalds<T>::Mask Freivalds<T>::find_nonfinite() const {
+  Mask mask{std::vector<double>(static_cast<std::size_t>(product_.m())),
+            std::vector<double>(static_cast<std::size_t>(product_.n())), false};
+  const auto mark = [](const DistributedMatrix<T>& matrix, bool by_row, std::vector<double>& marks) {
+    const auto view = matrix.view();
+    for (index_t i = 0; i < view.rows; ++i) {
+      for (index_t j = 0; j < view.cols; ++j) {
+        if (std::isfinite(view(i, j))) continue;
+        marks[static_cast<std::size_t>(by_row ? matrix.box().rows.begin + i : matrix.box().cols.begin + j)] =
+            1;
+      }
+    }
+  };
+  if (product_.alpha != T{0}) {
+    mark(product_.a, product_.op_a == Op::none, mask.rows);
+    mark(product_.b, product_.op_b == Op::transpose, mask.cols);
+  }
+  comm_.max(mask.rows);
+  comm_.max(mask.cols);
+  const auto marked = [](double value) { return value != 0; };
+  mask.any = std::any_of(mask.rows.begin(), mask.rows.end(), marked) ||
+             std::any_of(mask.cols.begin(), mask.cols.end(), marked);
+  return mask;
+}
+
+template <class T>
+bool Freivalds<T>::c_is_nonfinite_where(const Mask& mask) const {
+  const auto view = product_.c.view();
+  const layout::Box& box = product_.c.box();
+  index_t wrong = 0;
+  for (index_t i = 0; i < view.rows; ++i) {
+    const bool row = mask.rows[static_cast<std::size_t>(box.rows.begin + i)] != 0;
+    for (index_t j = 0; j < view.cols; ++j) {
+      const bool expected = row || mask.cols[static_cast<std::size_t>(box.cols.begin + j)] != 0;
+      wrong += expected && std::isfinite(view(i, j)) ? 1 : 0;
+    }
+  }
+  return comm_.sum(wrong) == 0;
+}
+
+template class Freivalds<float>;
+template class Freivalds<double>;
+
+}  // namespace tessera::dist::matmul

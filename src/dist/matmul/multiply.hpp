@@ -1,0 +1,80 @@
+#pragma once
+// The distributed product.
+
+#include <string_view>
+#include <vector>
+
+#include "dist/matmul/plan.hpp"
+#include "dist/matrix.hpp"
+#include "kernels/matmul/variants.hpp"
+#include "mpi/phases.hpp"
+
+namespace tessera::dist::matmul {
+
+/// c = alpha * op(a) op(b) + beta * c on all ranks of comm; beta == 0 never reads c. Layouts are any homes.
+template <class T>
+struct Product {
+  T alpha = T{1};
+  const DistributedMatrix<T>& a;
+  Op op_a = Op::none;
+  const DistributedMatrix<T>& b;
+  Op op_b = Op::none;
+  T beta = T{0};
+  DistributedMatrix<T>& c;
+
+  [[nodiscard]] index_t m() const { return c.rows(); }
+  [[nodiscard]] index_t n() const { return c.cols(); }
+  [[nodiscard]] index_t k() const { return op_a == Op::none ? a.cols() : a.rows(); }
+};
+
+/// The ways to distribute a product, by name.
+enum class Algorithm {
+  recursive,  ///< the uneven recursive plan: operands gathered once, k split where that saves words
+  summa,      ///< panels of a and b broadcast along a grid of ranks (van de Geijn and Watts 1997)
+};
+struct AlgorithmInfo {
+  std::string_view name;
+  Algorithm algorithm;
+  std::string_view about;
+};
+[[nodiscard]] const std::vector<AlgorithmInfo>& algorithms();
+
+/// How to compute it.
+struct Method {
+  Algorithm algorithm = Algorithm::recursive;
+  const tessera::matmul::Variant* kernel = nullptr;  ///< nullptr: the best
+  tessera::matmul::Tuning tuning = {};
+  int threads = 1;
+  layout::ProcessGrid grid = {0, 0};  ///< summa's; rows == 0: the nearest to squares
+  index_t panel = 1024;               ///< summa's panel width along k, rounded to whole chunks
+};
+
+/// Collective. Adds to the phases "exchange" and "compute". With the kernel cache_oblivious the bits of c
+/// depend on the operands alone, not on ranks, threads, algorithm or grid.
+template <class T>
+void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+              mpi::Phases& phases);
+
+/// What one rank holds, moves and computes.
+struct Forecast {
+  double flops = 0;
+  index_t received_bytes = 0;
+  index_t sent_bytes = 0;
+  index_t messages = 0;    ///< received
+  index_t home_bytes = 0;  ///< the operands and the result where they live
+  index_t work_bytes = 0;  ///< beside them, at the peak
+  [[nodiscard]] index_t memory() const { return home_bytes + work_bytes; }
+};
+
+struct ForecastRequest {
+  index_t m = 0, n = 0, k = 0;
+  Op op_a = Op::none, op_b = Op::none;
+  index_t element_bytes = 8;
+  bool reads_c = false;  ///< beta != 0
+  index_t ranks = 1;
+};
+
+/// The forecast for every rank when operands and result live in row blocks. Arithmetic only.
+[[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
+
+}  // namespace tessera::dist::matmul

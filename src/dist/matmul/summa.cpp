@@ -1,0 +1,212 @@
+#include <algorithm>
+
+#include "dist/matmul/algorithms.hpp"
+#include "kernels/matmul/cache_oblivious.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::dist::matmul {
+namespace {
+
+using layout::BlockMap;
+using layout::Box;
+using layout::MatrixLayout;
+using layout::ProcessGrid;
+using layout::Range;
+using tessera::matmul::Gemm;
+using tessera::matmul::Leaves;
+
+/// How the grid holds the operands: m over its rows, n over its columns, k over columns for a and over rows
+/// for b, cut at whole chunks so that every panel is one.
+struct Layouts {
+  ProcessGrid grid;
+  BlockMap m, n, k_of_a, k_of_b;
+};
+
+Layouts layouts_of(const ProcessGrid& grid, index_t m, index_t n, index_t k, index_t chunk) {
+  return {grid, BlockMap(m, grid.rows), BlockMap(n, grid.cols), BlockMap(k, grid.cols, chunk),
+          BlockMap(k, grid.rows, chunk)};
+}
+
+MatrixLayout stored(MatrixLayout layout, Op op) {
+  if (op == Op::none) return layout;
+  std::swap(layout.rows, layout.cols);
+  for (Box& box : layout.boxes) box = transposed(box);
+  return layout;
+}
+
+/// Panels of k: each inside one leaf and inside one owner's part of a and of b, at most `width` wide, cut at
+/// chunks.
+std::vector<Range> panels_of(const Layouts& layouts, const Leaves& leaves, index_t width) {
+  std::vector<index_t> cuts = layouts.k_of_a.offsets();
+  const auto more = layouts.k_of_b.offsets();
+  cuts.insert(cuts.end(), more.begin(), more.end());
+  for (index_t leaf = 0; leaf < leaves.count(); ++leaf) {
+    const index_t step = round_up(std::max<index_t>(width, 1), leaves.chunk());
+    for (index_t p = leaves.begin(leaf); p < leaves.begin(leaf + 1); p += step) cuts.push_back(p);
+  }
+  cuts.push_back(leaves.k());
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  std::vector<Range> panels;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) panels.push_back({cuts[i], cuts[i + 1]});
+  if (panels.empty()) panels.push_back({0, 0});  // k == 0: c = beta * c still happens
+  return panels;
+}
+
+/// One operand on one line of the grid: the slices along k that its ranks own, and room for a panel of any of
+/// them.
+template <class T>
+struct PanelSource {
+  mpi::Communicator line;
+  BlockMap owners;  // of k, over the ranks of the line
+  Op op;
+  Op k_is_cols_when;
+  index_t extent;  // of the other side: m or n of this rank
+  Fetched<T> mine;
+  machine::Buffer<T> storage;
+
+  /// The panel k, copied from its owner and broadcast along the line.
+  MatrixView<const T> panel(Range k) {
+    const index_t owner = k.empty() ? 0 : owners.owner(k.begin);
+    const bool k_is_cols = op == k_is_cols_when;
+    const auto view = k_is_cols ? matrix_view(storage.data(), extent, k.size())
+                                : matrix_view(storage.data(), k.size(), extent);
+    if (line.rank() == owner) {
+      mpi::copy_block<T>(along_k(mine.view, op, k_is_cols_when, k.begin - owners.begin(owner), k.size()),
+                         view);
+    }
+    line.broadcast(storage.span().first(static_cast<std::size_t>(view.rows * view.cols)),
+                   static_cast<int>(owner));
+    return view;
+  }
+};
+
+/// Sums of finished leaves waiting for their right neighbours: the binary counter that walks the summation
+/// tree with log2(leaves) matrices.
+template <class T>
+class LeafStack {
+ public:
+  LeafStack(const Leaves& leaves, MatrixView<T> c) : leaves_(leaves), c_(c) {}
+
+  /// Where leaf number `leaf` grows: c itself for the first, a fresh matrix for the others.
+  MatrixView<T> begin(index_t leaf) {
+    if (leaf == 0) {
+      stack_.push_back({{0, 1}, {}});
+      return c_;
+    }
+    stack_.push_back({{leaf, 1}, machine::Buffer<T>(c_.rows * c_.cols)});
+    return view(stack_.back());
+  }
+
+  /// Adds every pair of neighbours that are the two halves of a node of the tree.
+  void end() {
+    while (stack_.size() > 1 && halves(stack_[stack_.size() - 2].node, stack_.back().node)) {
+      tessera::matmul::add<T>(view(stack_.back()), view(stack_[stack_.size() - 2]));
+      stack_[stack_.size() - 2].node.count += stack_.back().node.count;
+      stack_.pop_back();
+    }
+  }
+
+ private:
+  struct Entry {
+    Subtree node;
+    machine::Buffer<T> storage;
+  };
+  MatrixView<T> view(Entry& entry) {
+    return entry.node.first == 0 ? c_ : matrix_view(entry.storage.data(), c_.rows, c_.cols);
+  }
+  bool halves(Subtree a, Subtree b) const {
+    const Subtree both{a.first, a.count + b.count};
+    const auto path = subtrees(whole(leaves_), both.first, both.first + both.count);
+    return path.size() == 1 && left(both) == a;
+  }
+
+  Leaves leaves_;
+  MatrixView<T> c_;
+  std::vector<Entry> stack_;
+};
+
+index_t widest_of(const std::vector<Range>& panels) {
+  index_t widest = 0;
+  for (const Range panel : panels) widest = std::max(widest, panel.size());
+  return widest;
+}
+
+template <class T>
+void compute_panel(const Gemm<T>& gemm, const Method& method) {
+  machine::parallel(method.threads, [&] {
+    if (method.kernel->name == "cache_oblivious") {
+      chain(gemm);
+    } else {
+      (*method.kernel)(gemm, method.tuning);
+    }
+  });
+  mpi::heartbeat();
+}
+
+}  // namespace
+
+ProcessGrid grid_of(const Method& method, index_t ranks, index_t m, index_t n) {
+  if (method.grid.rows == 0) return layout::nearest_square(ranks, m, n);
+  require(method.grid.size() == ranks, ExitCode::usage,
+          "the grid " + std::to_string(method.grid.rows) + "x" + std::to_string(method.grid.cols) +
+              " needs " + std::to_string(method.grid.size()) + " ranks and there are " +
+              std::to_string(ranks));
+  return method.grid;
+}
+
+template <class T>
+void summa(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+           mpi::Phases& phases) {
+  const ProcessGrid grid = grid_of(method, comm.size(), product.m(), product.n());
+  const Leaves leaves = tessera::matmul::leaves<T>(product.k());
+  const Layouts at = layouts_of(grid, product.m(), product.n(), product.k(), leaves.chunk());
+  const auto row = static_cast<int>(grid.row(comm.rank())), col = static_cast<int>(grid.col(comm.rank()));
+  const index_t m = at.m.size(row), n = at.n.size(col);
+  const auto panels = panels_of(at, leaves, method.panel);
+  const index_t widest = widest_of(panels);
+  const MatrixLayout c_home = grid_blocks(at.m, at.n, grid);
+  const bool at_home = c_home == product.c.layout();
+
+  PanelSource<T> a{comm.split(row, col),          at.k_of_a, product.op_a, Op::none, m, {},
+                   machine::Buffer<T>(m * widest)};
+  PanelSource<T> b{comm.split(col, row),          at.k_of_b, product.op_b, Op::transpose, n, {},
+                   machine::Buffer<T>(widest * n)};
+  machine::Buffer<T> c_storage(at_home ? 0 : m * n);
+  const MatrixView<T> c = at_home ? product.c.view() : matrix_view(c_storage.data(), m, n);
+  {
+    const mpi::PhaseScope scope(phases, "exchange");
+    a.mine = fetch(comm, product.a, stored(grid_blocks(at.m, at.k_of_a, grid), product.op_a));
+    b.mine = fetch(comm, product.b, stored(grid_blocks(at.k_of_b, at.n, grid), product.op_b));
+    if (product.beta != T{0} && !at_home) {
+      mpi::redistribute<T>(comm, product.c.layout(), product.c.view(), c_home, c);
+    }
+  }
+
+  LeafStack<T> stack(leaves, c);
+  MatrixView<T> sum;
+  index_t leaf = -1;
+  for (const Range k : panels) {
+    const bool leaf_begins = leaf < 0 || leaves.begin(leaf + 1) == k.begin;
+    if (leaf_begins) sum = stack.begin(++leaf);
+    Gemm<T> gemm{product.alpha, {}, product.op_a, {}, product.op_b, T{1}, sum};
+    if (leaf_begins) gemm.beta = leaf == 0 ? product.beta : T{0};
+    {
+      const mpi::PhaseScope scope(phases, "exchange");
+      gemm.a = a.panel(k);
+      gemm.b = b.panel(k);
+    }
+    const mpi::PhaseScope scope(phases, "compute");
+    compute_panel(gemm, method);
+    if (leaves.begin(leaf + 1) == k.end) stack.end();
+  }
+  if (!at_home) {
+    const mpi::PhaseScope scope(phases, "exchange");
+    mpi::redistribute<T>(comm, c_home, c, product.c.layout(), product.c.view());
+  }
+}
+
+template void summa<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);
+template void summa<double>(const mpi::Communicator&, const Product<double>&, const Method&, mpi::Phases&);
+
+}  // namespace tessera::dist::matmul

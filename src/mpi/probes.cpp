@@ -1,0 +1,84 @@
+#include "mpi/probes.hpp"
+
+#include <algorithm>
+
+#include "base/statistics.hpp"
+#include "base/timer.hpp"
+#include "machine/buffer.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+constexpr int tag = 103;
+
+/// The median seconds of `step`, repeated for about the given time on every rank alike.
+template <class Step>
+double median_seconds(const Communicator& comm, double seconds, const Step& step) {
+  std::vector<double> samples;
+  const Timer total;
+  constexpr int at_least = 5;
+  for (int r = 0;; ++r) {
+    comm.barrier();
+    const Timer timer;
+    step();
+    const double elapsed = comm.max(timer.seconds());
+    if (r > 0) samples.push_back(elapsed);  // the first one sets up connections
+    if (comm.max(index_t{total.seconds() < seconds || r < at_least ? 1 : 0}) == 0) break;
+  }
+  return summarize(samples).median;
+}
+
+void ping_pong(const Communicator& comm, std::span<std::byte> data, int rounds) {
+  if (comm.rank() > 1) return;
+  const int peer = 1 - comm.rank();
+  for (int r = 0; r < rounds; ++r) {
+    if (comm.rank() == 0) {
+      comm.send(data, peer, tag).wait();
+      comm.receive(data, peer, tag).wait();
+    } else {
+      comm.receive(data, peer, tag).wait();
+      comm.send(data, peer, tag).wait();
+    }
+  }
+}
+
+void all_to_all(const Communicator& comm, std::span<std::byte> out, std::span<std::byte> in) {
+  std::vector<Request> requests;
+  const std::size_t block = out.size() / static_cast<std::size_t>(comm.size());
+  for (int step = 1; step < comm.size(); ++step) {
+    const int from = (comm.rank() + comm.size() - step) % comm.size();
+    requests.push_back(comm.receive(in.subspan(static_cast<std::size_t>(from) * block, block), from, tag));
+  }
+  for (int step = 1; step < comm.size(); ++step) {
+    const int to = (comm.rank() + step) % comm.size();
+    requests.push_back(comm.send(out.subspan(static_cast<std::size_t>(to) * block, block), to, tag));
+  }
+  wait_all(requests);
+}
+
+}  // namespace
+
+MessageCosts measure_messages(const Communicator& comm, double seconds) {
+  MessageCosts costs;
+  constexpr int rounds = 50;
+  constexpr index_t large = index_t{4} << 20;
+  const index_t block = std::max<index_t>(index_t{64} << 10, (index_t{16} << 20) / comm.size());
+  machine::Buffer<std::byte> out(std::max(large, block * comm.size())), in(block * comm.size());
+  std::fill(out.begin(), out.end(), std::byte{1});
+  std::fill(in.begin(), in.end(), std::byte{0});
+  const auto first = [](machine::Buffer<std::byte>& buffer, index_t count) {
+    return buffer.span().first(static_cast<std::size_t>(count));
+  };
+  costs.latency_seconds =
+      median_seconds(comm, seconds / 3, [&] { ping_pong(comm, first(out, 8), rounds); }) / (2 * rounds);
+  costs.bandwidth = static_cast<double>(large) * 2 /
+                    median_seconds(comm, seconds / 3, [&] { ping_pong(comm, first(out, large), 1); });
+  const double moved = static_cast<double>(block) * comm.size() * (comm.size() - 1);
+  costs.all_to_all_bandwidth =
+      moved / median_seconds(comm, seconds / 3, [&] {
+        all_to_all(comm, first(out, block * comm.size()), first(in, block * comm.size()));
+      });
+  return costs;
+}
+
+}  // namespace tessera::mpi

@@ -1,0 +1,43 @@
+#include "run/inputs.hpp"
+
+#include "io/probe.hpp"
+#include "io/raw_file.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+
+namespace tessera::run {
+
+Input::Input(const std::string& text, const std::string& option)
+    : name_(io::parse_dataset_name(text, option)) {
+  if (mpi::launcher_rank() != 0) return;
+  try {
+    info_ = io::probe(name_);
+  } catch (const Error& error) {
+    error_ = error;
+  }
+}
+
+io::DatasetInfo Input::share(const mpi::Communicator& comm) const {
+  mpi::on_root(comm, "open input", [&] {
+    if (error_) throw *error_;
+  });
+  io::DatasetInfo info = info_;
+  auto rank = static_cast<index_t>(info.shape.size());
+  auto kind = static_cast<index_t>(info.kind);
+  auto is_signed = index_t{info.is_signed};
+  for (index_t* value : {&rank, &kind, &is_signed, &info.element_bytes})
+    comm.broadcast(std::span(value, 1), 0);
+  info.shape.resize(static_cast<std::size_t>(rank));
+  comm.broadcast(std::span(info.shape), 0);
+  info.kind = static_cast<io::DatasetInfo::Kind>(kind);
+  info.is_signed = is_signed != 0;
+  return info;
+}
+
+void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option) {
+  require(out != input.file && !io::same_file(out, input.file), ExitCode::usage,
+          "--out and --" + option + " name the same file '" + input.file +
+              "' (an output replaces its whole file, never an input); write to another file");
+}
+
+}  // namespace tessera::run

@@ -1,0 +1,31 @@
+#pragma once
+// Inputs looked at before anything starts.
+
+#include <optional>
+#include <string>
+
+#include "io/dataset.hpp"
+#include "mpi/communicator.hpp"
+
+namespace tessera::run {
+
+/// A dataset named on the command line. Make it before MPI is initialised (the first look is a child process
+/// of the rank that the launcher calls 0); share() then tells all ranks what was found.
+class Input {
+ public:
+  Input(const std::string& text, const std::string& option);
+
+  [[nodiscard]] const io::DatasetName& name() const { return name_; }
+  /// Collective; throws AgreedError with what went wrong, on every rank.
+  [[nodiscard]] io::DatasetInfo share(const mpi::Communicator& comm) const;
+
+ private:
+  io::DatasetName name_;
+  io::DatasetInfo info_;
+  std::optional<Error> error_;
+};
+
+/// Throws Error(usage) when `out` names the file of an input.
+void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option);
+
+}  // namespace tessera::run

@@ -1,0 +1,49 @@
+#include "run/memory_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "machine/topology.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+
+namespace tessera::run {
+namespace {
+
+std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+/// The smallest number of ranks, of those tried, on which no rank needs more than `allowed`; 0 if none does.
+index_t smallest_fit(index_t ranks, index_t allowed, const std::function<index_t(index_t)>& most_on) {
+  constexpr index_t most_tried = 512;
+  for (index_t tried = ranks + 1; tried <= most_tried; tried += std::max<index_t>(1, tried / 8)) {
+    if (most_on(tried) <= allowed) return tried;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void require_memory(const mpi::Communicator& comm, const Values& point, index_t bytes,
+                    const std::function<index_t(index_t)>& most_on) {
+  const mpi::Communicator node = comm.node();
+  const index_t limit = point.bytes("memory");
+  const index_t free = static_cast<index_t>(0.9 * static_cast<double>(machine::available_memory()));
+  const index_t on_node = node.sum(bytes);
+  mpi::together(comm, "plan", [&] {
+    const bool over_limit = limit > 0 && bytes > limit;
+    if (!over_limit && on_node <= free) return;
+    const std::string need =
+        over_limit ? fmt::format("this would take {} on rank {} and --memory allows {}", human(bytes),
+                                 comm.rank(), human(limit))
+                   : fmt::format("the {} ranks on {} would take {} and 90 % of its free memory are {}",
+                                 node.size(), mpi::host_name(), human(on_node), human(free));
+    const index_t fit = over_limit ? smallest_fit(comm.size(), limit, most_on) : 0;
+    throw Error(ExitCode::memory, need + (fit > 0      ? fmt::format("; {} ranks would fit", fit)
+                                          : over_limit ? "; allow more or choose smaller sizes"
+                                                       : "; use more nodes or smaller sizes"));
+  });
+}
+
+}  // namespace tessera::run
