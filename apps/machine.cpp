@@ -72,7 +72,9 @@ void replace(run::Ceilings& ceilings, const run::Ceiling& fresh) {
 void measure_node(run::Ceilings& ceilings, double seconds) {
   const int cores = machine::topology().cores;
   for (int threads = 1;; threads = std::min(2 * threads, cores)) {
-(void)seconds;(void)ceilings;    if (threads == cores) break;
+    (void)seconds;
+    (void)ceilings;
+    if (threads == cores) break;
   }
 }
 

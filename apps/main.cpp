@@ -8,6 +8,7 @@
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 #include "run/provenance.hpp"
+#include "run/threads.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -35,6 +36,7 @@ int run_command(const Command& command, const Arguments& arguments, int argc, ch
   const double stall_limit = limit == parsed.lists.end() ? 600 : std::stod(limit->second.front());
   return mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
     const mpi::Watchdog watchdog(stall_limit);
+    run::set_thread_default(comm);
     return body(comm);
   });
 }

@@ -413,14 +413,15 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const
 
 Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
   const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
-  require(value("a").empty() == value("b").empty(), ExitCode::usage,
+  const bool from_files = !value("a").empty();
+  const bool adds = std::stod(value("beta")) != 0;
+  require(from_files == !value("b").empty(), ExitCode::usage,
           "--a and --b go together; give both or neither");
-  require(value("c").empty() || !value("a").empty(), ExitCode::usage,
-          "--c goes with --a and --b; give all three");
-  require(value("c").empty() || std::stod(value("beta")) != 0, ExitCode::usage,
+  require(value("c").empty() || from_files, ExitCode::usage, "--c goes with --a and --b; give all three");
+  require(value("c").empty() || adds, ExitCode::usage,
           "--c without --beta has no effect (beta is 0); give --beta 1 to add to it");
-  require(value("c").size() + value("a").size() == 0 || !value("c").empty() || std::stod(value("beta")) == 0,
-          ExitCode::usage, "--beta needs the C that it multiplies; give --c file.h5:/path");
+  require(!value("c").empty() || !from_files || !adds, ExitCode::usage,
+          "--beta needs the C that it multiplies; give --c file.h5:/path");
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
           "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
   auto inputs = std::make_shared<Inputs>();

@@ -18,6 +18,8 @@ namespace tessera::machine {
 /// on.
 [[nodiscard]] inline int default_threads() { return omp_get_max_threads(); }
 
+inline void set_default_threads(int threads) { omp_set_num_threads(threads); }
+
 /// Runs f() once on a team of `threads`; forks inside become tasks for the others. An exception of f itself
 /// is carried out of the region; forked work must not throw.
 template <class F>

@@ -6,7 +6,7 @@ void add_common_options(OptionSet& options) {
   options.add({.name = "threads",
                .kind = Kind::integer,
                .fallback = "0",
-               .help = "OpenMP threads a rank; 0: OMP_NUM_THREADS, or the cores this rank may use",
+               .help = "OpenMP threads a rank; 0: OMP_NUM_THREADS, or this rank's share of the cores",
                .group = "Machine",
                .axis = true,
                .low = 0,

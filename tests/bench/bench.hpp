@@ -18,9 +18,11 @@ struct Candidate {
   std::function<void()> prepare = [] {};  ///< untimed, before every run (a sort needs fresh input)
 };
 
-/// Seconds of each candidate, summarised over `repetitions` rounds; in every round each runs once, in an order that
-/// rotates. One untimed round warms up. Rounds stop early, but not before three, when `budget` seconds are spent.
-inline std::vector<Summary> interleaved(const std::vector<Candidate>& candidates, int repetitions, double budget) {
+/// Seconds of each candidate, summarised over `repetitions` rounds; in every round each runs once, in an
+/// order that rotates. One untimed round warms up. Rounds stop early, but not before three, when `budget`
+/// seconds are spent.
+inline std::vector<Summary> interleaved(const std::vector<Candidate>& candidates, int repetitions,
+                                        double budget) {
   std::vector<std::vector<double>> seconds(candidates.size());
   const Timer total;
   for (int round = -1; round < repetitions; ++round) {

@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "dist/matmul/freivalds.hpp"
+#include "dist/matmul/multiply.hpp"
+#include "mpi/transfer.hpp"
+
+namespace tessera::dist::matmul {
+namespace {
+
+struct Case {
+  index_t m, n, k;
+  Op op_a = Op::none, op_b = Op::none;
+  double alpha = 1, beta = 0;
+};
+
+const Case cases[] = {{40, 50, 60},
+                      {40, 50, 60, Op::transpose, Op::none, -0.5, 2},
+                      {33, 17, 5000, Op::none, Op::transpose},
+                      {33, 17, 5000, Op::transpose, Op::transpose, 1, 1},
+                      {1, 1, 9000},
+                      {3, 200, 1},
+                      {200, 2, 3},
+                      {0, 5, 5},
+                      {5, 0, 5},
+                      {5, 7, 0, Op::none, Op::none, 1, 3},
+                      {64, 64, 40000}};
+
+template <class T>
+DistributedMatrix<T> random_matrix(const mpi::Communicator& comm, index_t rows, index_t cols,
+                                   std::uint64_t stream) {
+  DistributedMatrix<T> matrix(comm, layout::row_blocks(rows, cols, comm.size()));
+  fill_random(matrix, 42, stream);
+  return matrix;
+}
+
+/// The whole matrix on every rank.
+template <class T>
+std::vector<T> everywhere(const mpi::Communicator& comm, const DistributedMatrix<T>& matrix) {
+  std::vector<T> all(static_cast<std::size_t>(matrix.rows() * matrix.cols()));
+  const layout::MatrixLayout need{matrix.rows(), matrix.cols(),
+                                  std::vector<layout::Box>(static_cast<std::size_t>(comm.size()),
+                                                           {{0, matrix.rows()}, {0, matrix.cols()}})};
+  mpi::redistribute<T>(comm, matrix.layout(), matrix.view(), need,
+                       matrix_view(all.data(), matrix.rows(), matrix.cols()));
+  return all;
+}
+
+template <class T>
+struct Outcome {
+  std::vector<T> c;
+  double ratio = 0;
+};
+
+template <class T>
+Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method) {
+  const auto a =
+      x.op_a == Op::none ? random_matrix<T>(comm, x.m, x.k, 1) : random_matrix<T>(comm, x.k, x.m, 1);
+  const auto b =
+      x.op_b == Op::none ? random_matrix<T>(comm, x.k, x.n, 2) : random_matrix<T>(comm, x.n, x.k, 2);
+  auto c = random_matrix<T>(comm, x.m, x.n, 3);
+  if (x.beta == 0) std::fill_n(c.view().data, c.box().area(), std::numeric_limits<T>::quiet_NaN());
+  const Product<T> product{static_cast<T>(x.alpha), a, x.op_a, b, x.op_b, static_cast<T>(x.beta), c};
+  const Freivalds<T> check(comm, product, 5, 2);
+  mpi::Phases phases;
+  multiply(comm, product, method, phases);
+  return {everywhere(comm, c), check.ratio()};
+}
+
+template <class T>
+std::vector<T> one_rank(const Case& x) {
+  return run<T>(mpi::Communicator::self(), x, {}).c;
+}
+
+template <class T>
+void same_bits(const std::vector<T>& got, const std::vector<T>& want, const std::string& what) {
+  ASSERT_EQ(got.size(), want.size());
+  EXPECT_TRUE(got.empty() || std::memcmp(got.data(), want.data(), got.size() * sizeof(T)) == 0) << what;
+}
+
+template <class T>
+class Multiply : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(Multiply, Types);
+
+TYPED_TEST(Multiply, RecursiveGivesTheBitsOfOneRank) {
+  const auto comm = mpi::Communicator::world();
+  for (const Case& x : cases) {
+    for (const int threads : {1, 3}) {
+      const auto got = run<TypeParam>(comm, x, {.threads = threads});
+      same_bits(got.c, one_rank<TypeParam>(x),
+                std::to_string(x.m) + "x" + std::to_string(x.n) + "x" + std::to_string(x.k));
+      EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
+    }
+  }
+}
+
+TYPED_TEST(Multiply, SummaGivesTheBitsOfOneRankOnEveryGrid) {
+  const auto comm = mpi::Communicator::world();
+  for (const Case& x : cases) {
+    for (index_t rows = 1; rows <= comm.size(); ++rows) {
+      if (comm.size() % rows != 0) continue;
+      const Method method{
+          .algorithm = Algorithm::summa, .threads = 2, .grid = {rows, comm.size() / rows}, .panel = 300};
+      const auto got = run<TypeParam>(comm, x, method);
+      same_bits(got.c, one_rank<TypeParam>(x), "grid rows " + std::to_string(rows));
+      EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
+    }
+  }
+}
+
+TYPED_TEST(Multiply, EveryKernelPassesTheCheck) {
+  const auto comm = mpi::Communicator::world();
+  for (const auto& kernel : tessera::matmul::variants()) {
+    if (kernel.space != Space::host) continue;
+    for (const Algorithm algorithm : {Algorithm::recursive, Algorithm::summa}) {
+      const Case x{70, 45, 3000, Op::none, Op::transpose, 2, -1};
+      const auto got = run<TypeParam>(comm, x, {.algorithm = algorithm, .kernel = &kernel, .grid = {0, 0}});
+      EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance) << kernel.name;
+    }
+  }
+}
+
+TEST(Freivalds, FindsOneWrongElementOnAnyRank) {
+  const auto comm = mpi::Communicator::world();
+  const index_t n = 200;
+  const auto a = random_matrix<double>(comm, n, n, 1), b = random_matrix<double>(comm, n, n, 2);
+  DistributedMatrix<double> c(comm, layout::row_blocks(n, n, comm.size()));
+  const Product<double> product{1.0, a, Op::none, b, Op::none, 0.0, c};
+  mpi::Phases phases;
+  multiply(comm, product, {}, phases);
+  const Freivalds<double> check(comm, product, 9, 1);
+  EXPECT_LE(check.ratio(), check.tolerance);
+  for (int guilty = 0; guilty < comm.size(); ++guilty) {
+    const bool mine = comm.rank() == guilty && c.box().area() > 0;
+    const double kept = mine ? c.view()(0, 3) : 0;
+    if (mine) c.view()(0, 3) += 1e-9;
+    EXPECT_GT(check.ratio(), check.tolerance);
+    if (mine) c.view()(0, 3) = kept;
+  }
+  EXPECT_LE(check.ratio(), check.tolerance);
+  if (comm.rank() == comm.size() - 1) c.view()(0, 0) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(check.ratio() <= check.tolerance);  // a NaN that no operand explains
+}
+
+TEST(Freivalds, CopesWithNanAndInfinityInTheOperands) {
+  const auto comm = mpi::Communicator::world();
+  const index_t n = 90;
+  for (const double poison : {std::nan(""), HUGE_VAL}) {
+    auto a = random_matrix<double>(comm, n, n, 1), b = random_matrix<double>(comm, n, n, 2);
+    const auto put = [&](DistributedMatrix<double>& matrix, index_t i, index_t j) {
+      if (matrix.box().rows.begin <= i && i < matrix.box().rows.end)
+        matrix.view()(i - matrix.box().rows.begin, j) = poison;
+    };
+    put(a, 7, 5);
+    put(b, 11, 60);
+    DistributedMatrix<double> c(comm, layout::row_blocks(n, n, comm.size()));
+    const Product<double> product{1.0, a, Op::none, b, Op::none, 0.0, c};
+    mpi::Phases phases;
+    multiply(comm, product, {}, phases);
+    const Freivalds<double> check(comm, product, 9, 1);
+    EXPECT_LE(check.ratio(), check.tolerance);
+    if (comm.is_root()) c.view()(0, 0) += 1e-6;  // row 0 is clean: still found
+    EXPECT_GT(check.ratio(), check.tolerance);
+  }
+}
+
+TEST(Summa, RefusesAGridOfAnotherSize) {
+  const auto comm = mpi::Communicator::world();
+  const Method method{.algorithm = Algorithm::summa, .grid = {comm.size() + 1, 1}};
+  EXPECT_THROW((void)run<double>(comm, {4, 4, 4}, method), Error);
+}
+
+}  // namespace
+}  // namespace tessera::dist::matmul

@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "dist/matmul/multiply.hpp"
+#include "dist/matmul/plan.hpp"
+
+namespace tessera::dist::matmul {
+namespace {
+
+Shape shape_of(index_t m, index_t n, index_t k) { return {m, n, tessera::matmul::leaves<double>(k)}; }
+
+double volume(const Plan& plan, const Cuboid& c) {
+  return c.empty() ? 0
+                   : static_cast<double>(c.m.size()) * static_cast<double>(c.n.size()) *
+                         static_cast<double>(plan.k_range(c).size());
+}
+
+bool overlap(const Cuboid& a, const Cuboid& b) {
+  return !a.empty() && !b.empty() && !intersect(a.m, b.m).empty() && !intersect(a.n, b.n).empty() &&
+         !intersect(a.leaves, b.leaves).empty();
+}
+
+TEST(RecursivePlan, CoversTheProductExactlyOnceOnAnyNumberOfRanks) {
+  const index_t shapes[][3] = {{1000, 1000, 1000}, {1, 1, 100000},  {5000, 3, 7},     {3, 5000, 7},
+                               {1, 1, 1},          {64, 64, 70000}, {2049, 511, 4097}};
+  for (const auto& s : shapes) {
+    for (const index_t ranks : {1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 31}) {
+      const Plan plan = recursive_plan(shape_of(s[0], s[1], s[2]), ranks);
+      ASSERT_EQ(static_cast<index_t>(plan.cuboids.size()), ranks);
+      double sum = 0;
+      for (std::size_t a = 0; a < plan.cuboids.size(); ++a) {
+        sum += volume(plan, plan.cuboids[a]);
+        for (std::size_t b = 0; b < a; ++b) EXPECT_FALSE(overlap(plan.cuboids[a], plan.cuboids[b]));
+      }
+      EXPECT_EQ(sum, static_cast<double>(s[0]) * static_cast<double>(s[1]) * static_cast<double>(s[2]));
+    }
+  }
+}
+
+TEST(RecursivePlan, BalancesACubeOnPrimes) {
+  for (const index_t ranks : {2, 3, 5, 7, 11, 13, 17, 31}) {
+    const Plan plan = recursive_plan(shape_of(8192, 8192, 8192), ranks);
+    double most = 0, sum = 0;
+    for (const Cuboid& c : plan.cuboids) {
+      most = std::max(most, volume(plan, c));
+      sum += volume(plan, c);
+    }
+    EXPECT_LT(most, 1.15 * sum / static_cast<double>(ranks)) << ranks;
+  }
+}
+
+double received_words(const Plan& plan) {
+  double most = 0;
+  for (const Cuboid& c : plan.cuboids) {
+    const auto k = static_cast<double>(plan.k_range(c).size());
+    const auto m = static_cast<double>(c.m.size()), n = static_cast<double>(c.n.size());
+    const double partial =
+        c.leaves.size() == plan.shape.leaves.count() ? 0 : static_cast<double>(plan.nodes(c).size()) * m * n;
+    most = std::max(most, m * k + k * n + partial);
+  }
+  return most;
+}
+
+// The floor of a 1-D split over received words for a cube; counted, not timed.
+TEST(RecursivePlan, MovesFarLessThanA1DSplitAlsoOnPrimes) {
+  const double n = 32768;
+  const std::pair<index_t, double> floors[] = {{7, 1.5},  {13, 2.2}, {17, 2.6},
+                                               {31, 3.5}, {61, 5.2}, {127, 8.5}};
+  for (const auto& [ranks, floor] : floors) {
+    const Plan plan = recursive_plan(shape_of(32768, 32768, 32768), ranks);
+    const double one_d = n * n * (1 + 1 / static_cast<double>(ranks));
+    EXPECT_GT(one_d / received_words(plan), floor) << ranks;
+  }
+}
+
+TEST(RecursivePlan, SplitsADeepProductAlongK) {
+  const Plan plan = recursive_plan(shape_of(64, 64, 1000000), 8);
+  for (const Cuboid& c : plan.cuboids) {
+    EXPECT_EQ(c.m.size(), 64);
+    EXPECT_EQ(c.n.size(), 64);
+    EXPECT_FALSE(c.leaves.empty());
+  }
+}
+
+TEST(RowPlan, SplitsRowsOnly) {
+  const Plan plan = row_plan(shape_of(100, 50, 30), 4);
+  EXPECT_EQ(plan.of(1).m, (layout::Range{25, 50}));
+  EXPECT_EQ(plan.of(1).n, (layout::Range{0, 50}));
+}
+
+TEST(Layouts, FollowTheOps) {
+  const Plan plan = recursive_plan(shape_of(100, 60, 5000), 3);
+  const auto plain = a_layout(plan, Op::none), turned = a_layout(plan, Op::transpose);
+  EXPECT_EQ(turned.rows, plain.cols);
+  for (index_t r = 0; r < 3; ++r) EXPECT_EQ(turned.of(r), transposed(plain.of(r)));
+  EXPECT_EQ(b_layout(plan, Op::transpose).rows, 60);
+  EXPECT_EQ(c_layout(plan).rows, 100);
+}
+
+TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
+  for (const Algorithm algorithm : {Algorithm::recursive, Algorithm::summa}) {
+    const ForecastRequest request{.m = 500, .n = 300, .k = 9000, .ranks = 6};
+    const auto all = forecast(request, {.algorithm = algorithm, .grid = {0, 0}});
+    double flops = 0;
+    index_t sent = 0, received = 0;
+    for (const Forecast& f : all) {
+      flops += f.flops;
+      sent += f.sent_bytes;
+      received += f.received_bytes;
+    }
+    EXPECT_EQ(flops, 2.0 * 500 * 300 * 9000);
+    if (algorithm == Algorithm::recursive) {
+      EXPECT_EQ(sent, received);
+    }
+    EXPECT_GT(received, 0);
+  }
+}
+
+TEST(Forecast, OneRankMovesNothing) {
+  const auto all = forecast({.m = 100, .n = 100, .k = 100, .ranks = 1}, {});
+  EXPECT_EQ(all.front().received_bytes, 0);
+  EXPECT_EQ(all.front().messages, 0);
+  EXPECT_EQ(all.front().home_bytes, 3 * 100 * 100 * 8);
+}
+
+}  // namespace
+}  // namespace tessera::dist::matmul

@@ -1,0 +1,215 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "io/checksum.hpp"
+#include "io/dataset.hpp"
+#include "io/output_file.hpp"
+#include "io/raw_file.hpp"
+#include "io/results.hpp"
+#include "io/schema.hpp"
+#include "io/verify_file.hpp"
+#include "layout/matrix_layout.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that all ranks share and that goes when the test ends.
+class Folder {
+ public:
+  Folder() {
+    path_ = (fs::temp_directory_path() / ("tessera_io_test_" + std::to_string(getpid()))).string();
+    path_ = comm_.broadcast(path_, 0);
+    if (comm_.is_root()) fs::create_directories(path_);
+    comm_.barrier();
+  }
+  ~Folder() {
+    comm_.barrier();
+    std::error_code ignored;
+    if (comm_.is_root()) fs::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] const mpi::Communicator& comm() const { return comm_; }
+  [[nodiscard]] std::vector<std::string> entries() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(path_)) names.push_back(entry.path().filename().string());
+    return names;
+  }
+
+ private:
+  mpi::Communicator comm_ = mpi::Communicator::world();
+  std::string path_;
+};
+
+/// Writes a matrix whose element (i, j) is 1000 i + j.
+void write_matrix(const Folder& folder, const std::string& file, index_t rows, index_t cols,
+                  OutputFile::Existing existing = OutputFile::Existing::refuse) {
+  const auto& comm = folder.comm();
+  OutputFile out(comm, file, {{"/group/M", {rows, cols}, native_type(Element::f64), {"row", "col"}}},
+                 existing);
+  const layout::Box box = layout::row_blocks(rows, cols, comm.size()).of(comm.rank());
+  machine::Buffer<double> data(box.area());
+  for (index_t i = 0; i < box.area(); ++i) {
+    data[i] = static_cast<double>(1000 * (box.rows.begin + i / cols) + i % cols);
+  }
+  mpi::together(comm, "write", [&] {
+    out.write_box<double>(0, box, matrix_view<const double>(data.data(), box.rows.size(), cols));
+    out.check_written(OutputFile::ReadBack::all);
+  });
+  out.publish([](hid_t group) { write_attribute(group, "note", std::string("hello")); });
+}
+
+TEST(OutputFile, IsCompleteUnderItsNameAndReadsBack) {
+  const Folder folder;
+  const std::string file = folder.file("m.h5");
+  write_matrix(folder, file, 11, 7);
+  folder.comm().barrier();
+  machine::Buffer<float> part(12);
+  read_box<float>({file, "/group/M"}, {{4, 7}, {2, 5}}, {part.data(), 3, 3, 4});
+  EXPECT_EQ(part[0], 4002.0F);
+  EXPECT_EQ(part[2 * 4 + 2], 6004.0F);
+  const FileCheck check = check_file(file);
+  EXPECT_EQ(check.state, schema::state_complete);
+  ASSERT_EQ(check.datasets.size(), 1u);
+  EXPECT_TRUE(check.datasets[0].matches());
+  EXPECT_EQ(folder.entries().size(), 1u);
+}
+
+TEST(OutputFile, MoreRanksThanRowsAndZeroExtents) {
+  const Folder folder;
+  write_matrix(folder, folder.file("one.h5"), 1, 5);
+  write_matrix(folder, folder.file("none.h5"), 0, 5);
+  write_matrix(folder, folder.file("thin.h5"), 5, 0);
+  for (const char* name : {"one.h5", "none.h5", "thin.h5"}) {
+    const FileCheck check = check_file(folder.file(name));
+    EXPECT_EQ(check.state, schema::state_complete);
+    EXPECT_TRUE(check.datasets.at(0).matches()) << name;
+  }
+}
+
+TEST(OutputFile, RefusesToReplaceUnlessTold) {
+  const Folder folder;
+  const std::string file = folder.file("m.h5");
+  write_matrix(folder, file, 3, 3);
+  try {
+    write_matrix(folder, file, 4, 4);
+    FAIL();
+  } catch (const mpi::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::cannot_create);
+  }
+  write_matrix(folder, file, 4, 4, OutputFile::Existing::replace);
+  EXPECT_EQ(check_file(file).datasets.at(0).shape, "4 x 4");
+}
+
+TEST(OutputFile, UnpublishedLeavesNothing) {
+  const Folder folder;
+  {
+    const OutputFile out(folder.comm(), folder.file("x.h5"),
+                         {{"/X", {100, 100}, native_type(Element::f32), {}}}, OutputFile::Existing::refuse);
+    folder.comm().barrier();
+    EXPECT_EQ(folder.entries().size(), 1u);  // hidden, partial
+    EXPECT_TRUE(folder.entries()[0].starts_with(".x.h5.partial-"));
+    folder.comm().barrier();
+  }
+  folder.comm().barrier();
+  EXPECT_TRUE(folder.entries().empty());
+}
+
+TEST(OutputFile, MissingFolderIsAgreedOn) {
+  const Folder folder;
+  EXPECT_THROW(OutputFile(folder.comm(), folder.file("no/such/x.h5"),
+                          {{"/X", {2}, native_type(Element::f32), {}}}, OutputFile::Existing::refuse),
+               mpi::AgreedError);
+}
+
+TEST(CheckFile, SeesOneFlippedByte) {
+  const Folder folder;
+  const std::string file = folder.file("m.h5");
+  write_matrix(folder, file, 50, 50);
+  folder.comm().barrier();
+  if (folder.comm().is_root()) {
+    std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary | std::ios::ate);
+    const auto size = bytes.tellg();
+    bytes.seekg(size / 2);
+    char byte = 0;
+    bytes.get(byte);
+    bytes.seekp(size / 2);
+    bytes.put(static_cast<char>(byte ^ 1));
+  }
+  folder.comm().barrier();
+  EXPECT_FALSE(check_file(file).datasets.at(0).matches());
+}
+
+TEST(Checksum, DoesNotDependOnTheSplit) {
+  std::vector<double> values(1000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) * 0.1;
+  const auto bytes = std::as_bytes(std::span(values));
+  for (const index_t element : {4, 8, 16, 20}) {
+    const auto whole = checksum(bytes, element, 0);
+    const auto cut = static_cast<std::size_t>(element * 37);
+    EXPECT_EQ(whole, checksum(bytes.first(cut), element, 0) + checksum(bytes.subspan(cut), element, 37));
+    EXPECT_NE(whole, checksum(bytes, element, 1));
+  }
+}
+
+TEST(DatasetName, NeedsFileAndPath) {
+  EXPECT_EQ(parse_dataset_name("a.h5:/A", "a").path, "/A");
+  EXPECT_EQ(parse_dataset_name("dir:/x.h5:/g/A", "a").file, "dir:/x.h5");
+  for (const char* bad : {"a.h5", "a.h5:", "a.h5:/", ":/A", ""}) {
+    EXPECT_THROW((void)parse_dataset_name(bad, "a"), Error) << bad;
+  }
+}
+
+TEST(OpenDataset, NamesWhatIsThere) {
+  const Folder folder;
+  write_matrix(folder, folder.file("m.h5"), 2, 2);
+  folder.comm().barrier();
+  const Handle file = open_file(folder.file("m.h5"));
+  try {
+    (void)open_dataset(file, {"m.h5", "/grouq/M"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::missing_input);
+    EXPECT_NE(std::string(error.what()).find("/group"), std::string::npos);
+  }
+  EXPECT_THROW((void)open_file(folder.file("none.h5")), Error);
+}
+
+TEST(RawFile, ReportsAFullDeviceAsSuch) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const RawFile full("/dev/full", RawFile::Mode::read_write);
+  const std::vector<std::byte> data(10);
+  try {
+    full.write_at(0, data);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::cannot_create);
+  }
+}
+
+TEST(Results, AppendKeepsWhatWasThere) {
+  const Folder folder;
+  if (!folder.comm().is_root()) return;
+  const std::string file = folder.file("sub/r.h5");
+  const auto row = [](index_t n, const char* kernel) {
+    return Row{
+        {"n", n, ""}, {"seconds", 0.5 * static_cast<double>(n), "s"}, {"point", std::string(kernel), ""}};
+  };
+  EXPECT_EQ(new_run_name(file, "matmul"), "matmul_0001");
+  append_results(file, "matmul_0001", {{"seed", index_t{1}}},
+                 {{schema::summary, {row(1, "a"), row(2, "b")}}});
+  append_results(file, "matmul_0001", {}, {{schema::summary, {row(3, "c")}}});
+  EXPECT_EQ(new_run_name(file, "matmul"), "matmul_0002");
+  append_results(file, "matmul_0002", {}, {{schema::summary, {row(4, "d")}}});
+  EXPECT_EQ(text_column(file, schema::summary, "point"), (std::vector<std::string>{"a", "b", "c", "d"}));
+  EXPECT_TRUE(text_column(folder.file("none.h5"), schema::summary, "point").empty());
+}
+
+}  // namespace
+}  // namespace tessera::io

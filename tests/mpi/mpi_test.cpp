@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "layout/matrix_layout.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/phases.hpp"
+#include "mpi/probes.hpp"
+#include "mpi/runtime.hpp"
+#include "mpi/transfer.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+TEST(Communicator, ReducesAndGathers) {
+  const Communicator comm = Communicator::world();
+  const index_t p = comm.size();
+  EXPECT_EQ(comm.sum(index_t{comm.rank()}), p * (p - 1) / 2);
+  EXPECT_EQ(comm.max(index_t{comm.rank()}), p - 1);
+  EXPECT_EQ(comm.min(static_cast<double>(comm.rank())), 0);
+  EXPECT_EQ(comm.sum(std::uint64_t{1} << 63), p % 2 == 0 ? 0u : std::uint64_t{1} << 63);
+  const auto all = comm.all_gather(index_t{10 * comm.rank()});
+  for (index_t r = 0; r < p; ++r) EXPECT_EQ(all[static_cast<std::size_t>(r)], 10 * r);
+  std::vector<double> values{1.0, static_cast<double>(comm.rank())};
+  comm.sum(values);
+  EXPECT_EQ(values, (std::vector<double>{static_cast<double>(p), static_cast<double>(p * (p - 1) / 2)}));
+  const auto texts = comm.gather(std::string(static_cast<std::size_t>(comm.rank()), 'x'), 0);
+  EXPECT_EQ(texts.size(), comm.is_root() ? static_cast<std::size_t>(p) : 0u);
+  if (comm.is_root()) {
+    EXPECT_EQ(texts.back().size(), static_cast<std::size_t>(p - 1));
+  }
+  const std::vector<double> mine{1.0 * comm.rank(), -1.0};
+  const auto gathered = comm.gather(mine, 0);
+  if (comm.is_root()) {
+    EXPECT_EQ(gathered[gathered.size() - 2], static_cast<double>(p - 1));
+  }
+}
+
+TEST(Communicator, BroadcastsTextOfAnyLength) {
+  const Communicator comm = Communicator::world();
+  EXPECT_EQ(comm.broadcast(comm.is_root() ? std::string("hello") : std::string("something longer"), 0),
+            "hello");
+  EXPECT_EQ(comm.broadcast(std::string(), 0), "");
+}
+
+TEST(Communicator, SplitsByColor) {
+  const Communicator comm = Communicator::world();
+  const Communicator half = comm.split(comm.rank() % 2, comm.rank());
+  EXPECT_EQ(half.rank(), comm.rank() / 2);
+  EXPECT_EQ(comm.node().size(), comm.size());  // the tests run on one node
+}
+
+TEST(Communicator, MessagesOfSeveralSizesArriveInOrder) {
+  const Communicator comm = Communicator::world();
+  const int to = (comm.rank() + 1) % comm.size(), from = (comm.rank() + comm.size() - 1) % comm.size();
+  std::vector<int> first_in(3), second_in(100000);
+  std::vector<int> first_out(3, comm.rank()), second_out(100000, -comm.rank());
+  std::vector<Request> requests;
+  requests.push_back(comm.receive(std::as_writable_bytes(std::span(first_in)), from, 7));
+  requests.push_back(comm.receive(std::as_writable_bytes(std::span(second_in)), from, 7));
+  requests.push_back(comm.send(std::as_bytes(std::span(first_out)), to, 7));
+  requests.push_back(comm.send(std::as_bytes(std::span(second_out)), to, 7));
+  wait_all(requests);
+  EXPECT_EQ(first_in[2], from);
+  EXPECT_EQ(second_in.back(), -from);
+}
+
+TEST(Agreement, EveryRankThrowsTheOneFailure) {
+  const Communicator comm = Communicator::world();
+  const int guilty = comm.size() - 1;
+  try {
+    together(comm, "test", [&] {
+      if (comm.rank() == guilty) throw Error(ExitCode::io, "the disk of rank " + std::to_string(guilty));
+    });
+    FAIL() << "no error came";
+  } catch (const AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::io);
+    EXPECT_EQ(std::string(error.what()), "the disk of rank " + std::to_string(guilty));
+  }
+  together(comm, "test", [] {});  // the ranks are still in step
+}
+
+TEST(Agreement, OutOfMemoryAnywhereIsCode71) {
+  const Communicator comm = Communicator::world();
+  try {
+    on_root(comm, "test", [] { throw std::bad_alloc(); });
+    FAIL();
+  } catch (const AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::memory);
+  }
+}
+
+TEST(Check, ThrowsWithTheLibrarysWords) {
+  EXPECT_THROW(check(MPI_ERR_TRUNCATE, "MPI_Recv"), Error);
+  check(MPI_SUCCESS, "MPI_Recv");
+}
+
+TEST(Redistribute, MovesEveryElementBetweenLayouts) {
+  const Communicator comm = Communicator::world();
+  const auto p = static_cast<index_t>(comm.size());
+  for (const auto& [rows, cols] : {std::pair<index_t, index_t>{17, 23}, {1, 40}, {40, 1}, {3, 2}, {0, 5}}) {
+    const layout::MatrixLayout home = layout::row_blocks(rows, cols, p);
+    layout::MatrixLayout need =
+        layout::grid_blocks(layout::BlockMap(rows, 1), layout::BlockMap(cols, p), {1, p});
+    const layout::Box mine = home.of(comm.rank()), want = need.of(comm.rank());
+    machine::Buffer<double> from(mine.area()), to(want.area() + 2);
+    for (index_t i = 0; i < mine.area(); ++i) {
+      from[i] = static_cast<double>((mine.rows.begin + i / std::max<index_t>(1, cols)) * cols +
+                                    i % std::max<index_t>(1, cols));
+    }
+    std::fill(to.begin(), to.end(), -1.0);
+    const auto view = matrix_view(to.data() + 1, want.rows.size(), want.cols.size());
+    redistribute<double>(
+        comm, home, matrix_view<const double>(from.data(), mine.rows.size(), mine.cols.size()), need, view);
+    for (index_t i = 0; i < view.rows; ++i) {
+      for (index_t j = 0; j < view.cols; ++j) {
+        EXPECT_EQ(view(i, j), static_cast<double>((want.rows.begin + i) * cols + want.cols.begin + j));
+      }
+    }
+    EXPECT_EQ(to[0], -1);  // nothing outside
+    EXPECT_EQ(to[want.area() + 1], -1);
+  }
+}
+
+TEST(Redistribute, ReplicatesWhereSeveralRanksNeedTheSame) {
+  const Communicator comm = Communicator::world();
+  const auto p = static_cast<index_t>(comm.size());
+  const layout::MatrixLayout home = layout::row_blocks(9, 4, p);
+  const layout::MatrixLayout need{9, 4,
+                                  std::vector<layout::Box>(static_cast<std::size_t>(p), {{0, 9}, {0, 4}})};
+  machine::Buffer<float> from(home.of(comm.rank()).area()), to(36);
+  std::fill(from.begin(), from.end(), static_cast<float>(comm.rank()));
+  redistribute<float>(comm, home, matrix_view<const float>(from.data(), home.of(comm.rank()).rows.size(), 4),
+                      need, matrix_view(to.data(), 9, 4));
+  for (index_t r = 0; r < p; ++r) {
+    const layout::Range rows = home.of(r).rows;
+    for (index_t i = rows.begin; i < rows.end; ++i) EXPECT_EQ(to[i * 4 + 3], static_cast<float>(r));
+  }
+}
+
+TEST(Phases, AddUp) {
+  Phases phases;
+  phases.add("compute", 1);
+  phases.add("exchange", 2);
+  phases.add("compute", 0.5);
+  EXPECT_EQ(phases.of("compute"), 1.5);
+  EXPECT_EQ(phases.seconds().front().first, "compute");
+  { const PhaseScope scope(phases, "write"); }
+  EXPECT_EQ(std::string(current_phase()), "write");
+  EXPECT_GE(phases.of("write"), 0);
+}
+
+TEST(Probes, GivePlausibleCosts) {
+  const Communicator comm = Communicator::world();
+  if (comm.size() < 2) GTEST_SKIP() << "needs two ranks";
+  const MessageCosts costs = measure_messages(comm, 0.03);
+  EXPECT_GT(costs.bandwidth, 1e6);
+  EXPECT_GT(costs.all_to_all_bandwidth, 1e6);
+  EXPECT_GT(costs.latency_seconds, 1e-8);
+}
+
+}  // namespace
+}  // namespace tessera::mpi

@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "run/ceilings.hpp"
+#include "run/common_options.hpp"
+#include "run/options.hpp"
+
+namespace tessera::run {
+namespace {
+
+OptionSet make() {
+  OptionSet set("demo", "for tests", {"tessera demo"});
+  set.add({.name = "n", .kind = Kind::integer, .fallback = "8", .axis = true, .low = 0, .high = 1e12});
+  set.add({.name = "kernel",
+           .kind = Kind::choice,
+           .fallback = "naive",
+           .choices = {"naive", "tiled"},
+           .axis = true});
+  set.add({.name = "alpha", .kind = Kind::real, .fallback = "1"});
+  set.add({.name = "seed", .kind = Kind::integer, .fallback = "1"});
+  set.add({.name = "quick", .kind = Kind::flag, .identity = false});
+  set.add({.name = "limit", .kind = Kind::bytes, .identity = false});
+  set.add({.name = "config"});
+  return set;
+}
+
+std::string message_of(const std::vector<std::string>& arguments) {
+  try {
+    (void)make().parse(arguments);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "";
+}
+
+class TomlFile {
+ public:
+  explicit TomlFile(const std::string& text)
+      : path_((std::filesystem::temp_directory_path() /
+               ("tessera_run_test_" + std::to_string(getpid()) + ".toml"))
+                  .string()) {
+    std::ofstream(path_) << text;
+  }
+  ~TomlFile() { std::filesystem::remove(path_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(Options, FlagBeatsEnvironmentBeatsTomlBeatsDefault) {
+  const TomlFile toml("n = 3\nalpha = 0.5\nseed = 9\n");
+  setenv("TESSERA_N", "2", 1);
+  setenv("TESSERA_ALPHA", "0.25", 1);
+  const auto parsed = make().parse({"--n", "1", "--config", toml.path()});
+  unsetenv("TESSERA_N");
+  unsetenv("TESSERA_ALPHA");
+  EXPECT_EQ(parsed.lists.at("n").front(), "1");
+  EXPECT_EQ(parsed.lists.at("alpha").front(), "0.25");
+  EXPECT_EQ(parsed.lists.at("seed").front(), "9");
+  EXPECT_EQ(parsed.lists.at("kernel").front(), "naive");
+  EXPECT_EQ(parsed.sources.at("n"), "flag");
+  EXPECT_EQ(parsed.sources.at("alpha"), "environment");
+  EXPECT_NE(parsed.sources.at("seed").find(":3:"), std::string::npos);
+  EXPECT_EQ(parsed.sources.at("kernel"), "default");
+}
+
+TEST(Options, UnknownNamesGetTheNearest) {
+  EXPECT_NE(message_of({"--kernle", "naive"}).find("did you mean 'kernel'"), std::string::npos);
+  EXPECT_NE(message_of({"--kernel", "tield"}).find("did you mean 'tiled'"), std::string::npos);
+  EXPECT_NE(message_of({"stray"}).find("'stray'"), std::string::npos);
+  EXPECT_NE(message_of({"--n"}).find("value"), std::string::npos);
+}
+
+TEST(Options, TomlErrorsNameLineAndColumn) {
+  const TomlFile unknown("n = 3\nkernell = 'naive'\n");
+  const auto message = message_of({"--config", unknown.path()});
+  EXPECT_NE(message.find(":2:1:"), std::string::npos) << message;
+  EXPECT_NE(message.find("'kernel'"), std::string::npos) << message;
+  const TomlFile broken("n = = 3\n");
+  EXPECT_NE(message_of({"--config", broken.path()}).find(":1:"), std::string::npos);
+  const TomlFile list("seed = [1, 2]\n");
+  EXPECT_NE(message_of({"--config", list.path()}).find("not a list"), std::string::npos);
+  const TomlFile table("[n]\nx = 1\n");
+  EXPECT_NE(message_of({"--config", table.path()}).find("n must be"), std::string::npos);
+}
+
+TEST(Options, MissingTomlIsMissingInput) {
+  try {
+    (void)make().parse({"--config", "/nowhere/x.toml"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::missing_input);
+  }
+}
+
+TEST(Options, ListsAndRangesAreAxes) {
+  const OptionSet set = make();
+  const auto points = set.points(set.parse({"--n", "1,256:1024:x2,10:30:10", "--kernel", "naive,tiled"}));
+  ASSERT_EQ(points.size(), 14u);
+  EXPECT_EQ(points[0].text("kernel"), "naive");
+  EXPECT_EQ(points[1].text("kernel"), "tiled");
+  EXPECT_EQ(points[2].integer("n"), 256);
+  EXPECT_EQ(points[13].integer("n"), 30);
+}
+
+TEST(Options, NumbersAreChecked) {
+  for (const char* bad : {"x", "1.5", "-1", "1e30", "10:1:1", "1:10:x1", "1:2:3:4", "", "1:1000000:1",
+                          "99999999999999999999"}) {
+    EXPECT_NE(message_of({"--n", bad}), "") << bad;
+  }
+  EXPECT_EQ(make().parse({"--n", "1e6"}).lists.at("n").front(), "1000000");
+  EXPECT_NE(message_of({"--alpha", "one"}), "");
+  EXPECT_NE(message_of({"--limit", "12 parsecs"}), "");
+  EXPECT_NE(message_of({"--seed", "1,2"}), "");
+}
+
+TEST(Options, FlagsComeFromTomlToo) {
+  const TomlFile toml("quick = true\nlimit = '64MiB'\n");
+  const OptionSet set = make();
+  const auto point = set.points(set.parse({"--config", toml.path()})).front();
+  EXPECT_TRUE(point.flag("quick"));
+  EXPECT_EQ(point.bytes("limit"), index_t{64} << 20);
+  EXPECT_FALSE(set.points(set.parse({})).front().flag("quick"));
+}
+
+TEST(Options, KeyHoldsTheIdentityOnly) {
+  const OptionSet set = make();
+  const auto point = set.points(set.parse({"--quick", "--n", "5"})).front();
+  EXPECT_EQ(set.key(point), "demo n=5 kernel=naive alpha=1 seed=1");
+}
+
+TEST(Options, HelpShowsExamplesFirst) {
+  const std::string help = make().help();
+  EXPECT_LT(help.find("Examples:"), help.find("--n"));
+  EXPECT_NE(help.find("(default 8)"), std::string::npos);
+  EXPECT_TRUE(make().parse({"--help"}).help);
+}
+
+TEST(CommonOptions, AreDeclaredOnce) {
+  OptionSet set("demo", "", {});
+  add_common_options(set);
+  const auto point = set.points(set.parse({"--repetitions", "3"})).front();
+  EXPECT_EQ(point.integer("repetitions"), 3);
+  EXPECT_THROW((void)set.parse({"--repetitions", "0"}), Error);
+}
+
+TEST(Ceilings, SurviveTheFileAndInterpolate) {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / ("tessera_ceilings_" + std::to_string(getpid())) / "m.toml")
+          .string();
+  save_ceilings(file, {"here", "2026-01-01T00:00:00Z", {{"triad", 1, 10, "GB/s"}, {"triad", 4, 31, "GB/s"}}});
+  const Ceilings loaded = load_ceilings(file);
+  std::filesystem::remove_all(std::filesystem::path(file).parent_path());
+  EXPECT_EQ(loaded.host, "here");
+  EXPECT_DOUBLE_EQ(loaded.at("triad", 1).value(), 10);
+  EXPECT_DOUBLE_EQ(loaded.at("triad", 2).value(), 17);
+  EXPECT_DOUBLE_EQ(loaded.at("triad", 64).value(), 31);
+  EXPECT_FALSE(loaded.at("fma_f64", 1).has_value());
+  EXPECT_TRUE(load_ceilings("/nowhere/m.toml").all.empty());
+}
+
+}  // namespace
+}  // namespace tessera::run
