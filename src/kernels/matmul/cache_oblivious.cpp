@@ -11,7 +11,13 @@
 namespace tessera::matmul {
 namespace {
 
-constexpr index_t tile_edge = 192;  // a leaf of C: 192 x 192, 8 x 24 micro-tiles of 24 x 8 doubles
+// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A, so more rows cost
+// nothing.
+constexpr index_t tile_rows = 384;
+template <class T>
+constexpr index_t tile_columns = 768 / static_cast<index_t>(sizeof(T));
+// Operands are read where they lie when so few rows or columns would share a packed copy.
+constexpr index_t direct = 128;
 
 /// Which forks become tasks.
 enum class Share {
@@ -23,12 +29,11 @@ enum class Share {
 /// One chunk of both operands in the form that the leaf reads.
 template <class T>
 struct Chunk {
+  index_t k;
   const T* a;
   index_t a_row, a_step, a_sliver;
   const T* b;
   index_t b_step, b_panel;
-  const T* b_tail;
-  index_t k;
 };
 
 template <class T>
@@ -65,28 +70,15 @@ class Product {
 
   /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk.
   void chain(index_t begin, index_t end, MatrixView<T> c, T beta) const {
-    const index_t kc = std::min(chunk_length<T>, end - begin);
-    const bool pack_a = n_ > 96 || share_ == Share::c;
-    const bool pack_b = b_.step != 1 || m_ > 96;
-    Scratch<T> a(pack_a ? round_up(m_, leaf_.mr) * kc : 0);
-    Scratch<T> b((pack_b ? round_up(n_, leaf_.nr) : leaf_.nr) * kc);
-    for (index_t p = begin; p < end; p += kc) {
-      const index_t k = std::min(kc, end - p);
-      Chunk<T> chunk{.a = a_.at(0, p).data,
-                     .a_row = a_.row,
-                     .a_step = a_.step,
-                     .a_sliver = leaf_.mr * a_.row,
-                     .b = b_.at(p, 0).data,
-                     .b_step = b_.row,
-                     .b_panel = leaf_.nr,
-                     .b_tail = nullptr,
-                     .k = k};
+    const bool pack_a = n_ > direct;
+    const bool pack_b = b_.step != 1 || m_ > direct;
+    const index_t longest = std::min(chunk_length<T>, end - begin);
+    Scratch<T> a(pack_a ? round_up(m_, leaf_.mr) * longest : 0);
+    Scratch<T> b(pack_b ? round_up(n_, leaf_.nr) * longest : 0);
+    for (index_t p = begin; p < end; p += longest) {
+      Chunk<T> chunk = in_place(p, std::min(longest, end - p));
       if (pack_a) this->pack_a(chunk, p, a.data());
-      if (pack_b) {
-        this->pack_b(chunk, p, b.data());
-      } else {
-        pack_tail(chunk, p, b.data());
-      }
+      if (pack_b) this->pack_b(chunk, p, b.data());
       tiles(chunk, {0, 0, m_, n_}, c, p == begin ? beta : T{1});
     }
   }
@@ -99,8 +91,19 @@ class Product {
   [[nodiscard]] Share choose_share(index_t leaf_count) const {
     const index_t team = omp_get_num_threads();
     if (team == 1) return Share::nothing;
-    const index_t tiles = ceil_div(m_, tile_edge) * ceil_div(n_, tile_edge);
+    const index_t tiles = ceil_div(m_, tile_rows) * ceil_div(n_, tile_columns<T>);
     return tiles < 2 * team && leaf_count >= 2 * team ? Share::k : Share::c;
+  }
+
+  [[nodiscard]] Chunk<T> in_place(index_t p, index_t k) const {
+    return {.k = k,
+            .a = a_.at(0, p).data,
+            .a_row = a_.row,
+            .a_step = a_.step,
+            .a_sliver = leaf_.mr * a_.row,
+            .b = b_.at(p, 0).data,
+            .b_step = b_.row,
+            .b_panel = leaf_.nr};
   }
 
   template <class Body>
@@ -133,19 +136,12 @@ class Product {
     chunk.b_panel = leaf_.nr * chunk.k;
   }
 
-  void pack_tail(Chunk<T>& chunk, index_t p, T* packed) const {
-    const index_t j = n_ / leaf_.nr * leaf_.nr;
-    if (j == n_) return;
-    leaf_.pack_b(b_.at(p, j), chunk.k, n_ - j, packed);
-    chunk.b_tail = packed;
-  }
-
   /// leaf? multiply : halve the longer side of the block of C.
   void tiles(const Chunk<T>& chunk, Block block, MatrixView<T> c, T beta) const {
-    if (block.m <= tile_edge && block.n <= tile_edge) return tile(chunk, block, c, beta);
+    if (block.m <= tile_rows && block.n <= tile_columns<T>) return tile(chunk, block, c, beta);
     Block first = block;
     Block second = block;
-    if (block.m >= block.n) {
+    if (block.m * tile_columns<T> >= block.n * tile_rows) {
       first.m = round_up(block.m / 2, leaf_.mr);
       second.i += first.m;
       second.m -= first.m;
@@ -165,7 +161,6 @@ class Product {
   }
 
   void tile(const Chunk<T>& chunk, Block block, MatrixView<T> c, T beta) const {
-    const bool last = block.j + block.n == n_;
     leaf_.multiply({.m = block.m,
                     .n = block.n,
                     .k = chunk.k,
@@ -177,7 +172,6 @@ class Product {
                     .b = chunk.b + block.j / leaf_.nr * chunk.b_panel,
                     .b_step = chunk.b_step,
                     .b_panel = chunk.b_panel,
-                    .b_tail = last ? chunk.b_tail : nullptr,
                     .beta = beta,
                     .c = &c(block.i, block.j),
                     .ldc = c.ld});

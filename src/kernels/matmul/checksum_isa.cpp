@@ -1,7 +1,7 @@
 // Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared between them.
 
 #include "kernels/matmul/checksum_leaf.hpp"
-#include "kernels/matmul/simd.hpp"
+#include "kernels/simd.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {

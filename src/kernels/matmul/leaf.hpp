@@ -23,7 +23,6 @@ struct LeafTile {
   index_t a_row, a_step, a_sliver;
   const T* b;  ///< element (p, j) at b[j / nr * b_panel + p * b_step + j % nr]
   index_t b_step, b_panel;
-  const T* b_tail;  ///< the last, narrower panel, packed; nullptr when it lies with the others
   T beta;
   T* c;
   index_t ldc;

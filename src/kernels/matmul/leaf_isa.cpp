@@ -1,7 +1,7 @@
 // Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared between them.
 
 #include "kernels/matmul/leaf.hpp"
-#include "kernels/matmul/simd.hpp"
+#include "kernels/simd.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {
@@ -21,29 +21,54 @@ struct Shape {
   static constexpr index_t nr = vectors * S::lanes;
 };
 
+/// One sliver of A against `panels` panels of B, each V vectors wide.
 template <class T>
-struct MicroTile {
+struct MicroRow {
   index_t k;
   const T* a;
   index_t a_row, a_step;
   const T* b;
-  index_t b_step;
+  index_t b_step, b_panel;
   T alpha, beta;
   T* c;
   index_t ldc;
+  index_t panels;
   index_t tail;  ///< columns in the last vector
 };
 
-/// c[0:R, 0:(V-1)*lanes+tail] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. packed: a is a sliver of
-/// Shape<T>::mr.
-template <class T, int R, int V, bool packed>
-void micro(const MicroTile<T>& t) {
+/// c[0:R, 0:V*lanes] = alpha * sum + beta * c, the last vector of `tail` columns.
+template <class T, int R, int V, bool fresh, bool full>
+TESSERA_INLINE void put(const MicroRow<T>& t, T* c, const typename Simd<T>::vec (&sum)[R][V]) {
   using S = Simd<T>;
-  constexpr index_t lanes = S::lanes;
-  const index_t row = packed ? 1 : t.a_row;
-  const index_t step = packed ? Shape<T>::mr : t.a_step;
+  const auto alpha = S::broadcast(t.alpha);
+  const auto beta = S::broadcast(t.beta);
+#pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) __builtin_prefetch(t.c + r * t.ldc + v * lanes, 1);
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) {
+      T* const at = c + r * t.ldc + v * S::lanes;
+      if (full || v < V - 1) {
+        S::store(at, fresh ? alpha * sum[r][v] : S::fma(alpha, sum[r][v], beta * S::load(at)));
+      } else {
+        S::store(at, fresh ? alpha * sum[r][v] : S::fma(alpha, sum[r][v], beta * S::load(at, t.tail)),
+                 t.tail);
+      }
+    }
+  }
+}
+
+/// c[0:R, 0:V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it. Else
+/// b may end with the last column, so nothing is loaded beyond it.
+template <class T, int R, int V, bool packed>
+TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, T* c) {
+  using S = Simd<T>;
+  const index_t row = packed ? 1 : t.a_row;
+  const index_t a_step = packed ? Shape<T>::mr : t.a_step;
+  const index_t b_step = packed ? Shape<T>::nr : t.b_step;
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) __builtin_prefetch(c + r * t.ldc + v * S::lanes, 1);
   }
   typename S::vec sum[R][V];
 #pragma GCC unroll 8
@@ -52,47 +77,41 @@ void micro(const MicroTile<T>& t) {
     for (int v = 0; v < V; ++v) sum[r][v] = S::zero();
   }
   const T* a = t.a;
-  const T* b = t.b;
   for (index_t p = 0; p < t.k; ++p) {
     typename S::vec bp[V];
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) bp[v] = S::load(b + v * lanes);
+    for (int v = 0; v < V - 1; ++v) bp[v] = S::load(b + v * S::lanes);
+    bp[V - 1] = packed ? S::load(b + (V - 1) * S::lanes) : S::load(b + (V - 1) * S::lanes, t.tail);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const auto ar = S::broadcast(a[r * row]);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sum[r][v] = S::fma(ar, bp[v], sum[r][v]);
     }
-    a += step;
-    b += t.b_step;
+    a += a_step;
+    b += b_step;
   }
-  const auto alpha = S::broadcast(t.alpha);
-  const auto beta = S::broadcast(t.beta);
-  const bool fresh = t.beta == T{0};
-  const bool full = t.tail == lanes;
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-    T* const c = t.c + r * t.ldc;
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      T* const cv = c + v * lanes;
-      if (v < V - 1 || full) {
-        S::store(cv, fresh ? alpha * sum[r][v] : S::fma(alpha, sum[r][v], beta * S::load(cv)));
-      } else {
-        S::store(cv, fresh ? alpha * sum[r][v] : S::fma(alpha, sum[r][v], beta * S::load(cv, t.tail)),
-                 t.tail);
-      }
-    }
+  if (t.tail == S::lanes) {
+    t.beta == T{0} ? put<T, R, V, true, true>(t, c, sum) : put<T, R, V, false, true>(t, c, sum);
+  } else {
+    t.beta == T{0} ? put<T, R, V, true, false>(t, c, sum) : put<T, R, V, false, false>(t, c, sum);
+  }
+}
+
+template <class T, int R, int V, bool packed>
+void micro_row(const MicroRow<T>& t) {
+  for (index_t j = 0; j < t.panels; ++j) {
+    micro<T, R, V, packed>(t, t.b + j * t.b_panel, t.c + j * V * Simd<T>::lanes);
   }
 }
 
 template <class T>
-using Micro = void (*)(const MicroTile<T>&);
+using Micro = void (*)(const MicroRow<T>&);
 
-/// micros[packed][R - 1][V - 1]: edges run the kernel of their size.
+/// of[R - 1][V - 1]: edges run the kernel of their size.
 template <class T, bool packed, int R, int V>
 constexpr Micro<T> pick() {
-  if constexpr (R <= Shape<T>::mr && V <= Shape<T>::vectors) return micro<T, R, V, packed>;
+  if constexpr (R <= Shape<T>::mr && V <= Shape<T>::vectors) return micro_row<T, R, V, packed>;
   return nullptr;
 }
 template <class T, bool packed>
@@ -117,26 +136,44 @@ void multiply(const LeafTile<T>& t) {
   constexpr index_t mr = Shape<T>::mr;
   constexpr index_t nr = Shape<T>::nr;
   constexpr index_t lanes = Simd<T>::lanes;
-  const bool packed = t.a_row == 1 && t.a_step == mr;
+  constexpr index_t most = Shape<T>::vectors;
+  const bool packed = t.a_row == 1 && t.a_step == mr && t.b_step == nr && t.b_panel == nr * t.k;
   const auto& micros = packed ? packed_micros<T>.of : strided_micros<T>.of;
+  const index_t vectors = (t.n + lanes - 1) / lanes;
+  // The columns beyond the full panels; where B lies free, 2 + 2 vectors rather than 3 + 1.
+  const index_t full = t.n / nr;
+  const bool even = t.b_panel == nr && full > 0 && vectors - full * most == 1;
+  const index_t panels = even ? full - 1 : full;
+  const index_t tail = t.n - (vectors - 1) * lanes;
   for (index_t i = 0; i < t.m; i += mr) {
-    const index_t rows = smaller(mr, t.m - i);
-    for (index_t j = 0; j < t.n; j += nr) {
-      const index_t cols = smaller(nr, t.n - j);
-      const index_t vectors = (cols + lanes - 1) / lanes;
-      const bool tail = cols < nr && t.b_tail != nullptr;
-      micros[rows - 1][vectors - 1]({.k = t.k,
-                                     .a = t.a + i / mr * t.a_sliver,
-                                     .a_row = t.a_row,
-                                     .a_step = t.a_step,
-                                     .b = tail ? t.b_tail : t.b + j / nr * t.b_panel,
-                                     .b_step = tail ? nr : t.b_step,
-                                     .alpha = t.alpha,
-                                     .beta = t.beta,
-                                     .c = t.c + i * t.ldc + j,
-                                     .ldc = t.ldc,
-                                     .tail = cols - (vectors - 1) * lanes});
+    const auto& micro_of = micros[smaller(mr, t.m - i) - 1];
+    MicroRow<T> row{.k = t.k,
+                    .a = t.a + i / mr * t.a_sliver,
+                    .a_row = t.a_row,
+                    .a_step = t.a_step,
+                    .b = t.b,
+                    .b_step = t.b_step,
+                    .b_panel = t.b_panel,
+                    .alpha = t.alpha,
+                    .beta = t.beta,
+                    .c = t.c + i * t.ldc,
+                    .ldc = t.ldc,
+                    .panels = panels,
+                    .tail = lanes};
+    micro_of[most - 1](row);
+    row.b += panels * t.b_panel;
+    row.c += panels * nr;
+    row.panels = 1;
+    index_t rest = vectors - panels * most;
+    if (even) {
+      constexpr index_t half = (most + 1) / 2;
+      micro_of[half - 1](row);
+      row.b += half * lanes;
+      row.c += half * lanes;
+      rest -= half;
     }
+    row.tail = tail;
+    if (rest > 0) micro_of[rest - 1](row);
   }
 }
 

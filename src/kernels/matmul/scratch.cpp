@@ -31,11 +31,13 @@ Block take(index_t bytes) {
 
 }  // namespace
 
-ScratchBytes::ScratchBytes(index_t bytes) : buffer_(take(bytes)) {}
+ScratchBytes::ScratchBytes(index_t bytes) {
+  if (bytes > 0) buffer_ = take(bytes);
+}
 
 ScratchBytes::~ScratchBytes() {
+  if (buffer_.size() == 0 || buffer_.size() > kept_bytes) return;
   std::vector<Block>& blocks = store();
-  if (buffer_.size() > kept_bytes) return;
   if (blocks.size() == kept_blocks) blocks.erase(blocks.begin());
   blocks.push_back(std::move(buffer_));
 }

@@ -21,35 +21,33 @@ class Leaf : public ::testing::Test {};
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Leaf, Types);
 
-/// c = 1.5 a b + beta c with both operands packed, or both read where they lie.
+struct Packed {
+  bool a, b;
+};
+
+/// c = 1.5 a b + beta c with each operand packed or read where it lies.
 template <class T>
 Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b, Matrix<T> c,
-                     index_t k, T beta, bool packed) {
+                     index_t k, T beta, Packed packed) {
   const index_t m = c.view().rows;
   const index_t n = c.view().cols;
   std::vector<T> a_packed(static_cast<std::size_t>(round_up(m, leaf.mr) * k),
                           std::numeric_limits<T>::quiet_NaN());
   std::vector<T> b_packed(static_cast<std::size_t>(round_up(n, leaf.nr) * k),
                           std::numeric_limits<T>::quiet_NaN());
-  const index_t whole = n / leaf.nr * leaf.nr;
   leaf.pack_a(operand(a.view(), Op::none), m, k, a_packed.data());
-  if (packed) {
-    leaf.pack_b(operand(b.view(), Op::none), k, n, b_packed.data());
-  } else {
-    leaf.pack_b(operand(b.view().cols_range(whole, n - whole), Op::none), k, n - whole, b_packed.data());
-  }
+  leaf.pack_b(operand(b.view(), Op::none), k, n, b_packed.data());
   leaf.multiply({.m = m,
                  .n = n,
                  .k = k,
                  .alpha = T(1.5),
-                 .a = packed ? a_packed.data() : a.view().data,
-                 .a_row = packed ? 1 : a.view().ld,
-                 .a_step = packed ? leaf.mr : 1,
-                 .a_sliver = leaf.mr * (packed ? k : a.view().ld),
-                 .b = packed ? b_packed.data() : b.view().data,
-                 .b_step = packed ? leaf.nr : b.view().ld,
-                 .b_panel = packed ? leaf.nr * k : leaf.nr,
-                 .b_tail = packed || whole == n ? nullptr : b_packed.data(),
+                 .a = packed.a ? a_packed.data() : a.view().data,
+                 .a_row = packed.a ? 1 : a.view().ld,
+                 .a_step = packed.a ? leaf.mr : 1,
+                 .a_sliver = leaf.mr * (packed.a ? k : a.view().ld),
+                 .b = packed.b ? b_packed.data() : b.view().data,
+                 .b_step = packed.b ? leaf.nr : b.view().ld,
+                 .b_panel = packed.b ? leaf.nr * k : leaf.nr,
                  .beta = beta,
                  .c = c.view().data,
                  .ldc = c.view().ld});
@@ -68,12 +66,14 @@ TYPED_TEST(Leaf, MultipliesEveryEdgeOfTheMicroTileOnEverySet) {
         const T beta = n % 2 == 0 ? T(0) : T(0.5);
         const auto c0 = n % 2 == 0 ? Matrix<T>::filled(m, n, std::numeric_limits<T>::quiet_NaN())
                                    : Matrix<T>::random(m, n, 3);
-        auto c = multiplied(leaf, a, b, c0, k, beta, true);
+        auto c = multiplied(leaf, a, b, c0, k, beta, {true, true});
         ASSERT_TRUE(is_product({T(1.5), a.view(), Op::none, b.view(), Op::none, beta, c.view()}, c0))
             << machine::name(isa) << " " << m << " " << n;
         ASSERT_TRUE(c.sentinels_stand()) << machine::name(isa) << " " << m << " " << n;
-        ASSERT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, false), c))
-            << "unpacked, " << machine::name(isa);
+        for (const Packed other : {Packed{false, false}, Packed{false, true}, Packed{true, false}}) {
+          ASSERT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, other), c))
+              << machine::name(isa) << " " << m << " " << n << " " << other.a << other.b;
+        }
       }
     }
   }
@@ -124,7 +124,7 @@ TYPED_TEST(Leaf, OfSetsWithFmaGiveTheSameBits) {
   const auto b = Matrix<T>::random(120, 101, 2);
   const auto c0 = Matrix<T>::random(50, 101, 3);
   const auto with = [&](machine::Isa isa) {
-    return multiplied(leaf_kernels<T>(isa), a, b, c0, 120, T(0.25), true);
+    return multiplied(leaf_kernels<T>(isa), a, b, c0, 120, T(0.25), {true, true});
   };
   EXPECT_TRUE(same_bits(with(machine::Isa::avx2), with(machine::Isa::avx512)));
 }

@@ -29,6 +29,7 @@ struct Simd<double> {
   TESSERA_INLINE static vec broadcast(double x) { return _mm512_set1_pd(x); }
   TESSERA_INLINE static vec load(const double* p) { return _mm512_loadu_pd(p); }
   TESSERA_INLINE static void store(double* p, vec v) { _mm512_storeu_pd(p, v); }
+  TESSERA_INLINE static void stream(double* p, vec v) { _mm512_stream_pd(p, v); }
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
   TESSERA_INLINE static __mmask8 mask(index_t n) { return static_cast<__mmask8>((1U << n) - 1U); }
   TESSERA_INLINE static vec load(const double* p, index_t n) { return _mm512_maskz_loadu_pd(mask(n), p); }
@@ -66,6 +67,7 @@ struct Simd<double> {
   TESSERA_INLINE static vec broadcast(double x) { return _mm256_set1_pd(x); }
   TESSERA_INLINE static vec load(const double* p) { return _mm256_loadu_pd(p); }
   TESSERA_INLINE static void store(double* p, vec v) { _mm256_storeu_pd(p, v); }
+  TESSERA_INLINE static void stream(double* p, vec v) { _mm256_stream_pd(p, v); }
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
   TESSERA_INLINE static __m256i mask(index_t n) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
@@ -131,6 +133,7 @@ struct Simd {
     return v;
   }
   TESSERA_INLINE static void store(T* p, vec v) { __builtin_memcpy(p, &v, sizeof v); }
+  TESSERA_INLINE static void stream(T* p, vec v) { store(p, v); }
   template <class From>
   TESSERA_INLINE static vec load(const From* p, index_t n) {
     vec v{};

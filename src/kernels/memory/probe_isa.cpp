@@ -1,0 +1,51 @@
+// Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared between them.
+
+#include "kernels/memory/probe_leaf.hpp"
+#include "kernels/simd.hpp"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+using memory::ProbeKernels;
+
+/// Independent chains enough to hide the latency of an fma on every machine, few enough for the registers.
+template <class T>
+index_t fma_rounds(index_t rounds, T* sink) {
+  using S = Simd<T>;
+  constexpr int chains = S::registers == 32 ? 24 : 12;
+  typename S::vec x[chains];
+#pragma GCC unroll 24
+  for (int c = 0; c < chains; ++c) x[c] = S::broadcast(static_cast<T>(c));
+  const auto factor = S::broadcast(*sink);
+  const auto summand = S::broadcast(*sink * T(0.25));
+  for (index_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 24
+    for (int c = 0; c < chains; ++c) x[c] = S::fma(x[c], factor, summand);
+  }
+#pragma GCC unroll 24
+  for (int c = 1; c < chains; ++c) x[0] += x[c];
+  T lane[S::lanes];
+  S::store(lane, x[0]);
+  *sink = lane[0];
+  return rounds * chains * S::lanes * 2;
+}
+
+void copy(double* to, const double* from, index_t n) {
+  using S = Simd<double>;
+  for (index_t i = 0; i < n; i += S::lanes) S::stream(to + i, S::load(from + i));
+}
+
+void triad(double* to, const double* x, double s, const double* y, index_t n) {
+  using S = Simd<double>;
+  const auto scale = S::broadcast(s);
+  for (index_t i = 0; i < n; i += S::lanes) S::stream(to + i, S::fma(scale, S::load(y + i), S::load(x + i)));
+}
+
+constexpr ProbeKernels kernels{fma_rounds<float>, fma_rounds<double>, copy, triad};
+
+}  // namespace
+
+const ProbeKernels& probe_kernels();
+const ProbeKernels& probe_kernels() { return kernels; }
+
+}  // namespace tessera::TESSERA_ISA

@@ -1,0 +1,8 @@
+# Peers of matmul: OpenBLAS and BLIS export the same names, so neither is linked; each is loaded by path.
+find_library(BENCH_OPENBLAS NAMES libopenblas.so.0 PATH_SUFFIXES openblas-openmp)
+find_library(BENCH_BLIS NAMES libblis.so.4 libblis.so.3 PATH_SUFFIXES blis-openmp)
+add_executable(bench_matmul matmul.cpp)
+target_link_libraries(bench_matmul PRIVATE tessera_flags tessera_kernels CLI11::CLI11 fmt::fmt ${CMAKE_DL_LIBS})
+target_include_directories(bench_matmul PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_compile_definitions(bench_matmul PRIVATE
+  BENCH_OPENBLAS="$<IF:$<BOOL:${BENCH_OPENBLAS}>,${BENCH_OPENBLAS},>" BENCH_BLIS="$<IF:$<BOOL:${BENCH_BLIS}>,${BENCH_BLIS},>")

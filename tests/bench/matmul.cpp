@@ -1,0 +1,168 @@
+// bash tests/bench.sh matmul [--quick] [--threads 1,2] [--type f64,f32] [--n 256,1000] [--no-deep]
+//
+// Ours against OpenBLAS and BLIS in one process, in turns. Square products on 1 and 2 threads, and small C
+// with a deep k. Ratios are rates: ours / peer's, so above 1 ours is faster.
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <map>
+
+#include "base/random.hpp"
+#include "bench/bench.hpp"
+#include "bench/peers_matmul.hpp"
+#include "kernels/matmul/cache_oblivious.hpp"
+#include "kernels/matmul/variants.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::bench {
+namespace {
+
+struct Case {
+  index_t m, n, k;
+  int threads;
+};
+
+struct Limits {
+  int repetitions;
+  double seconds;  ///< a case stops near this
+};
+
+/// ratios[peer, type, threads, kind] of all shapes, for the means at the end.
+using Ratios = std::map<std::string, std::vector<double>>;
+
+template <class T>
+machine::Buffer<T> random_matrix(index_t rows, index_t cols, std::uint64_t stream) {
+  machine::Buffer<T> x(rows * cols);
+  for (index_t at = 0; at < x.size(); ++at) x[at] = random_symmetric<T>(1, stream, at);
+  return x;
+}
+
+/// The largest difference of two results relative to the largest entry.
+template <class T>
+double difference(const machine::Buffer<T>& x, const machine::Buffer<T>& y) {
+  double most = 0;
+  double largest = 1e-300;
+  for (index_t at = 0; at < x.size(); ++at) {
+    most = std::max(most, std::abs(static_cast<double>(x[at]) - static_cast<double>(y[at])));
+    largest = std::max(largest, std::abs(static_cast<double>(x[at])));
+  }
+  return most / largest;
+}
+
+template <class T>
+void ours(const matmul::Gemm<T>& g, int threads) {
+  machine::parallel(matmul::useful_threads(g.m(), g.n(), g.k(), threads), [&] { matmul::best()(g); });
+}
+
+template <class T>
+void measure(const Case& c, const std::vector<Blas>& blas, Limits limits, Ratios& ratios) {
+  const char* const type = sizeof(T) == 8 ? "f64" : "f32";
+  const auto a = random_matrix<T>(c.m, c.k, 1);
+  const auto b = random_matrix<T>(c.k, c.n, 2);
+  machine::Buffer<T> result = random_matrix<T>(c.m, c.n, 3);
+  machine::Buffer<T> reference = random_matrix<T>(c.m, c.n, 3);
+  const auto problem = [&](machine::Buffer<T>& into) {
+    return matmul::Gemm<T>{.a = matrix_view(a.data(), c.m, c.k),
+                           .b = matrix_view(b.data(), c.k, c.n),
+                           .c = matrix_view(into.data(), c.m, c.n)};
+  };
+  const double flops = 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
+  const int calls = static_cast<int>(std::max(1.0, 4e8 / flops));  // a sample of some milliseconds
+  std::vector<Candidate> candidates;
+  ours(problem(result), c.threads);
+  const auto add = [&](std::string name, auto run) {
+    candidates.push_back({std::move(name), [=, g = problem(reference)] {
+                            for (int call = 0; call < calls; ++call) run(g);
+                          }});
+  };
+  add("ours", [threads = c.threads](const matmul::Gemm<T>& g) { ours(g, threads); });
+  for (const Blas& peer : blas) {
+    peer.set_threads(c.threads);
+    require(static_cast<int>(peer.get_threads()) == c.threads, ExitCode::internal,
+            "a peer refuses its threads");
+    peer(problem(reference));
+    require(difference(result, reference) < (sizeof(T) == 8 ? 1e-10 : 1e-3), ExitCode::verification,
+            "ours and " + peer.name + " differ");
+    add(peer.name, peer);
+  }
+  const auto summaries = interleaved(candidates, limits.repetitions, limits.seconds);
+  for (std::size_t p = 1; p < candidates.size(); ++p) {
+    const double mine = summaries[0].median / calls;
+    const double theirs = summaries[p].median / calls;
+    fmt::print(
+        "{:<9} {} {:>7} x {:>5} x {:>7}  threads {}  ours {:>10.6f} s  peer {:>10.6f} s  {:>7.1f} {:>7.1f} "
+        "GFLOP/s  "
+        "ratio {:.3f}\n",
+        candidates[p].name, type, c.m, c.n, c.k, c.threads, mine, theirs, flops / mine / 1e9,
+        flops / theirs / 1e9, theirs / mine);
+    ratios[fmt::format("{:<9} {} threads {} {}", candidates[p].name, type, c.threads,
+                       c.k > 8 * c.m ? "deep" : "square")]
+        .push_back(theirs / mine);
+  }
+  std::fflush(stdout);
+}
+
+void print_means(const Ratios& ratios) {
+  fmt::print("\ngeometric means (and the lowest) of ours / peer\n");
+  for (const auto& [what, values] : ratios) {
+    double sum = 0;
+    double lowest = values.front();
+    for (const double value : values) {
+      sum += std::log(value);
+      lowest = std::min(lowest, value);
+    }
+    fmt::print("{}  {:.3f}  ({:.3f})\n", what, std::exp(sum / static_cast<double>(values.size())), lowest);
+  }
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("ours against OpenBLAS and BLIS");
+  bool quick = false;
+  bool no_deep = false;
+  std::vector<int> threads{1, 2};
+  std::vector<std::string> types{"f64", "f32"};
+  std::vector<index_t> sizes{64, 100, 256, 480, 1000, 1024, 2047, 2048, 4032};
+  app.add_flag("--quick", quick, "under 50 s: fewer rounds, without the largest shapes");
+  app.add_flag("--no-deep", no_deep, "square shapes only");
+  app.add_option("--threads", threads, "numbers of threads")->delimiter(',');
+  app.add_option("--type", types, "f64, f32")->delimiter(',');
+  app.add_option("--n", sizes, "square sizes; 0 for none")->delimiter(',');
+  CLI11_PARSE(app, argc, argv);
+
+  const auto blas = peers();
+  fmt::print("ours: {}", machine::name(machine::isa()));
+  for (const Blas& peer : blas) fmt::print(", {}: {}", peer.name, peer.kernels);
+  fmt::print("\n");
+  Ratios ratios;
+  const Limits limits = quick ? Limits{9, 0.6} : Limits{15, 3.0};
+  const auto each_type = [&](const Case& c) {
+    for (const std::string& type : types) {
+      if (type == "f64") measure<double>(c, blas, limits, ratios);
+      if (type == "f32") measure<float>(c, blas, limits, ratios);
+    }
+  };
+  for (const int t : threads) {
+    for (const index_t n : sizes) {
+      if (n > 0 && !(quick && n > 2048)) each_type({n, n, n, t});
+    }
+  }
+  for (const index_t n : {32, 128, 256}) {
+    if (!no_deep && !(quick && n > 128)) each_type({n, n, 1000000, threads.back()});
+  }
+  print_means(ratios);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  try {
+    tessera::bench::choose_kernels_of_peers(argv);
+    return tessera::bench::run(argc, argv);
+  } catch (const tessera::Error& error) {
+    fmt::print(stderr, "bench_matmul: {}\n", error.what());
+    return static_cast<int>(error.code());
+  }
+}

@@ -1,0 +1,99 @@
+#pragma once
+// BLAS libraries loaded side by side, each in its own name space, each on its best kernels for this
+// processor.
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "kernels/matmul/gemm.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::bench {
+
+struct Blas {
+  using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float,
+                         float*, int);
+  using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double,
+                         double*, int);
+
+  std::string name;
+  std::string kernels;  ///< what the library says it runs
+  Sgemm sgemm = nullptr;
+  Dgemm dgemm = nullptr;
+  void (*set_threads)(long) = nullptr;
+  long (*get_threads)() = nullptr;
+
+  void operator()(const matmul::Gemm<float>& g) const { call(sgemm, g); }
+  void operator()(const matmul::Gemm<double>& g) const { call(dgemm, g); }
+
+ private:
+  template <class F, class T>
+  static void call(F gemm, const matmul::Gemm<T>& g) {
+    constexpr int row_major = 101;
+    const auto op = [](matmul::Op o) { return o == matmul::Op::none ? 111 : 112; };
+    gemm(row_major, op(g.op_a), op(g.op_b), narrow<int>(g.m()), narrow<int>(g.n()), narrow<int>(g.k()),
+         g.alpha, g.a.data, narrow<int>(g.a.ld), g.b.data, narrow<int>(g.b.ld), g.beta, g.c.data,
+         narrow<int>(g.c.ld));
+  }
+};
+
+/// Neither library knows processors newer than itself, and an environment may pin an old one for its own
+/// reasons: both then run kernels without AVX-512, which would be no peers. So they are told to use those
+/// kernels where the processor has them; BENCH_OPENBLAS_CORETYPE and BENCH_BLIS_ARCH_TYPE choose others. They
+/// read this when they are loaded, which is before main: hence the fresh start.
+inline void choose_kernels_of_peers(char** argv) {
+  if (machine::isa() != machine::Isa::avx512 || std::getenv("TESSERA_BENCH_AGAIN") != nullptr) return;
+  const auto choose = [](const char* variable, const char* wish, const char* usual) {
+    const char* const wanted = std::getenv(wish);
+    setenv(variable, wanted != nullptr ? wanted : usual, 1);
+  };
+  choose("OPENBLAS_CORETYPE", "BENCH_OPENBLAS_CORETYPE", "Cooperlake");
+  choose("BLIS_ARCH_TYPE", "BENCH_BLIS_ARCH_TYPE", "0");  // 0.9 wants a number; 0 is skx
+  unsetenv("OPENBLAS_L2_SIZE");
+  setenv("TESSERA_BENCH_AGAIN", "1", 1);
+  execv("/proc/self/exe", argv);
+}
+
+template <class F>
+F symbol(void* library, const char* name) {
+  return reinterpret_cast<F>(dlsym(library, name));
+}
+
+/// DEEPBIND: what a library calls by a name that others export too must be its own.
+inline void* open_library(const std::string& path) {
+  void* library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  if (library == nullptr)
+    fmt::print("peer {} is not here ({})\n", path, path.empty() ? "not found" : dlerror());
+  return library;
+}
+
+inline std::vector<Blas> peers() {
+  std::vector<Blas> found;
+  if (void* library = open_library(BENCH_OPENBLAS)) {
+    Blas blas{.name = "OpenBLAS", .kernels = symbol<char* (*)()>(library, "openblas_get_corename")()};
+    blas.set_threads = symbol<void (*)(long)>(library, "openblas_set_num_threads");
+    blas.get_threads = symbol<long (*)()>(library, "openblas_get_num_threads");
+    found.push_back(blas);
+    found.back().sgemm = symbol<Blas::Sgemm>(library, "cblas_sgemm");
+    found.back().dgemm = symbol<Blas::Dgemm>(library, "cblas_dgemm");
+  }
+  if (void* library = open_library(BENCH_BLIS)) {
+    symbol<void (*)()>(library, "bli_init")();
+    const int arch = symbol<int (*)()>(library, "bli_arch_query_id")();
+    Blas blas{.name = "BLIS", .kernels = symbol<char* (*)(int)>(library, "bli_arch_string")(arch)};
+    blas.set_threads = symbol<void (*)(long)>(library, "bli_thread_set_num_threads");
+    blas.get_threads = symbol<long (*)()>(library, "bli_thread_get_num_threads");
+    found.push_back(blas);
+    found.back().sgemm = symbol<Blas::Sgemm>(library, "cblas_sgemm");
+    found.back().dgemm = symbol<Blas::Dgemm>(library, "cblas_dgemm");
+  }
+  return found;
+}
+
+}  // namespace tessera::bench
