@@ -5,13 +5,14 @@
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
-#include "machine/fork_join.hpp"
+#include "kernels/memory/memory.hpp"
 #include "machine/gpu.hpp"
 #include "machine/isa.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/probes.hpp"
 #include "mpi/runtime.hpp"
+#include "mpi/watchdog.hpp"
 #include "run/ceilings.hpp"
 
 namespace tessera::apps {
@@ -24,7 +25,7 @@ run::OptionSet declare() {
   set.add({.name = "seconds",
            .kind = run::Kind::real,
            .fallback = "0.3",
-           .help = "about how long each probe runs",
+           .help = "about how long each message probe runs",
            .group = "Measuring",
            .low = 0.01,
            .high = 60});
@@ -69,11 +70,17 @@ void replace(run::Ceilings& ceilings, const run::Ceiling& fresh) {
   ceilings.all.push_back(fresh);
 }
 
-void measure_node(run::Ceilings& ceilings, double seconds) {
+void measure_node(run::Ceilings& ceilings) {
   const int cores = machine::topology().cores;
   for (int threads = 1;; threads = std::min(2 * threads, cores)) {
-    (void)seconds;
-    (void)ceilings;
+    const auto keep = [&](const char* name, double value, const char* units) {
+      replace(ceilings, {name, threads, value / 1e9, units});
+      mpi::heartbeat();
+    };
+    keep("fma_f32", memory::fma_peak<float>(threads), "GFLOP/s");
+    keep("fma_f64", memory::fma_peak<double>(threads), "GFLOP/s");
+    keep("copy", memory::copy_bandwidth(threads), "GB/s");
+    keep("triad", memory::triad_bandwidth(threads), "GB/s");
     if (threads == cores) break;
   }
 }
@@ -83,7 +90,7 @@ ExitCode body(const mpi::Communicator& comm, bool show, double seconds) {
   mpi::on_root(comm, "machine", [&] {
     print_topology();
     ceilings = run::load_ceilings(run::ceilings_file());
-    if (!show) measure_node(ceilings, seconds);
+    if (!show) measure_node(ceilings);
   });
   if (!show && comm.size() > 1) {
     const mpi::MessageCosts costs = mpi::measure_messages(comm, 3 * seconds);

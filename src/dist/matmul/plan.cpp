@@ -18,6 +18,9 @@ using layout::Range;
 constexpr double flops_per_word = 80;
 constexpr index_t granule = 8;  // cuts of m and n fall on multiples of it: whole vectors, whole cache lines
 
+constexpr index_t most_searched =
+    31;  // ranks; beyond, groups are halves: the search stays under 50 ms at 127 ranks
+
 enum class Cut { none, m, n, k };
 
 struct Choice {
@@ -51,11 +54,17 @@ class Planner {
     const auto k =
         static_cast<double>(shape_.leaves.begin(part.leaves.end) - shape_.leaves.begin(part.leaves.begin));
     const bool all_of_k = part.leaves.size() == shape_.leaves.count();
-    const auto partial =
-        all_of_k
-            ? 0.0
-            : static_cast<double>(subtrees(whole(shape_.leaves), part.leaves.begin, part.leaves.end).size());
+    const double partial =
+        all_of_k ? 0
+                 : static_cast<double>(node_count(whole(shape_.leaves), part.leaves.begin, part.leaves.end));
     return m * k + k * n + partial * m * n + 2 * m * n * k / flops_per_word;
+  }
+
+  /// subtrees(node, begin, end).size()
+  static index_t node_count(Subtree node, index_t begin, index_t end) {
+    if (end <= node.first || node.first + node.count <= begin) return 0;
+    if (begin <= node.first && node.first + node.count <= end) return 1;
+    return node_count(left(node), begin, end) + node_count(right(node), begin, end);
   }
 
   static Range cut_range(Range range, index_t p1, index_t p, index_t unit, bool first) {
@@ -73,12 +82,11 @@ class Planner {
                                                                  static_cast<double>(p);
     const double slack = std::max(0.5, 0.03 * static_cast<double>(leaves.size()));
     index_t best_leaf = leaves.begin;
-    std::size_t fewest = std::numeric_limits<std::size_t>::max();
+    index_t fewest = std::numeric_limits<index_t>::max();
     for (index_t leaf = leaves.begin + 1; leaf < leaves.end; ++leaf) {
       if (std::abs(static_cast<double>(leaf) - ideal) > slack) continue;
       const Subtree root = whole(shape_.leaves);
-      const std::size_t nodes =
-          subtrees(root, leaves.begin, leaf).size() + subtrees(root, leaf, leaves.end).size();
+      const index_t nodes = node_count(root, leaves.begin, leaf) + node_count(root, leaf, leaves.end);
       if (nodes < fewest) {
         fewest = nodes;
         best_leaf = leaf;
@@ -103,6 +111,7 @@ class Planner {
   }
 
   static std::vector<index_t> group_sizes(index_t ranks) {
+    if (ranks > most_searched) return {ranks / 2};
     std::vector<index_t> sizes{ranks / 2};
     if (ranks > 2) sizes.push_back(std::max<index_t>(1, ranks / 3));
     for (const index_t prime : {3, 5, 7}) {
@@ -113,13 +122,30 @@ class Planner {
     return sizes;
   }
 
+  /// The dimensions that can be cut and are at least half as long as the longest of those: a cuboid with a
+  /// side beyond that is never part of a plan with few words, and leaving such cuts out keeps the search
+  /// short.
+  std::vector<Cut> promising_cuts(const Cuboid& part) const {
+    const auto k = shape_.leaves.begin(part.leaves.end) - shape_.leaves.begin(part.leaves.begin);
+    const std::pair<Cut, index_t> sides[] = {{Cut::m, part.m.size() > granule ? part.m.size() : 0},
+                                             {Cut::n, part.n.size() > granule ? part.n.size() : 0},
+                                             {Cut::k, part.leaves.size() > 1 ? k : 0}};
+    index_t longest = 1;
+    for (const auto& [cut, side] : sides) longest = std::max(longest, side);
+    std::vector<Cut> result;
+    for (const auto& [cut, side] : sides) {
+      if (2 * side >= longest) result.push_back(cut);
+    }
+    return result;
+  }
+
   Choice best(const Cuboid& part, index_t ranks) {
     if (ranks == 1 || part.empty()) return {Cut::none, 0, single_cost(part)};
     const Key key{part.m.size(), part.n.size(), part.leaves.begin, part.leaves.end, ranks};
     if (const auto found = known_.find(key); found != known_.end()) return found->second;
     Choice choice{Cut::none, 0, single_cost(part)};  // leaving the other ranks idle
     for (const index_t p1 : group_sizes(ranks)) {
-      for (const Cut cut : {Cut::m, Cut::n, Cut::k}) {
+      for (const Cut cut : promising_cuts(part)) {
         const auto [first, second] = halves(part, cut, p1, ranks);
         if (first.empty() || second.empty()) continue;
         const double cost = std::max(best(first, p1).cost, best(second, ranks - p1).cost);
