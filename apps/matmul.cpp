@@ -11,6 +11,7 @@
 #include "dist/matmul/freivalds.hpp"
 #include "io/output_file.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/transfer.hpp"
@@ -132,6 +133,14 @@ run::OptionSet declare() {
            .axis = true,
            .low = 1,
            .high = 1e6});
+  set.add({.name = "block",
+           .kind = Kind::integer,
+           .fallback = "256",
+           .help = "threads a block of cuda_naive, cuda_column, cuda_zigzag",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1024});
   set.add({.name = "column-width",
            .kind = Kind::integer,
            .fallback = "32",
@@ -247,11 +256,19 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.kernel = point.text("kernel") == "auto" ? &kernels::best()
                                                  : find_variant(kernels::variants(), point.text("kernel"));
   method.tuning.tile = point.integer("tile");
+  method.tuning.block = point.integer("block");
   method.tuning.column_width = point.integer("column-width");
   method.panel = point.integer("panel");
   method.grid = parse_grid(point.text("grid"));
   method.threads = run::threads_of(point);
-  mpi::on_root(comm, "plan", [&] {
+  mpi::together(comm, "plan", [&] {
+    if (method.kernel->space == Space::device && !point.flag("plan")) {
+      const machine::Gpus gpus = machine::gpus();
+      require(!gpus.devices.empty(), ExitCode::usage,
+              fmt::format(
+                  "kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
+                  method.kernel->name, gpus.reason));
+    }
     for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {
       (void)checked_mul(checked_mul(x, y, "a matrix"), q.element_bytes, "a matrix");
     }

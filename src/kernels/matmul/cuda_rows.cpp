@@ -25,11 +25,21 @@ struct OnDevice {
   }
 };
 
+/// The same with k == 0: alpha == 0 must not read the operands, which may hold NaN.
+template <class T>
+Gemm<T> without_operands(Gemm<T> g) {
+  g.alpha = T{1};
+  (g.op_a == Op::none ? g.a.cols : g.a.rows) = 0;
+  (g.op_b == Op::none ? g.b.rows : g.b.cols) = 0;
+  return g;
+}
+
 /// A problem in host memory on the device: operands there, kernel, result back; the times of the three are
 /// kept.
 template <class T, DeviceKernel<T> kernel>
 void staged(const Gemm<T>& g, const Tuning& tuning) {
   if (g.c.empty()) return;
+  if (g.alpha == T{0}) return staged<T, kernel>(without_operands(g), tuning);
   const cuda::Stream stream;
   const OnDevice<T> a(g.a), b(g.b), c(g.c);
   machine::DeviceTimes times;
