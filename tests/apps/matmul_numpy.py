@@ -176,6 +176,16 @@ class AgainstNumpy(tessera.Case):
         rows = [line for line in result.out.splitlines() if " passed " in line]
         self.assertEqual(len(rows), len(host_kernels()) * 4 * 2 * len(algorithms()), str(result))
 
+    def test_the_type_is_as_wide_as_the_inputs(self):
+        rng = numpy.random.default_rng(tessera.SEED)
+        for a, b, c, want in (("f32", "f16", "f32", "f4"), ("f32", "f64", "f32", "f8"), ("f32", "f32", "f64", "f8"),
+                              ("i16", "f32", "f32", "f8"), ("f16", "f16", None, "f4")):
+            names = {x: tessera.write_matrix(self.path(f"{x}.h5"), tessera.draw_values(rng, (9, 9), element), name=x)
+                     for x, element in zip("abc", (a, b, c)) if element}
+            words = [w for x in names for w in (f"--{x}", names[x])] + (["--beta", 1] if c else [])
+            self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite", "--repetitions", 1)
+            self.assertEqual(tessera.read_matrix(self.path("out.h5")).dtype, numpy.dtype(want), (a, b, c))
+
     def test_one_file_for_both_operands(self):
         values = numpy.random.default_rng(tessera.SEED).normal(size=(57, 23))
         name = tessera.write_matrix(self.path("x.h5"), values, "chunked", "X")
