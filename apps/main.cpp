@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "base/text.hpp"
 #include "command.hpp"
@@ -12,9 +14,14 @@
 namespace tessera::apps {
 namespace {
 
-/// Every rank reads the same words and comes to the same end; one of them says so.
+/// Every rank reads the same words and comes to the same end; one of them says so. The others give it the
+/// time: a launcher kills all ranks as soon as one has failed.
 int fail_early(const Error& error) {
-  if (mpi::launcher_rank() == 0) mpi::print_error(error.what());
+  if (mpi::launcher_rank() == 0) {
+    mpi::print_error(error.what());
+  } else {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
   return static_cast<int>(error.code());
 }
 

@@ -42,6 +42,18 @@ void remove_abandoned(const std::string& file) {
   }
 }
 
+/// An output may not lie where our own group and the dimension scales do.
+void require_free_path(const DatasetSpec& spec) {
+  std::vector<std::string> taken{std::string("/") + schema::group + "/"};
+  for (const std::string& dimension : spec.dimensions) taken.push_back("/" + dimension + "/");
+  for (const std::string& name : taken) {
+    const bool ours = name == taken.front() && spec.path + "/" == name;
+    require(!ours && !spec.path.starts_with(name), ExitCode::usage,
+            fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another", spec.path,
+                        name.substr(0, name.size() - 1)));
+  }
+}
+
 Handle make_space(const std::vector<index_t>& shape) {
   std::vector<hsize_t> extents(shape.begin(), shape.end());
   return {h5_check(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), failed,
@@ -104,6 +116,9 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const st
     require(existing == Existing::replace || !file_exists(file_), failed,
             fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
                         file_));
+    require(!std::filesystem::is_directory(file_), failed,
+            fmt::format("output '{}' is a directory; name a file", file_));
+    for (const DatasetSpec& spec : specs) require_free_path(spec);
     remove_abandoned(file_);
     partial_ = directory_of(file_) + partial_prefix(file_) +
                fmt::format("{}-{:08x}", getpid(), std::random_device()());
