@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <thread>
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "io/h5.hpp"
 #include "io/probe.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
@@ -76,6 +78,8 @@ int main_of(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace tessera;
   if (argc > 1 && std::strcmp(argv[1], io::probe_command) == 0) return io::probe_main(argc, argv);
+  io::quiet_errors();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error of its write, not a death
   try {
     return apps::main_of(argc, argv);
   } catch (const Error& error) {

@@ -178,7 +178,7 @@ class FullDisk(Fault):
     def test_no_space_for_the_output(self):
         for ranks in (0, RANKS):
             result = self.fail_with(CANNOT_CREATE, "matmul", "--n", 2048, "--k", 8, "--out", f"{self.disk}/c.h5:/C",
-                                    ranks=ranks, words=("c.h5", "No space left", "32 MiB"))
+                                    ranks=ranks, words=("c.h5", "No space left", "32.0 MiB"))
             self.assertLess(result.seconds, tessera.slack(3))
             self.assertEqual(os.listdir(self.disk), [])
 
@@ -233,8 +233,8 @@ class FileSizeLimit(Fault):
     @unittest.skipUnless(shutil.which("prlimit"), "needs prlimit")
     def test_larger_than_allowed(self):
         """ulimit -f: one line, and not the death by a signal."""
-        self.fail_with(CANNOT_CREATE, "--fsize=1000000", tessera.PROGRAM, "matmul", "--n", 512, "--out", "c.h5:/C",
-                       program="prlimit", words="c.h5")
+        self.fail_with(CANNOT_CREATE, f"--fsize={32 << 20}", tessera.PROGRAM, "matmul", "--n", 2300, "--k", 8, "--out",
+                       "c.h5:/C", program="prlimit", words="c.h5")
         self.assertEqual(os.listdir(self.folder), [])
 
 
