@@ -269,7 +269,7 @@ class Options(BadInput):
                               "alpha": "one", "beta": "1,2", "tile": "0", "panel": "0", "column-width": "0",
                               "memory": "lots", "stall-limit": "-1", "seed": "x", "n ": "1e30",
                               "threads ": "100000", "k ": "99999999999999999999", "n  ": "5,,6", "m ": "8:4",
-                              "m  ": "1:9:x1", "k  ": "1:2:3:4", "grid": "2by3", "alpha ": "nan(", "m   ": "4:8:0"}.items():
+                              "m  ": "1:9:x1", "k  ": "1:2:3:4", "grid": "2by3", "alpha ": "nan", "beta ": "inf", "alpha  ": "1e999", "m   ": "4:8:0"}.items():
             self.refuse(USAGE, "matmul", f"--{option.strip()}={value}", words=f"--{option.strip()}", ranks=(0,))
         self.refuse(USAGE, "matmul", "--repetitions", "0", words="--repetitions", ranks=(3,))
 

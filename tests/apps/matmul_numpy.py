@@ -193,6 +193,59 @@ class AgainstNumpy(tessera.Case):
         with h5py.File(self.path("gram.h5")) as file:
             numpy.testing.assert_allclose(file["/made/for/G"][()], values.T @ values, rtol=1e-12, atol=1e-12)
 
+    def product(self, operands, *more, ranks=3):
+        """C of the operands {"a": ..., "b": ..., "c": ...}; the check must accept it."""
+        words = [w for x, v in operands.items()
+                 for w in (f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), v, name=x))]
+        result = self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite", "--repetitions", 1, *more,
+                              ranks=ranks)
+        self.assertIn("passed", result.out)
+        return tessera.read_matrix(self.path("out.h5"))
+
+    def test_nonfinite_values_in_the_old_c(self):
+        """They come out where they were, also beside those of A and B."""
+        rng = numpy.random.default_rng(tessera.SEED)
+        a, b, c = rng.normal(size=(31, 20)), rng.normal(size=(20, 27)), rng.normal(size=(31, 27))
+        c[3, 4], c[30, 0] = numpy.nan, numpy.inf
+        for place in ("c", "b and c", "a, b and c"):
+            if "b" in place:
+                b[5, 6] = numpy.nan
+            if "a" in place:
+                a[7, 8] = -numpy.inf
+            with numpy.errstate(invalid="ignore"):
+                want = 1.5 * (a @ b) - 2 * c
+            got = self.product({"a": a, "b": b, "c": c}, "--alpha", 1.5, "--beta", -2)
+            numpy.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+    def test_nonfinite_values_in_b_with_a_finite_c(self):
+        rng = numpy.random.default_rng(tessera.SEED)
+        a, b, c = rng.normal(size=(31, 20)), rng.normal(size=(20, 27)), rng.normal(size=(31, 27))
+        b[5, 6] = numpy.nan
+        numpy.testing.assert_allclose(self.product({"a": a, "b": b, "c": c}, "--beta", 1), a @ b + c, rtol=1e-12,
+                                      atol=1e-12)
+
+    def test_overflow_is_right(self):
+        """Products beyond the largest number are infinite, and the check knows that they may be."""
+        rng = numpy.random.default_rng(tessera.SEED)
+        for kind, large in (("f4", 1e30), ("f8", 1e200)):
+            a = rng.uniform(1, 2, (30, 20)).astype(kind)
+            b = rng.uniform(1, 2, (20, 40)).astype(kind)
+            a[7], b[:, 9] = large, large
+            with numpy.errstate(over="ignore"):
+                want = a @ b
+            self.assertEqual(numpy.isinf(want).sum(), 1)
+            numpy.testing.assert_allclose(self.product({"a": a, "b": b}), want, rtol=1e-4)
+
+    def test_underflow_is_right(self):
+        """Products below the smallest number are zero or nearly so, and the check knows that they may be."""
+        rng = numpy.random.default_rng(tessera.SEED)
+        for kind, small, rounding in (("f4", 1e-25, 1e-40), ("f4", 3e-20, 1e-40), ("f8", 1e-170, 1e-320)):
+            a = (small * rng.normal(size=(30, 20))).astype(kind)
+            b = (small * rng.normal(size=(20, 40))).astype(kind)
+            want = a.astype("f8") @ b.astype("f8")
+            got = self.product({"a": a, "b": b}, "--alpha", 2)
+            numpy.testing.assert_allclose(got, 2 * want, rtol=1e-4, atol=rounding)
+
     def test_nonfinite_values_travel_through_the_product(self):
         """NaN and Inf come out where numpy has them, and the check accepts the product."""
         rng = numpy.random.default_rng(tessera.SEED)
