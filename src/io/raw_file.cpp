@@ -97,7 +97,10 @@ bool same_file(const std::string& a, const std::string& b) {
   if (stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0)
     return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
   std::error_code ignored;
-  return std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
+  const auto whole = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  };
+  return whole(a) == whole(b);
 }
 
 }  // namespace tessera::io

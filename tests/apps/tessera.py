@@ -46,6 +46,11 @@ MPI_ENVIRONMENT = {
 }
 
 
+# Without mpirun: no launcher is forked and no network is looked for (0.1 s instead of 0.5 s).
+ALONE_ENVIRONMENT = {**MPI_ENVIRONMENT, "OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_btl": "self",
+                     "OMPI_MCA_pml": "ob1"}
+
+
 def find_program():
     named = os.environ.get("TESSERA_BIN")
     built = sorted(glob.glob(os.path.join(ROOT, "build", "*", "bin", "tessera")), key=os.path.getmtime)
@@ -71,7 +76,8 @@ class Job:
             command = ["mpirun", "-n", str(ranks)] + command
         # A user's TESSERA_... would change what the tests run, and measured ceilings what they print.
         env = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")}
-        env.update(MPI_ENVIRONMENT, OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE="/nonexistent/tessera.toml")
+        env.update(MPI_ENVIRONMENT if ranks > 0 else ALONE_ENVIRONMENT)
+        env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE="/nonexistent/tessera.toml")
         env.update(environment or {})
         name, value = self.mark.split("=")
         env[name] = value
