@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "dist/matmul/multiply.hpp"
 #include "kernels/matmul/variants.hpp"
+#include "mpi/runtime.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -15,6 +16,7 @@ void add_rows(Table& table, const std::string& workload, const std::vector<Varia
 }
 
 Body list(const run::Parsed&, const Arguments&, ExitCode&) {
+  if (mpi::launcher_rank() != 0) return {};
   Table kernels({"workload", "kernel", "space", "what it does"});
   add_rows(kernels, "matmul", infos(matmul::variants()));
   fmt::print("{}\n", kernels.text());

@@ -226,9 +226,11 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   const auto single = [](const io::DatasetInfo& info) {
     return info.kind == io::DatasetInfo::Kind::real && info.element_bytes <= 4;
   };
-  if (point.text("type") == "auto") request.element = single(a) && single(b) ? Element::f32 : Element::f64;
+  const bool automatic = point.text("type") == "auto";
+  if (automatic) request.element = single(a) && single(b) ? Element::f32 : Element::f64;
   if (!inputs.c) return;
   const io::DatasetInfo c = inputs.c->share(comm);
+  if (automatic && !single(c)) request.element = Element::f64;
   mpi::on_root(comm, "open input", [&] {
     io::require_matrix(c, inputs.c->name());
     require(c.shape[0] == q.m && c.shape[1] == q.n, ExitCode::bad_data,
@@ -439,6 +441,12 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
           "--c without --beta has no effect (beta is 0); give --beta 1 to add to it");
   require(!value("c").empty() || !from_files || !adds, ExitCode::usage,
           "--beta needs the C that it multiplies; give --c file.h5:/path");
+  for (const char* size : {"m", "n", "k"}) {
+    require(!from_files || parsed.sources.at(size) == "default", ExitCode::usage,
+            fmt::format(
+                "--{} ({}) goes with generated operands, and those of --a and --b have their sizes; drop it",
+                size, parsed.sources.at(size)));
+  }
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
           "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
   auto inputs = std::make_shared<Inputs>();

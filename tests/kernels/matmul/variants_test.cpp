@@ -124,7 +124,7 @@ TYPED_TEST(Variants, CarryANanOfAnOperandToItsRowOnly) {
 
 TEST(VariantTable, StartsWithTheReferenceAndNamesEachOnce) {
   EXPECT_EQ(variants().front().name, "naive");
-  for (const Variant& variant : usable()) EXPECT_EQ(find_variant(variants(), variant.name), &variant);
+  for (const Variant& variant : variants()) EXPECT_EQ(find_variant(variants(), variant.name), &variant);
   EXPECT_EQ(best().name, "cache_oblivious");
 }
 
