@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by run.sh and the scripts in slurm/: how a program of ours is started here.
 #
 #   tessera_launch RANKS THREADS COMMAND...    runs it and returns its exit code
@@ -5,7 +6,7 @@
 #   tessera_cores                              prints the physical cores that this process may use
 #
 # Every line below cures a trap that somebody fell into; variables that are already set are left alone.
-# TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun.
+# TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun; TESSERA_SHOW_COMMAND=1 prints the command.
 
 # Cores of the affinity mask, siblings of one core counted once, and no more than the control group's share of time.
 tessera_cores() {
@@ -49,7 +50,7 @@ tessera_exec() {
   esac
 
   if [ "${TESSERA_LAUNCHER:-mpirun}" = srun ]; then
-    exec srun --mpi=pmix --ntasks="$ranks" --cpus-per-task="$threads" --cpu-bind=cores "$@"
+    tessera_become srun --mpi=pmix --ntasks="$ranks" --cpus-per-task="$threads" --cpu-bind=cores "$@"
   fi
   # Unasked, mpirun binds each of up to two ranks to one core, where all its threads would sit.
   local place=(--map-by "slot:PE=$threads" --bind-to core)
@@ -60,7 +61,12 @@ tessera_exec() {
     export OMP_PROC_BIND=false OMP_WAIT_POLICY=passive OMPI_MCA_mpi_yield_when_idle=1
     export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
   fi
-  exec mpirun -n "$ranks" "${place[@]}" "$@"
+  tessera_become mpirun -n "$ranks" "${place[@]}" "$@"
+}
+
+tessera_become() {
+  [ -z "${TESSERA_SHOW_COMMAND:-}" ] || echo "\$ OMP_NUM_THREADS=$OMP_NUM_THREADS $*"
+  exec "$@"
 }
 
 # Containers often forbid one process to read another's memory ("Read -1, expected N, errno = 1"): it takes

@@ -1,14 +1,14 @@
+# shellcheck shell=bash
 # Sourced by run.sh and test.sh: what both need before they can start.
 #
 #   tessera_install                 the Debian 12 packages that are missing, and nothing when all are there
 #   tessera_build TARGET...         preset release in build/release, with CUDA where nvcc is found and works
 #   tessera_python                  prints a Python that has h5py and numpy
 #
-# tessera_root is the folder of the source tree; tessera_bin the program once built.
+# tessera_root is the folder of the source tree.
 
 tessera_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 tessera_build_dir=$tessera_root/build/release
-tessera_bin=$tessera_build_dir/bin/tessera
 
 tessera_say() { printf '== %s\n' "$*"; }
 tessera_fail() {
@@ -31,7 +31,7 @@ tessera_forget_launcher() {
 tessera_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libhwloc-dev
   libcli11-dev libtomlplusplus-dev libfmt-dev libgtest-dev python3-h5py python3-numpy python3-matplotlib)
 
-tessera_is_installed() { # also by the package that provides it: Debian's pkg-config is pkgconf's
+tessera_is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 

@@ -11,7 +11,9 @@ for name in $(compgen -e); do
       unset "$name" ;;
   esac
 done
+# shellcheck source=jobs/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=jobs/env.sh
 . "$tessera_root/jobs/env.sh"
 
 exclude='^slow$'

@@ -82,6 +82,7 @@ def draw_lines(axes, series, axis, units):
     axes.minorticks_off()
     if wants_log([p.rate for points in series.values() for p in points]):
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
     else:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(axis[0])
@@ -98,6 +99,7 @@ def draw_bars(axes, series, units):
     axes.invert_yaxis()
     if wants_log(rates):
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
     for y, point in zip(where, points):
         axes.annotate(f" {point.rate:.3g}", (point.rate_interval[1], y), va="center", fontsize=9)
     axes.margins(x=0.15)
@@ -171,7 +173,7 @@ def draw_workload(left, right, run):
     first = run.points[0].config
     same = [n for n in ("type", "op", "ranks", "threads") if n in first
             and len({p.config[n] for p in run.points}) == 1]
-    fixed = ", ".join(f"{first[n]} {n}" if n in ("ranks", "threads") else str(first[n]) for n in same)
+    fixed = ", ".join(str(first[n]) if n in ("type", "op") else f"{first[n]} {n if first[n] != 1 else n[:-1]}" for n in same)
     left.set_title(f"{run.workload}{': ' + fixed if fixed else ''} (median, 95 % interval)", fontsize=11)
     draw_phases(right, series, axis)
 
