@@ -90,8 +90,11 @@ built=$SECONDS
 tessera_say "ready after $built s; $cores core(s) here: $ranks ranks x $threads thread(s)"
 
 tessera_say "what this machine can do at most"
-# Bound to a core of its own a rank would see no other: more threads than cores leave it free.
-threads=$((cores + 1)) launch machine --seconds 0.1
+# Messages first; a waiting rank would disturb the probes of the node, which are therefore taken by one alone.
+tessera_launch 2 1 "$program" machine --seconds 0.1 >/dev/null
+echo
+echo "\$ $program machine --seconds 0.1"
+"$program" machine --seconds 0.1
 
 files=() next=("$program list" "$program matmul --help")
 for workload in matmul transpose stencil sort; do

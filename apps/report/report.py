@@ -16,11 +16,11 @@ def fail(code, message):
     sys.exit(code)
 
 
-def main():
+def main(words=None):
     parser = argparse.ArgumentParser(prog="tessera report", description="Tables and a picture of a results file.")
     parser.add_argument("file")
     parser.add_argument("--png", help="where the picture goes (default: beside the results)")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     if not os.path.exists(arguments.file):
         fail(66, f"there is no file '{arguments.file}'; check the path")
     try:

@@ -1,4 +1,6 @@
 """report_test.py REPORT.py TESSERA SCRATCH: the report on small results, made here and by the program. 77: no matplotlib."""
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -13,6 +15,9 @@ except ImportError as error:
     sys.exit(77)
 
 REPORT, TESSERA, SCRATCH = sys.argv[1:4]
+sys.path.insert(0, os.path.dirname(REPORT))
+import report  # noqa: E402
+import results  # noqa: E402
 
 
 def write_results(path, kernels=("naive", "tiled"), sizes=(64, 128), ranks=(2,), run="matmul_0001", rate=10.0):
@@ -53,9 +58,14 @@ class Report(unittest.TestCase):
         return path
 
     def report(self, *words, code=0):
-        done = subprocess.run([sys.executable, REPORT, *words], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, code, done.stderr)
-        return done.stdout if code == 0 else done.stderr
+        out, err, ended = io.StringIO(), io.StringIO(), 0
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                report.main(words)
+            except SystemExit as end:
+                ended = end.code
+        self.assertEqual(ended, code, err.getvalue())
+        return out.getvalue() if code == 0 else err.getvalue()
 
     def assert_picture(self, path):
         pixels = matplotlib.image.imread(path)[..., :3].reshape(-1, 3)
@@ -83,8 +93,6 @@ class Report(unittest.TestCase):
                 self.assert_picture(png)
 
     def test_joins_runs_and_takes_the_latest_of_a_point(self):
-        sys.path.insert(0, os.path.dirname(REPORT))
-        import results
         path = self.path("runs.h5")
         write_results(path)
         write_results(path, run="matmul_0002", kernels=("tiled",), rate=99.0)
