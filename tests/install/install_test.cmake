@@ -1,6 +1,6 @@
 # Installs the build into a prefix of its own, builds an outside program against it by find_package and by pkg-config,
 # and runs each on 3 ranks.
-#   cmake -DBUILD= -DSCRATCH= -DSOURCE= -DCXX= -DFLAGS= -DLIBDIR= -DLAUNCH=<mpirun with flags> -P install_test.cmake
+#   cmake -DBUILD= -DSCRATCH= -DSOURCE= -DCXX= -DFLAGS= -DLIBDIR= -DGENERATOR= -DLAUNCH=<mpirun with flags> -P install_test.cmake
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -31,7 +31,7 @@ foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.t
   endif()
 endforeach()
 
-run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/build -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CXX}
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run_outside(${SCRATCH}/build/outside)
