@@ -2,6 +2,9 @@
 # default build; a test builds it.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.hpp
      ${PROJECT_SOURCE_DIR}/apps/*.hpp)
+if(NOT TESSERA_HAVE_CUDA)
+  list(FILTER headers EXCLUDE REGEX "/cuda[^/]*\\.hpp$")
+endif()
 set(sources)
 foreach(header IN LISTS headers)
   string(REGEX REPLACE "^(src|apps)/" "" include ${header})

@@ -39,7 +39,7 @@ function(check_line path layer number code)
                 "OpenMP belongs in kernels/ and machine/fork_join.hpp")
   check_only_in("(^|[^A-Za-z0-9_])MPI_[A-Z]|[<\"]mpi\\.h" "^src/mpi/" "MPI belongs in mpi/")
   check_only_in("(^|[^A-Za-z0-9_])H5[A-Z]+[a-z][A-Za-z0-9_]*[ ]*\\(|[<\"]hdf5(_hl)?\\.h" "^src/io/" "HDF5 belongs in io/")
-  check_only_in("(^|[^A-Za-z0-9_:])cuda[A-Z][A-Za-z0-9]*[ ]*\\(|[<\"]cuda" "^src/machine/|\\.cuh?$"
+  check_only_in("(^|[^A-Za-z0-9_:])cuda[A-Z][A-Za-z0-9]*[ ]*\\(|[<\"]cuda[a-z_]*\\.h[>\"]" "^src/machine/|\\.cuh?$"
                 "CUDA belongs in machine/ and .cu files")
   if(path MATCHES "^src/kernels/")
     check_only_in("#[ \t]*include[ \t]*<(iostream|ostream|sstream|fstream)>" "^$" "kernels print nothing")
