@@ -21,6 +21,9 @@ struct Request {
   std::string algorithm;
 };
 
+/// The options of the command.
+[[nodiscard]] run::OptionSet declare_options();
+
 /// The largest memory of any rank.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 

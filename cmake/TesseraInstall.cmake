@@ -1,1 +1,44 @@
+# cmake --install: the program, the libraries with their headers, and what lets others find them: find_package(Tessera)
+# gives tessera::tessera, pkg-config gives tessera.
+include(CMakePackageConfigHelpers)
 
+get_property(layers GLOBAL PROPERTY TESSERA_LAYERS)
+add_library(tessera_library INTERFACE)
+set_target_properties(tessera_library PROPERTIES EXPORT_NAME tessera)
+target_link_libraries(tessera_library INTERFACE ${layers})
+add_library(tessera::tessera ALIAS tessera_library)
+
+install(TARGETS tessera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS tessera_library ${layers} EXPORT TesseraTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
+install(EXPORT TesseraTargets NAMESPACE tessera:: DESTINATION ${package})
+set(TESSERA_HDF5_INCLUDES ${HDF5_C_INCLUDE_DIRS})
+set(TESSERA_HDF5_LIBRARIES ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/TesseraConfig.cmake.in ${PROJECT_BINARY_DIR}/TesseraConfig.cmake
+                              INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/TesseraConfig.cmake ${PROJECT_BINARY_DIR}/TesseraConfigVersion.cmake
+        DESTINATION ${package})
+
+# A static library's needs by name or path: later ones serve the earlier ones.
+list(REVERSE layers)
+list(TRANSFORM layers PREPEND -l OUTPUT_VARIABLE libraries)
+list(APPEND libraries ${TESSERA_HDF5_LIBRARIES} ${MPI_CXX_LIBRARIES} ${OpenMP_CXX_FLAGS} -pthread)
+if(TESSERA_CBLAS AND TESSERA_CBLAS_INCLUDE)
+  list(APPEND libraries ${TESSERA_CBLAS})
+endif()
+if(TESSERA_HAVE_CUDA)
+  list(APPEND libraries -L${CUDAToolkit_LIBRARY_DIR} -lcublas -lcudart_static -ldl -lrt)
+endif()
+set(includes ${MPI_CXX_INCLUDE_DIRS} ${HDF5_C_INCLUDE_DIRS})
+list(REMOVE_DUPLICATES includes)
+list(TRANSFORM includes PREPEND -I)
+list(JOIN libraries " " TESSERA_PC_LIBRARIES)
+list(JOIN includes " " TESSERA_PC_INCLUDES)
+file(RELATIVE_PATH TESSERA_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tessera.pc.in ${PROJECT_BINARY_DIR}/tessera.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tessera.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -12,14 +12,18 @@ if(TESSERA_COVERAGE)
   target_link_options(tessera_flags INTERFACE --coverage)
 endif()
 
-# tessera_layer(<name> [SOURCES <file>...] [LINK <target>...]): the static library tessera_<name>.
+# tessera_layer(<name> [SOURCES <file>...] [LINK <target>...] [USES <target>...]): the static library tessera_<name>.
+# USES: headers that its sources include and its own headers do not; who links the library needs them no more.
 function(tessera_layer name)
-  cmake_parse_arguments(LAYER "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(LAYER "" "" "SOURCES;LINK;USES" ${ARGN})
   add_library(tessera_${name} STATIC ${LAYER_SOURCES})
   target_include_directories(tessera_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
   target_compile_features(tessera_${name} INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)
   target_link_libraries(tessera_${name} PUBLIC ${LAYER_LINK} PRIVATE $<BUILD_INTERFACE:tessera_flags>)
+  foreach(used IN LISTS LAYER_USES)
+    target_link_libraries(tessera_${name} PRIVATE $<BUILD_INTERFACE:${used}>)
+  endforeach()
   set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   set_property(GLOBAL APPEND PROPERTY TESSERA_LAYERS tessera_${name})
 endfunction()

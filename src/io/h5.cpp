@@ -73,6 +73,12 @@ void quiet_errors() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
+std::string library_version() {
+  unsigned major = 0, minor = 0, release = 0;
+  h5_check_rc(H5get_libversion(&major, &minor, &release), ExitCode::internal, "HDF5 has no version");
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+}
+
 std::string h5_words() {
   Words words;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &words);

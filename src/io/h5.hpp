@@ -50,6 +50,9 @@ void quiet_errors();
 /// eof = 96".
 [[nodiscard]] std::string h5_words();
 
+/// "1.10.8": the library that runs.
+[[nodiscard]] std::string library_version();
+
 /// Throws Error(code, "<what> (<words>)") if the call failed; cannot_create when it is for want of space.
 hid_t h5_check(hid_t result, ExitCode code, const std::string& what);
 inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {

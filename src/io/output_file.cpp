@@ -15,7 +15,6 @@
 #include "io/dataset.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
-#include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
@@ -207,13 +206,12 @@ void OutputFile::check_written(ReadBack amount) {
   if (amount == ReadBack::off || extents_.empty()) return;
   const std::size_t step = amount == ReadBack::all ? 1 : std::max<std::size_t>(1, extents_.size() / 16);
   const RawFile raw(partial_, RawFile::Mode::read);
-  machine::Buffer<std::byte> buffer(
-      std::max_element(extents_.begin(), extents_.end(), [](const Extent& a, const Extent& b) {
-        return a.bytes < b.bytes;
-      })->bytes);
+  const auto longest = std::max_element(extents_.begin(), extents_.end(),
+                                        [](const Extent& a, const Extent& b) { return a.bytes < b.bytes; });
+  std::vector<std::byte> buffer(static_cast<std::size_t>(longest->bytes));
   for (std::size_t e = 0; e < extents_.size(); e += step) {
     const Extent& extent = extents_[e];
-    const auto piece = buffer.span().first(static_cast<std::size_t>(extent.bytes));
+    const auto piece = std::span(buffer).first(static_cast<std::size_t>(extent.bytes));
     raw.read_at(extent.offset, piece);
     require(checksum(piece, extent.element_bytes, extent.first_element) == extent.sum, ExitCode::io,
             fmt::format("'{}' does not hold what was written to it (at byte {}); check the device", file_,

@@ -6,7 +6,6 @@
 #include "io/checksum.hpp"
 #include "io/dataset.hpp"
 #include "io/schema.hpp"
-#include "machine/buffer.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::io {
@@ -28,7 +27,7 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
   const index_t rows = info.shape.empty() ? 1 : info.shape[0];
   if (row == 0 || rows == 0) return 0;
   const index_t at_once = std::clamp<index_t>((index_t{64} << 20) / (row * info.element_bytes), 1, rows);
-  machine::Buffer<std::byte> buffer(at_once * row * info.element_bytes);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(at_once * row * info.element_bytes));
   std::uint64_t sum = 0;
   for (index_t i = 0; i < rows; i += at_once) {
     const index_t now = std::min(at_once, rows - i);

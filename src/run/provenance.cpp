@@ -1,12 +1,10 @@
 #include "run/provenance.hpp"
 
-#include <fmt/format.h>
-#include <hdf5.h>
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "base/text.hpp"
+#include "io/h5.hpp"
 #include "machine/isa.hpp"
 #include "machine/topology.hpp"
 #include "mpi/runtime.hpp"
@@ -29,8 +27,6 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   std::vector<std::string> hosts = split(comm.broadcast(join(comm.gather(mpi::host_name(), 0), ","), 0), ',');
   std::sort(hosts.begin(), hosts.end());
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  unsigned major = 0, minor = 0, release = 0;
-  H5get_libversion(&major, &minor, &release);
   const char* job = std::getenv("SLURM_JOB_ID");
   result["title"] = "Tessera " + options.command();
   result["command_line"] =
@@ -42,7 +38,7 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   result["build_type"] = std::string(TESSERA_BUILD_TYPE);
   result["compiler"] = std::string(__VERSION__);
   result["mpi_library"] = mpi::library_version();
-  result["hdf5_version"] = fmt::format("{}.{}.{}", major, minor, release);
+  result["hdf5_version"] = io::library_version();
   result["instruction_set"] = std::string(machine::name(machine::isa()));
   result["processor"] = machine::topology().processor;
   result["hosts"] = join(hosts, ",");

@@ -1,0 +1,146 @@
+#include "kernels/matmul/variants.hpp"
+#include "matmul.hpp"
+#include "run/common_options.hpp"
+
+namespace tessera::apps::matmul {
+
+run::OptionSet declare_options() {
+  run::OptionSet set(
+      "matmul", "C = alpha op(A) op(B) + beta C, the operands in HDF5 files or generated",
+      {"mpirun -n 4 tessera matmul --a a.h5:/A --b b.h5:/B --out c.h5:/C",
+       "tessera matmul --a f.h5:/X --trans-a T --b f.h5:/X --out gram.h5:/G      # X^T X",
+       "mpirun -n 7 tessera matmul --n 4096 --plan                               # what would happen",
+       "tessera matmul --n 512,1024 --kernel naive,tiled,cache_oblivious --results r.h5",
+       "tessera matmul --config configs/matmul/variants.toml --results r.h5"});
+  std::vector<std::string> names{"auto"}, algorithm_names;
+  for (const auto& row : tessera::matmul::variants()) names.emplace_back(row.name);
+  for (const auto& row : dist::matmul::algorithms()) algorithm_names.emplace_back(row.name);
+  const double huge = 4e18;
+  set.add({.name = "a", .help = "first operand, file.h5:/path (else generated)", .group = "Data"});
+  set.add({.name = "b", .help = "second operand", .group = "Data"});
+  set.add({.name = "c", .help = "what beta multiplies (else generated)", .group = "Data"});
+  set.add({.name = "out",
+           .help = "where C goes, file.h5:/path (else it is dropped)",
+           .group = "Data",
+           .identity = false});
+  set.add({.name = "m",
+           .kind = run::Kind::integer,
+           .help = "rows of C, of generated operands (default: n)",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = huge});
+  set.add({.name = "n",
+           .kind = run::Kind::integer,
+           .fallback = "1024",
+           .help = "columns of C",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = huge});
+  set.add({.name = "k",
+           .kind = run::Kind::integer,
+           .help = "the inner dimension (default: n)",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = huge});
+  set.add({.name = "type",
+           .kind = run::Kind::choice,
+           .fallback = "auto",
+           .help = "what to compute in (auto: as wide as the inputs, f64 when generated)",
+           .group = "Data",
+           .choices = {"auto", "f32", "f64"},
+           .axis = true});
+  set.add({.name = "seed",
+           .kind = run::Kind::integer,
+           .fallback = "1",
+           .help = "of generated operands and of the check's vectors",
+           .group = "Data",
+           .low = 0,
+           .high = huge});
+  set.add({.name = "trans-a",
+           .kind = run::Kind::choice,
+           .fallback = "N",
+           .help = "op(A)",
+           .group = "Product",
+           .choices = {"N", "T"},
+           .axis = true});
+  set.add({.name = "trans-b",
+           .kind = run::Kind::choice,
+           .fallback = "N",
+           .help = "op(B)",
+           .group = "Product",
+           .choices = {"N", "T"},
+           .axis = true});
+  set.add({.name = "alpha",
+           .kind = run::Kind::real,
+           .fallback = "1",
+           .help = "factor of the product",
+           .group = "Product"});
+  set.add({.name = "beta",
+           .kind = run::Kind::real,
+           .fallback = "0",
+           .help = "factor of the old C",
+           .group = "Product"});
+  set.add({.name = "kernel",
+           .kind = run::Kind::choice,
+           .fallback = "auto",
+           .help = "what each rank runs",
+           .group = "Method",
+           .choices = names,
+           .axis = true});
+  set.add({.name = "algorithm",
+           .kind = run::Kind::choice,
+           .fallback = "recursive",
+           .help = "how the ranks share the work",
+           .group = "Method",
+           .choices = algorithm_names,
+           .axis = true});
+  set.add({.name = "tile",
+           .kind = run::Kind::integer,
+           .fallback = "64",
+           .help = "edge of the tiles of tiled kernels",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e6});
+  set.add({.name = "block",
+           .kind = run::Kind::integer,
+           .fallback = "256",
+           .help = "threads a block of cuda_naive, cuda_column, cuda_zigzag",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1024});
+  set.add({.name = "column-width",
+           .kind = run::Kind::integer,
+           .fallback = "32",
+           .help = "width of the columns of column and zigzag",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e9});
+  set.add({.name = "panel",
+           .kind = run::Kind::integer,
+           .fallback = "1024",
+           .help = "width along k of summa's panels",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e9});
+  set.add({.name = "grid",
+           .help = "summa's grid of ranks, ROWSxCOLS (default: the nearest to squares)",
+           .group = "Method"});
+  set.add({.name = "ranks",
+           .kind = run::Kind::integer,
+           .help = "with --plan: plan for so many ranks instead of those that run",
+           .group = "Machine",
+           .identity = false,
+           .low = 1,
+           .high = 4096});
+  run::add_common_options(set);
+  return set;
+}
+
+}  // namespace tessera::apps::matmul

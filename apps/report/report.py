@@ -1,0 +1,43 @@
+"""report.py RESULTS.h5 [--png FILE]: what a results file holds, as tables and as one picture.
+
+Needs Python 3 with h5py, numpy and matplotlib. `tessera report` calls it.
+"""
+import argparse
+import os
+import sys
+
+import picture
+import results
+import tables
+
+
+def fail(code, message):
+    print(f"tessera: error: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def main(words=None):
+    parser = argparse.ArgumentParser(prog="tessera report", description="Tables and a picture of a results file.")
+    parser.add_argument("file")
+    parser.add_argument("--png", help="where the picture goes (default: beside the results)")
+    arguments = parser.parse_args(words)
+    if not os.path.exists(arguments.file):
+        fail(66, f"there is no file '{arguments.file}'; check the path")
+    try:
+        runs = results.read(arguments.file)
+    except (OSError, KeyError, ValueError) as error:
+        fail(65, f"'{arguments.file}' is no results file ({error}); give one that --results named")
+    if not runs:
+        fail(65, f"'{arguments.file}' holds no finished point; measure something with --results {arguments.file}")
+    for run in runs:
+        print(tables.text(run))
+    png = arguments.png or os.path.splitext(arguments.file)[0] + ".png"
+    try:
+        picture.draw(results.by_workload(runs), png)
+    except OSError as error:
+        fail(73, f"cannot write '{png}' ({error.strerror}); name another place with --png")
+    print(f"picture: {png}")
+
+
+if __name__ == "__main__":
+    main()

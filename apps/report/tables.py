@@ -1,0 +1,54 @@
+"""The tables that the terminal shows."""
+
+
+def seconds(value):
+    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "us")):
+        if value * factor >= 1:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value * 1e9:.3g} ns" if value > 0 else "0 s"
+
+
+def number(value):
+    return str(value) if isinstance(value, str) else f"{value:.3g}" if value != int(value) else str(int(value))
+
+
+def grid(rows):
+    """Rows of texts as aligned lines, the first the headings; columns of numbers to the right."""
+    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    right = [all(row[c][:1].isdigit() or row[c] in ("-", "") for row in rows[1:]) for c in range(len(widths))]
+    lines = ["  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, right)).rstrip()
+             for row in rows]
+    lines.insert(1, "  ".join("-" * w for w in widths))
+    return "\n".join(lines) + "\n"
+
+
+def varying(points, always=()):
+    """The columns of the configuration that tell the points apart."""
+    names = points[0].config.keys()
+    return [n for n in names if n in always or len({point.config[n] for point in points}) > 1]
+
+
+def share(point):
+    value = point.measured["ceiling_share"]
+    return f"{100 * value:.0f} %" if value == value else "-"
+
+
+def text(run):
+    points = run.points
+    shown = varying(points, always=("kernel", "ranks", "threads"))
+    fixed = ", ".join(f"{n} {number(points[0].config[n])}" for n in points[0].config if n not in shown)
+    phases = list(dict.fromkeys(name for point in points for name in point.phases))
+    rows = [shown + ["median", "95 % interval", run.rate_units, "of ceiling", "check"] + phases]
+    for point in points:
+        m = point.measured
+        rows.append([number(point.config[n]) for n in shown]
+                    + [seconds(m["median"]), f"{seconds(m['ci_low'])} .. {seconds(m['ci_high'])}",
+                       f"{point.rate:.3g}", share(point), point.verdict]
+                    + [seconds(point.phases[p]) if p in point.phases else "-" for p in phases])
+    a = run.attributes
+    return (f"{run.name}: {a.get('command_line', '')}\n"
+            f"  {a.get('start_time', '')}, {a.get('hosts', '')}, {a.get('processor', '')}, "
+            f"Tessera {a.get('git_describe', '')} ({a.get('build_type', '')})\n"
+            + (f"  everywhere: {fixed}\n" if fixed else "")
+            + grid(rows)
+            + ("phases: seconds a rank (mean of the ranks), median of the repetitions\n" if phases else ""))

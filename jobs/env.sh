@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# Sourced by run.sh and the scripts in slurm/: how a program of ours is started here.
+#
+#   tessera_launch RANKS THREADS COMMAND...    runs it and returns its exit code
+#   tessera_exec   RANKS THREADS COMMAND...    becomes it (`tessera_exec ... & app=$!`: signals reach the launcher)
+#   tessera_cores                              prints the physical cores that this process may use
+#
+# Every line below cures a trap that somebody fell into; variables that are already set are left alone.
+# TESSERA_LAUNCHER=srun starts by Slurm's own launcher instead of mpirun; TESSERA_SHOW_COMMAND=1 prints the command.
+
+# Cores of the affinity mask, siblings of one core counted once, and no more than the control group's share of time.
+tessera_cores() {
+  local list first last cpu siblings cores quota period
+  list=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status 2>/dev/null)
+  cores=$(
+    for range in ${list//,/ }; do
+      first=${range%-*} last=${range#*-}
+      for ((cpu = first; cpu <= last; ++cpu)); do
+        siblings=/sys/devices/system/cpu/cpu$cpu/topology/thread_siblings_list
+        cat "$siblings" 2>/dev/null || echo "$cpu"
+      done
+    done | sort -u | wc -l
+  )
+  [ "$cores" -gt 0 ] || cores=$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)
+  if read -r quota period 2>/dev/null </sys/fs/cgroup/cpu.max && [ "$quota" != max ]; then
+    local share=$(((quota + period - 1) / period))
+    [ "$share" -ge "$cores" ] || cores=$share
+  fi
+  echo "$cores"
+}
+
+tessera_exec() {
+  local ranks=$1 threads=$2
+  shift 2
+  local nodes=${SLURM_JOB_NUM_NODES:-1}
+  local cores=$(($(tessera_cores) * nodes))
+
+  export OMP_NUM_THREADS=$threads
+  export OMP_PLACES=${OMP_PLACES:-cores} OMP_PROC_BIND=${OMP_PROC_BIND:-close}
+  export SRUN_CPUS_PER_TASK=$threads # srun of Slurm >= 22.05 does not take sbatch's --cpus-per-task over
+  if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+
+  if ! tessera_may_read_peers; then
+    export OMPI_MCA_btl_vader_single_copy_mechanism=${OMPI_MCA_btl_vader_single_copy_mechanism:-none}
+  fi
+  # Open MPI's own MPI-IO module hangs on Lustre, and HDF5's file locks fail on most network file systems.
+  case $(stat -f -c %T . 2>/dev/null) in
+    lustre | nfs* | gpfs | beegfs | panfs | ceph | smb* | fuse*)
+      export OMPI_MCA_io=${OMPI_MCA_io:-romio321} HDF5_USE_FILE_LOCKING=${HDF5_USE_FILE_LOCKING:-FALSE} ;;
+  esac
+
+  if [ "${TESSERA_LAUNCHER:-mpirun}" = srun ]; then
+    tessera_become srun --mpi=pmix --ntasks="$ranks" --cpus-per-task="$threads" --cpu-bind=cores "$@"
+  fi
+  # Unasked, mpirun binds each of up to two ranks to one core, where all its threads would sit.
+  local place=(--map-by "slot:PE=$threads" --bind-to core)
+  if [ $((ranks * threads)) -gt "$cores" ]; then
+    # More ranks than slots is an error unless asked for; binding them too, and places would pin the same cores twice.
+    place=(--bind-to none)
+    unset OMP_PLACES
+    export OMP_PROC_BIND=false OMP_WAIT_POLICY=passive OMPI_MCA_mpi_yield_when_idle=1
+    export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+  fi
+  tessera_become mpirun -n "$ranks" "${place[@]}" "$@"
+}
+
+tessera_become() {
+  [ -z "${TESSERA_SHOW_COMMAND:-}" ] || echo "\$ OMP_NUM_THREADS=$OMP_NUM_THREADS $*"
+  exec "$@"
+}
+
+# Containers often forbid one process to read another's memory ("Read -1, expected N, errno = 1"): it takes
+# CAP_SYS_PTRACE (bit 19), or neither a seccomp filter nor Yama in the way.
+tessera_may_read_peers() {
+  local effective seccomp yama=0
+  effective=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
+  seccomp=$(sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status)
+  [ ! -r /proc/sys/kernel/yama/ptrace_scope ] || read -r yama </proc/sys/kernel/yama/ptrace_scope
+  (((0x${effective:-0} >> 19) & 1)) || [ "${seccomp:-0}$yama" = 00 ]
+}
+
+tessera_launch() { (tessera_exec "$@"); }

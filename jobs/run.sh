@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# bash jobs/run.sh: sets up, builds, makes real input, and runs the main job of every workload on this machine.
+# Everything it makes lies in build/ and results/ of this tree; run it as often as you like.
+set -euo pipefail
+
+# shellcheck source=jobs/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=jobs/env.sh
+. "$tessera_root/jobs/env.sh"
+tessera_forget_launcher
+cd "$tessera_root"
+SECONDS=0
+
+# Two ranks at least, for a distributed job; one a NUMA node where there are more; the threads share the rest.
+choose_ranks() {
+  cores=$(tessera_cores)
+  local numa
+  numa=$(compgen -G '/sys/devices/system/node/node[0-9]*' | wc -l)
+  ranks=$((numa > 2 ? numa : 2))
+  if [ "$cores" -eq 3 ]; then ranks=3; fi
+  threads=$((cores / ranks > 0 ? cores / ranks : 1))
+}
+
+# Channels of the main job: more work for more cores, at most an eighth of the free memory for the three matrices.
+choose_size() {
+  local megabytes
+  megabytes=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
+  channels=1024
+  while [ $channels -lt 8192 ] && [ $((channels * channels)) -lt $((1100000 * cores)) ] &&
+    [ $((channels * channels * 24 * 8 / 1048576)) -lt "$megabytes" ]; do
+    channels=$((channels * 2))
+  done
+  spectra=$((channels * 3 / 4))
+}
+
+launch() {
+  echo
+  TESSERA_SHOW_COMMAND=1 tessera_launch "$ranks" "$threads" "$program" "$@"
+}
+
+draw_report() { # results picture
+  if "$program" report "$1" --png "$2" >"$2.log" 2>&1; then
+    rm -f "$2.log"
+    files+=("$2" "the picture of all that was measured")
+  else
+    tail -n 2 "$2.log" >&2
+  fi
+}
+
+job_matmul() {
+  local folder=results/matmul
+  mkdir -p $folder
+  choose_size
+  tessera_say "matmul: what a detector counts = ideal gamma-ray spectra ($spectra x $channels, int32, gzip) x its response" \
+    "($channels x $channels, f32)"
+  "$python" jobs/make_input.py $folder "$spectra" "$channels"
+  if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
+  launch matmul --a $folder/spectra.h5:/counts --b $folder/response.h5:/smearing \
+    --out $folder/counted.h5:/counts --overwrite --results $folder/results.h5
+  printf '\n$ %s verify %s\n' $program $folder/counted.h5
+  "$program" verify $folder/counted.h5
+  "$python" - $folder <<'PYTHON'
+import sys
+import h5py
+folder = sys.argv[1]
+with h5py.File(f"{folder}/spectra.h5") as a, h5py.File(f"{folder}/counted.h5") as c:
+    ideal, counted = a["counts"][:].sum(axis=1), c["counts"][:].sum(axis=1)
+error = abs(counted / ideal - 1).max()
+print(f"h5py: every spectrum keeps its counts to within {error:.1e}:", "right" if error < 1e-5 else "WRONG")
+sys.exit(0 if error < 1e-5 else 76)
+PYTHON
+  tessera_say "the kernels side by side (configs/matmul/variants.toml)"
+  launch matmul --config configs/matmul/variants.toml --results $folder/results.h5
+  draw_report $folder/results.h5 $folder/variants.png
+  files+=("$folder/spectra.h5" "input: ideal spectra" "$folder/response.h5" "input: the detector's response"
+    "$folder/counted.h5" "the product, with its checksum, check and provenance"
+    "$folder/results.h5" "every repetition and phase: tessera report $folder/results.h5")
+  next+=("mpirun -n $ranks $program matmul --n 2048:8192:x2 --plan"
+    "mpirun -n $ranks $program matmul --config configs/matmul/strong.toml --results results/strong.h5")
+}
+
+tessera_install
+tessera_build tessera
+python=$(tessera_python) || tessera_fail "no Python with h5py and numpy; install them, or name one in TESSERA_PYTHON"
+export TESSERA_PYTHON=$python
+program=build/release/bin/tessera
+choose_ranks
+mkdir -p results
+built=$SECONDS
+tessera_say "ready after $built s; $cores core(s) here: $ranks ranks x $threads thread(s)"
+
+tessera_say "what this machine can do at most"
+# Messages first; a waiting rank would disturb the probes of the node, which are therefore taken by one alone.
+tessera_launch 2 1 "$program" machine --seconds 0.1 >/dev/null
+echo
+echo "\$ $program machine --seconds 0.1"
+"$program" machine --seconds 0.1
+
+files=() next=("$program list" "$program matmul --help")
+for workload in matmul transpose stencil sort; do
+  if declare -F "job_$workload" >/dev/null && "$program" "$workload" --help >/dev/null 2>&1; then
+    echo
+    "job_$workload"
+  fi
+done
+
+echo
+tessera_say "done in $((SECONDS - built)) s. Files:"
+printf '  %-32s %s\n' "${files[@]}"
+tessera_say "next (as root first: export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1):"
+printf '  %s\n' "${next[@]}"
+tessera_say "the tests: bash jobs/test.sh"

@@ -1,0 +1,123 @@
+# shellcheck shell=bash
+# Sourced by run.sh and test.sh: what both need before they can start.
+#
+#   tessera_install                 the Debian 12 packages that are missing, and nothing when all are there
+#   tessera_build TARGET...         preset release in build/release, with CUDA where nvcc is found and works
+#   tessera_python                  prints a Python that has h5py and numpy
+#
+# tessera_root is the folder of the source tree.
+
+tessera_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+tessera_build_dir=$tessera_root/build/release
+
+tessera_say() { printf '== %s\n' "$*"; }
+tessera_fail() {
+  printf 'tessera: error: %s\n' "$*" >&2
+  exit 1
+}
+
+# What a surrounding MPI job leaves in the environment makes a program of ours believe that it is a rank of that job.
+tessera_forget_launcher() {
+  local name
+  for name in $(compgen -e); do
+    case $name in
+      OMPI_COMM_* | OMPI_UNIVERSE_SIZE | OMPI_APP_CTX_NUM_PROCS | OMPI_FILE_LOCATION | OMPI_ARGV | OMPI_COMMAND | \
+        OMPI_FIRST_RANKS | OMPI_NUM_APP_CTX | OMPI_MCA_ess* | OMPI_MCA_orte* | OMPI_MCA_pmix* | PMI_* | PMIX_* | PRTE_*)
+        unset "$name" ;;
+    esac
+  done
+}
+
+tessera_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libhwloc-dev
+  libcli11-dev libtomlplusplus-dev libfmt-dev libgtest-dev python3-h5py python3-numpy python3-matplotlib)
+
+tessera_is_installed() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+tessera_install() {
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    tessera_say "no Debian packages here: g++, CMake >= 3.25, Ninja, Open MPI, HDF5, hwloc, CLI11, toml++, fmt, GoogleTest" \
+      "and Python with h5py, numpy and matplotlib are taken as they are found"
+    return
+  fi
+  local missing=() package
+  for package in "${tessera_packages[@]}"; do
+    tessera_is_installed "$package" || missing+=("$package")
+  done
+  # The version of a work tree goes into every result.
+  if [ -e "$tessera_root/.git" ] && ! command -v git >/dev/null; then missing+=(git); fi
+  [ ${#missing[@]} -gt 0 ] || return 0
+
+  local apt=(apt-get install -y --no-install-recommends "${missing[@]}") as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    as_root=(sudo)
+    [ -t 0 ] || as_root=(sudo -n)
+    if ! command -v sudo >/dev/null || ! "${as_root[@]}" true 2>/dev/null; then
+      tessera_fail "${#missing[@]} packages are missing and this user may not install them. Ask for:
+  sudo ${apt[*]}"
+    fi
+  fi
+  tessera_say "installing with apt: ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get update &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    tessera_fail "apt could not install them (above are its last words; all are in $log). By hand:
+  sudo apt-get update && sudo ${apt[*]}"
+  fi
+  rm -f "$log"
+}
+
+tessera_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }
+
+tessera_configure() { # [-D...]
+  local fresh=()
+  local cache=$tessera_build_dir/CMakeCache.txt
+  # A tree that was moved or copied brings a cache that CMake refuses.
+  if [ -e "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$tessera_root" "$cache"; then fresh=(--fresh); fi
+  (cd "$tessera_root" && cmake --preset release "${fresh[@]}" "$@") >"$tessera_build_dir.configure.log" 2>&1
+}
+
+tessera_compile() { # target...
+  cmake --build "$tessera_build_dir" --target "$@" >"$tessera_build_dir.build.log" 2>&1
+}
+
+tessera_show_and_fail() { # what log
+  tail -n 40 "$2" >&2
+  tessera_fail "$1 failed (above are its last words; all are in $2)"
+}
+
+tessera_build() { # target...
+  mkdir -p "$tessera_root/build"
+  local nvcc cuda=OFF
+  nvcc=$(tessera_nvcc) && cuda=ON
+  if [ $cuda = ON ]; then
+    export CUDACXX=${CUDACXX:-$nvcc}
+    if ! { tessera_configure -DTESSERA_CUDA=ON && tessera_compile "$@"; }; then
+      cp "$tessera_build_dir.configure.log" "$tessera_build_dir.cuda.log"
+      cat "$tessera_build_dir.build.log" >>"$tessera_build_dir.cuda.log" 2>/dev/null
+      tessera_say "CUDA ($nvcc) does not build here (see $tessera_build_dir.cuda.log): going on without it"
+      cuda=OFF
+    else
+      return 0
+    fi
+  else
+    tessera_say "no nvcc: built for CPUs alone (to add GPUs install NVIDIA's cuda-toolkit 12 or newer, put nvcc on the PATH," \
+      "and run this again)"
+  fi
+  tessera_configure -DTESSERA_CUDA=OFF || tessera_show_and_fail configuring "$tessera_build_dir.configure.log"
+  tessera_compile "$@" || tessera_show_and_fail building "$tessera_build_dir.build.log"
+}
+
+tessera_python() {
+  local python
+  for python in ${TESSERA_PYTHON:+"$TESSERA_PYTHON"} python3 /usr/bin/python3; do
+    if "$python" -c 'import h5py, numpy' 2>/dev/null; then
+      echo "$python"
+      return
+    fi
+  done
+  return 1
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# bash jobs/test.sh [--all] [CTEST ARGUMENT...]: sets up, builds, and runs the test suite; without --all, tests that
+# take long (label slow) stay out. The last line is `N passed, N failed`, and `, N skipped` where some were.
+set -euo pipefail
+
+# A test's surroundings are its own: nothing of a surrounding job, shell or cluster.
+for name in $(compgen -e); do
+  case $name in
+    TESSERA_PYTHON) ;;
+    OMPI_* | PMI_* | PMIX_* | PRTE_* | SLURM_* | SRUN_* | OMP_* | GOMP_* | KMP_* | TESSERA_* | HDF5_* | GTEST_* | CTEST_*)
+      unset "$name" ;;
+  esac
+done
+# shellcheck source=jobs/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+# shellcheck source=jobs/env.sh
+. "$tessera_root/jobs/env.sh"
+
+exclude='^slow$'
+if [ "${1:-}" = --all ]; then
+  shift
+  exclude='^$'
+fi
+if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; fi # nothing there to run them on
+
+tessera_install
+tessera_build all
+TESSERA_PYTHON=$(tessera_python) && export TESSERA_PYTHON
+
+summary=$tessera_build_dir/junit.xml
+rm -f "$summary"
+status=0
+ctest --test-dir "$tessera_build_dir" --parallel "$(tessera_cores)" --output-on-failure --no-tests=error \
+  --label-exclude "$exclude" --output-junit "$summary" "$@" || status=$?
+
+# CTest's own words for a case: run, fail, disabled, notrun; a skip is a notrun that asked for it.
+count() { grep -c "$1" "$summary" 2>/dev/null || true; }
+passed=$(count '<testcase .*status="run"')
+skipped=$(count '<skipped message="SKIP_')
+disabled=$(count '<testcase .*status="disabled"')
+failed=$(($(count '<testcase ') - passed - skipped - disabled))
+[ "$failed" -eq 0 ] || status=1
+[ "$passed" -gt 0 ] || status=1
+line="$passed passed, $failed failed"
+[ $((skipped + disabled)) -eq 0 ] || line="$line, $((skipped + disabled)) skipped"
+echo "$line"
+exit "$status"

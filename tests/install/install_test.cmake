@@ -1,0 +1,45 @@
+# Installs the build into a prefix of its own, builds an outside program against it by find_package and by pkg-config,
+# and runs each on 3 ranks.
+#   cmake -DBUILD= -DSCRATCH= -DSOURCE= -DCXX= -DFLAGS= -DLIBDIR= -DGENERATOR= -DLAUNCH=<mpirun with flags> -P install_test.cmake
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE words ERROR_VARIABLE words)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${result}:\n${words}")
+  endif()
+  set(words "${words}" PARENT_SCOPE)
+endfunction()
+
+function(run_outside program)
+  run(${LAUNCH} ${program})
+  if(NOT words MATCHES "3 ranks, 0 of 943 elements wrong")
+    message(FATAL_ERROR "${program} said:\n${words}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+set(prefix ${SCRATCH}/prefix)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+
+run(${prefix}/bin/tessera --version)
+run(${prefix}/bin/tessera list)
+foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.toml include/tessera/tessera.hpp)
+  if(NOT EXISTS ${prefix}/${file})
+    message(FATAL_ERROR "${file} was not installed")
+  endif()
+endforeach()
+
+run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CXX}
+    -DCMAKE_CXX_FLAGS=${FLAGS})
+run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+run_outside(${SCRATCH}/build/outside)
+
+set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+execute_process(COMMAND pkg-config --cflags --libs tessera OUTPUT_VARIABLE words OUTPUT_STRIP_TRAILING_WHITESPACE
+                COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(words UNIX_COMMAND "${words}")
+separate_arguments(FLAGS UNIX_COMMAND "${FLAGS}")
+run(${CXX} ${FLAGS} ${SOURCE}/main.cpp ${words} -o ${SCRATCH}/by_pkg_config)
+run_outside(${SCRATCH}/by_pkg_config)

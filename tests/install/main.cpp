@@ -1,0 +1,55 @@
+// A program outside the tree: two matrices on the ranks, their product through the C++ API, and what it must
+// be.
+//   a(i, p) = i + p, b(p, j) = p - j: c(i, j) is a sum of squares and products, exact in doubles.
+
+#include <cstdio>
+#include <tessera.hpp>
+
+namespace {
+
+using tessera::index_t;
+using Matrix = tessera::dist::DistributedMatrix<double>;
+
+constexpr index_t m = 41, n = 23, k = 67;
+
+Matrix matrix(const tessera::mpi::Communicator& comm, index_t rows, index_t cols, index_t sign) {
+  Matrix result(comm, tessera::layout::row_blocks(rows, cols, comm.size()));
+  const auto view = result.view();
+  for (index_t i = 0; i < view.rows; ++i) {
+    for (index_t j = 0; j < view.cols; ++j) {
+      view(i, j) = static_cast<double>(result.box().rows.begin + i + sign * j);
+    }
+  }
+  return result;
+}
+
+index_t expected(index_t i, index_t j) {
+  index_t sum = 0;
+  for (index_t p = 0; p < k; ++p) sum += (i + p) * (p - j);
+  return sum;
+}
+
+tessera::ExitCode body(const tessera::mpi::Communicator& comm) {
+  const Matrix a = matrix(comm, m, k, 1), b = matrix(comm, k, n, -1);
+  Matrix c(comm, tessera::layout::row_blocks(m, n, comm.size()));
+  tessera::mpi::Phases phases;
+  tessera::dist::matmul::multiply<double>(comm, {.a = a, .b = b, .c = c}, {}, phases);
+
+  index_t wrong = 0;
+  const auto view = c.view();
+  for (index_t i = 0; i < view.rows; ++i) {
+    for (index_t j = 0; j < view.cols; ++j) {
+      wrong += view(i, j) == static_cast<double>(expected(c.box().rows.begin + i, j)) ? 0 : 1;
+    }
+  }
+  wrong = comm.sum(wrong);
+  if (comm.is_root()) {
+    std::printf("%d ranks, %lld of %lld elements wrong\n", comm.size(), static_cast<long long>(wrong),
+                static_cast<long long>(m * n));
+  }
+  return wrong == 0 ? tessera::ExitCode::ok : tessera::ExitCode::verification;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return tessera::mpi::run_main(&argc, &argv, body); }

@@ -1,0 +1,31 @@
+# cmake -DNM=<nm> -DOBJECTS=<file with one object a line> -P isa_symbols.cmake: the objects of tessera_isa_source must
+# bring no weak symbol but those of their own namespace. Of equal weak symbols the linker keeps one, perhaps the copy
+# that needs AVX-512, and then a machine without it dies in an innocent function.
+cmake_minimum_required(VERSION 3.25)
+file(STRINGS ${OBJECTS} objects)
+set(failures "")
+set(count 0)
+foreach(object IN LISTS objects)
+  if(NOT object MATCHES "_(baseline|avx2|avx512)\\.cpp\\.o$")
+    continue()
+  endif()
+  set(isa ${CMAKE_MATCH_1})
+  math(EXPR count "${count} + 1")
+  execute_process(COMMAND ${NM} -C ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE "[][;]" " " symbols "${symbols}")
+  string(REPLACE "\n" ";" symbols "${symbols}")
+  foreach(symbol IN LISTS symbols)
+    # Defined weak functions (W), objects (V) and unique ones (u). DW.ref.* are pointers, not code; the names with __
+    # belong to sanitizers and coverage.
+    if(symbol MATCHES " [WVu] (.*)" AND NOT CMAKE_MATCH_1 MATCHES "(^|::)${isa}::|^DW\\.ref\\.|^__")
+      string(APPEND failures "${object}: ${symbol}\n")
+    endif()
+  endforeach()
+endforeach()
+if(NOT failures STREQUAL "")
+  message(FATAL_ERROR "weak symbols outside their instruction set's namespace:\n${failures}")
+endif()
+if(count EQUAL 0)
+  message(FATAL_ERROR "no object of an instruction set among ${OBJECTS}")
+endif()
+message("${count} objects keep their symbols to themselves")
