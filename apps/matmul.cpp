@@ -185,7 +185,7 @@ void write_output(const mpi::Communicator& comm, const Values& point, io::Output
   const auto attributes = session.attributes(measured);
   out.publish([&](hid_t group) {
     for (const auto& [name, value] : attributes) {
-      std::visit([&](const auto& v) { io::write_attribute(group, name, v); }, value);
+      std::visit([&, &key = name](const auto& v) { io::write_attribute(group, key, v); }, value);
     }
   });
 }

@@ -177,7 +177,7 @@ void append_results(const std::string& file, const std::string& run,
       write_attribute(out, schema::schema_version, index_t{schema::version});
       Handle group = open_or_create_group(out, run);
       for (const auto& [name, value] : attributes) {
-        std::visit([&](const auto& v) { write_attribute(group, name, v); }, value);
+        std::visit([&, &key = name](const auto& v) { write_attribute(group, key, v); }, value);
       }
       for (const TableRows& table : tables) append_table(group, table);
       group.reset();
