@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -28,6 +29,14 @@ namespace {
 
 std::string partial_prefix(const std::string& file) {
   return fmt::format(".{}.partial-{}-", std::filesystem::path(file).filename().string(), mpi::host_name());
+}
+
+/// A killed process that nobody has waited for yet still has its id, but no program any more.
+bool is_running(long pid) {
+  std::array<char, 8> name{};
+  const std::string program = fmt::format("/proc/{}/exe", pid);
+  if (readlink(program.c_str(), name.data(), name.size()) < 0 && errno == ENOENT) return false;
+  return kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
 }
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;  // Linux moves less than 2 GiB a call
@@ -91,8 +100,7 @@ void remove_abandoned(const std::string& file) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix)) continue;
     const long pid = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
-    if (pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
-      std::filesystem::remove(entry, ignored);
+    if (pid > 0 && !is_running(pid)) std::filesystem::remove(entry, ignored);
   }
 }
 

@@ -2,10 +2,12 @@
 
 import importlib
 import os
+import pathlib
 import random
 import shutil
 import socket
 import subprocess
+import time
 import unittest
 
 import tessera
@@ -159,9 +161,13 @@ class Sweeps(tessera.Case):
 
     def test_what_killed_runs_left_goes(self):
         """Partial files of processes that are no more, of this host."""
-        ended = subprocess.Popen(["true"])
+        ended, unwaited = subprocess.Popen(["true"]), subprocess.Popen(["true"])
         ended.wait()
-        stale = {f".{name}.partial-{socket.gethostname()}-{ended.pid}-0badcafe" for name in ("r.h5", "c.h5")}
+        while pathlib.Path(f"/proc/{unwaited.pid}/stat").read_text().split()[2] != "Z":
+            time.sleep(0.01)
+        self.addCleanup(unwaited.wait)
+        stale = {f".{name}.partial-{socket.gethostname()}-{process.pid}-0badcafe"
+                 for name in ("r.h5", "c.h5") for process in (ended, unwaited)}
         alive = f".r.h5.partial-{socket.gethostname()}-{os.getpid()}-0badcafe"
         for name in (*stale, alive):
             open(self.path(name), "w").close()
