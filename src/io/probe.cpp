@@ -126,6 +126,7 @@ int probe_main(int argc, char** argv) {
   try {
     const DatasetName name{argv[2], argv[3]};
     const Handle file = open_file(name.file);
+    require_complete(file, name.file);
     const Handle dataset = open_dataset(file, name);
     const DatasetInfo info = inspect(dataset, name);
     read_sample(dataset, info, name);

@@ -63,50 +63,58 @@ class Killed(Fault):
         return self.start(*self.PRODUCT, "--seed", seed, *more, ranks=ranks)
 
     def kill_at(self, job, victim, moment, number):
-        """Sends the signal to a rank (0...) or to "mpirun", so many seconds after the start; when it went."""
+        """Sends the signal to a rank (0...) or to "mpirun", so many seconds after the start; did it live still?"""
         time.sleep(max(0, job.started + moment - time.monotonic()))
         pid = job.process.pid if victim == "mpirun" else job.ranks().get(victim)
-        if pid is not None:
-            try:
-                os.kill(pid, number)
-            except ProcessLookupError:
-                pass
-        return time.monotonic()
+        if pid is None or job.process.poll() is not None:
+            return False
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            return False
+        return True
 
     def test_random_kills(self):
         rng = random.Random(tessera.SEED)
-        whole = self.product(1)
-        self.assertEqual(whole.wait().code, OK)
-        lasts = time.monotonic() - whole.started
-        old = tessera.digest(self.out)
+        lasts = min(self.measure(1), self.measure(1, "--overwrite"))
         count = 100 if tessera.SLOW else 12
-        outcomes = {"none": 0, "old": 0, "new": 0}
-        for kill in range(count):
-            replace = kill % 2 == 1
+        kills, attempts, outcomes = 0, 0, {"none": 0, "old": 0, "new": 0}
+        while kills < count and attempts < 3 * count:
+            attempts += 1
+            replace = attempts % 2 == 1
             if not replace and os.path.exists(self.out):
                 os.unlink(self.out)
-            before = tessera.digest(self.out) if replace and os.path.exists(self.out) else None
+            before = tessera.digest(self.out) if os.path.exists(self.out) else None
             victim = rng.choice([*range(RANKS), "mpirun"])
             number = signal.SIGKILL if rng.random() < 0.8 else rng.choice([signal.SIGTERM, signal.SIGSEGV])
-            moment = lasts * 1.05 * (kill + rng.random()) / count
-            job = self.product(2 + kill, *(["--overwrite"] if replace else []))
-            at = self.kill_at(job, victim, moment, number)
+            moment = lasts * (kills + rng.random()) / count
+            job = self.product(2 + attempts, *(["--overwrite"] if replace else []))
+            hit = self.kill_at(job, victim, moment, number)
+            at = time.monotonic()
             result = job.wait(timeout=60)
-            told = f"kill {kill}: signal {number} to {victim} after {moment:.2f} of {lasts:.2f} s\n{result}"
+            told = f"signal {number} to {victim} after {moment:.2f} of {lasts:.2f} s\n{result}"
             self.assertIsNotNone(result.code, f"it hangs\n{told}")
-            self.assertLess(time.monotonic() - at, tessera.slack(GONE_SECONDS + lasts), told)
+            if hit:
+                self.assertLess(time.monotonic() - at, tessera.slack(GONE_SECONDS), told)
+                kills += 1
+            else:
+                lasts = min(lasts, result.seconds)  # too late, or before the rank was there: once more
             self.assert_gone(job, told)
             after = tessera.digest(self.out) if os.path.exists(self.out) else None
             if after is not None and after != before:
                 self.assert_verified(self.out, told)
-            outcomes["none" if after is None else "old" if after == before else "new"] += 1
-        print(f"  {count} kills in {lasts:.2f} s: {outcomes}", flush=True)
+            if hit:
+                outcomes["none" if after is None else "old" if after == before else "new"] += 1
+        print(f"  {kills} kills of {attempts} within {lasts:.2f} s: {outcomes}", flush=True)
+        self.assertGreaterEqual(kills, count // 2)
         self.assertEqual(self.product(1, "--overwrite").wait().code, OK)
         self.assertEqual(self.partials(), [], "a later run removes what killed ones left")
         self.assert_verified(self.out)
-        with h5py.File(self.out) as file:
-            self.assertEqual(file["C"].shape, (2500, 2000))
-        self.assertNotEqual(old, "")
+
+    def measure(self, seed, *more):
+        result = self.product(seed, *more).wait()
+        self.assertEqual(result.code, OK, str(result))
+        return result.seconds
 
     def test_ended_launcher(self):
         """TERM and INT to mpirun end everything; no file."""
@@ -281,26 +289,27 @@ class FailingCalls(Fault):
         for name in self.partials(folder):
             os.unlink(os.path.join(folder, name))
 
-    def walk(self, call, action, rank=None, ranks=0):
+    def walk(self, call, action, rank=None, ranks=0, step=1):
         """Until untouched; returns how many calls there were, and how often the run went on nevertheless."""
+        step = 1 if tessera.SLOW else step
         folder = tempfile.mkdtemp(dir=self.folder)
         legal = action in ("short", "EINTR") or (call, action) == ("fallocate", "EOPNOTSUPP")
         passed = []
-        for number in range(1, 200):
+        for number in range(1, 200, step):
             result, happened = self.run_with_fault(folder, call, number, action, *self.PRODUCT, "--out", "c.h5:/C",
                                                    rank=rank, ranks=ranks)
             told = f"{call} {number} gets {action} on rank {rank} of {ranks}\n{result}"
             self.judge(folder, result, told, legal or not happened, action.startswith("kill"))
             if not happened:
-                return f"{call} {action}: {number - 1} calls, passed {passed}"
+                return f"{call} {action} on rank {rank} of {ranks}: {number - step} calls, passed {passed}"
             if result.code == OK:
                 passed.append(number)
         self.fail(f"no end of {call}")
 
     def walk_all(self, walks):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for line in pool.map(lambda w: self.walk(*w), walks):
-                print(f"  {line}", flush=True)
+            for line in pool.map(lambda w: self.walk(*w[:4], **(w[4] if len(w) > 4 else {})), walks):
+                print(f"\n  {line}", end="", flush=True)
 
     def test_errors(self):
         self.walk_all([("pwrite", "EIO"), ("pwrite", "ENOSPC"), ("fsync", "EIO"), ("rename", "EIO"),
