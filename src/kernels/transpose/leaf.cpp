@@ -1,7 +1,7 @@
-// Blocks of one line of b by 16 bytes of a: E = 16 / bytes rows of b at a time. Lane k of vector r holds 16
-// bytes of row k * E + r of the block; log2(E) rounds of interleaving inside the lanes turn that into rows of
-// b, and every vector leaves as a whole (part of a) line. The same code serves 1, 2 and 4 lanes and all
-// record sizes.
+// The unit is a square of one line by one line. It is built of squares of one vector by one vector: rows are loaded
+// whole, their 16-byte lanes exchanged, the words inside the lanes interleaved in log2 rounds, and every vector leaves
+// as a (part of a) line of b. Words of 1 and 2 bytes, whose squares exceed the registers, are loaded by lanes instead.
+// The same code serves 1, 2 and 4 lanes and all record sizes.
 
 #include "kernels/transpose/leaf.hpp"
 
@@ -10,65 +10,13 @@
 namespace tessera::transpose::TESSERA_ISA {
 namespace {
 
-constexpr index_t line_vectors = line_bytes / vector_bytes;
+constexpr int vector_bytes = lane_count * lane_bytes;
+constexpr int vectors_in_line = static_cast<int>(line_bytes) / vector_bytes;
 
-template <class Word>
-void interleave_rounds(Wide* rows) {
-  constexpr int count = lane_bytes / static_cast<int>(sizeof(Word));
-  for (int round = 1; round < count; round *= 2) {
-    Wide next[count];
-    for (int k = 0; k < count / 2; ++k) {
-      const auto x = (Vector<Word>)rows[k];
-      const auto y = (Vector<Word>)rows[k + count / 2];
-      next[2 * k] = (Wide)interleave<Word, 0>(x, y);
-      next[2 * k + 1] = (Wide)interleave<Word, 1>(x, y);
-    }
-    for (int k = 0; k < count; ++k) rows[k] = next[k];
-  }
-}
-
-template <Store Kind>
-void put(std::byte* to, Wide v) {
-  if constexpr (Kind == Store::streaming) {
-    stream_vector(to, v);
-  } else {
-    store_vector(to, v);
-  }
-}
-
-/// b[0:E, 0:line] = transpose(a[0:line, 0:E]).
-template <class Word, Store Kind>
-[[gnu::always_inline]] inline void block(const std::byte* a, index_t a_stride, std::byte* b,
-                                         index_t b_stride) {
-  constexpr int count = lane_bytes / static_cast<int>(sizeof(Word));
-  for (index_t part = 0; part < line_vectors; ++part) {
-    const std::byte* const top = a + part * lane_count * count * a_stride;
-    Wide rows[count];
-#pragma GCC unroll 16
-    for (int r = 0; r < count; ++r) rows[r] = gather_lanes(top + r * a_stride, count * a_stride);
-    interleave_rounds<Word>(rows);
-#pragma GCC unroll 16
-    for (int r = 0; r < count; ++r) put<Kind>(b + r * b_stride + part * vector_bytes, rows[r]);
-  }
-}
-
-/// Records of 16 bytes: a vector is a gather of lanes.
-template <Store Kind>
-[[gnu::always_inline]] inline void block16(const std::byte* a, index_t a_stride, std::byte* b) {
-  for (index_t part = 0; part < line_vectors; ++part) {
-    put<Kind>(b + part * vector_bytes, gather_lanes(a + part * lane_count * a_stride, a_stride));
-  }
-}
-
-template <int Bytes>
-void edge(const Leaf& leaf, index_t top, index_t left, index_t rows, index_t cols) {
-  for (index_t j = left; j < left + cols; ++j) {
-    for (index_t i = top; i < top + rows; ++i) {
-      __builtin_memcpy(leaf.b + j * leaf.b_stride + i * Bytes, leaf.a + i * leaf.a_stride + j * Bytes, Bytes);
-    }
-  }
-}
-
+/// A record of 16 bytes is a lane.
+struct LaneWord {
+  std::uint64_t halves[2];
+};
 template <int Bytes>
 struct WordOf;
 template <>
@@ -87,56 +35,149 @@ template <>
 struct WordOf<8> {
   using type = std::uint64_t;
 };
+template <>
+struct WordOf<16> {
+  using type = LaneWord;
+};
 
-template <int Bytes, Store Kind>
-[[gnu::always_inline]] inline void block_of(const std::byte* a, index_t a_stride, std::byte* b,
-                                            index_t b_stride) {
-  if constexpr (Bytes == 16) {
-    block16<Kind>(a, a_stride, b);
+template <Store Kind, int Lanes>
+[[gnu::always_inline]] inline void put(std::byte* to, Wide<Lanes> v) {
+  if constexpr (Kind == Store::streaming) {
+    stream(to, v);
   } else {
-    block<typename WordOf<Bytes>::type, Kind>(a, a_stride, b, b_stride);
+    store<Lanes>(to, v);
   }
 }
 
-/// Strips one line of a wide from left to right, each from top to bottom: a line of a is read once and whole,
-/// the rows of b that a strip writes grow together.
+template <class Word, int Lanes>
+[[gnu::always_inline]] inline void finish_words(Wide<Lanes>* v) {
+  if constexpr (sizeof(Word) < lane_bytes) transpose_words<Word, Lanes>(v);
+}
+
+/// b[0:E, 0:Lanes*E] = transpose(a[0:Lanes*E, 0:E]), E words in a lane.
+template <class Word, Store Kind, int Lanes>
+[[gnu::always_inline]] inline void column_of_lanes(const std::byte* a, index_t a_stride, std::byte* b,
+                                                   index_t b_stride) {
+  constexpr int words = words_in_lane<Word>;
+  Wide<Lanes> v[words];
+#pragma GCC unroll 16
+  for (int r = 0; r < words; ++r) v[r] = gather_lanes<Lanes>(a + r * a_stride, words * a_stride);
+  finish_words<Word, Lanes>(v);
+#pragma GCC unroll 16
+  for (int r = 0; r < words; ++r) put<Kind, Lanes>(b + r * b_stride, v[r]);
+}
+
+/// b[0:V, 0:V] = transpose(a[0:V, 0:V]), V words in a vector.
+template <class Word, Store Kind>
+[[gnu::always_inline]] inline void square_of_vectors(const std::byte* a, index_t a_stride, std::byte* b,
+                                                     index_t b_stride) {
+  constexpr int words = words_in_lane<Word>;
+  Wide<lane_count> v[lane_count][words];  // (lane of a, word): after the exchange, rows of b
+#pragma GCC unroll 16
+  for (int r = 0; r < words; ++r) {
+    Wide<lane_count> rows[lane_count];
+#pragma GCC unroll 4
+    for (int k = 0; k < lane_count; ++k) rows[k] = load<lane_count>(a + (k * words + r) * a_stride);
+    transpose_lanes<lane_count>(rows);
+#pragma GCC unroll 4
+    for (int k = 0; k < lane_count; ++k) v[k][r] = rows[k];
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < lane_count; ++k) {
+    finish_words<Word, lane_count>(v[k]);
+#pragma GCC unroll 16
+    for (int r = 0; r < words; ++r) put<Kind, lane_count>(b + (k * words + r) * b_stride, v[k][r]);
+  }
+}
+
+/// One line by one line; a line of b is completed before the next ones are begun.
 template <int Bytes, Store Kind>
-void leaf_of(const Leaf& leaf) {
-  constexpr index_t down = line_bytes / Bytes;
-  constexpr index_t right = lane_bytes / Bytes;
-  const index_t rows = leaf.rows / down * down;
-  const index_t cols = leaf.cols / right * right;
-  for (index_t left = 0; left < cols; left += down) {
-    const index_t stop = left + down < cols ? left + down : cols;
-    for (index_t i = 0; i < rows; i += down) {
-      for (index_t j = left; j < stop; j += right) {
-        block_of<Bytes, Kind>(leaf.a + i * leaf.a_stride + j * Bytes, leaf.a_stride,
-                              leaf.b + j * leaf.b_stride + i * Bytes, leaf.b_stride);
+[[gnu::always_inline]] inline void line_square(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride) {
+  using Word = typename WordOf<Bytes>::type;
+  constexpr int in_lane = words_in_lane<Word>;
+  constexpr int in_vector = in_lane * lane_count;
+  if constexpr (Bytes >= 4) {
+    for (int right = 0; right < vectors_in_line; ++right) {
+      for (int down = 0; down < vectors_in_line; ++down) {
+        square_of_vectors<Word, Kind>(a + down * in_vector * a_stride + right * vector_bytes, a_stride,
+                                      b + right * in_vector * b_stride + down * vector_bytes, b_stride);
+      }
+    }
+  } else {
+    for (int right = 0; right < static_cast<int>(line_bytes) / lane_bytes; ++right) {
+      for (int down = 0; down < vectors_in_line; ++down) {
+        column_of_lanes<Word, Kind, lane_count>(a + down * in_vector * a_stride + right * lane_bytes, a_stride,
+                                                b + right * in_lane * b_stride + down * vector_bytes, b_stride);
       }
     }
   }
-  edge<Bytes>(leaf, rows, 0, leaf.rows - rows, leaf.cols);
-  edge<Bytes>(leaf, 0, cols, rows, leaf.cols - cols);
+}
+
+/// What does not fill lines, by single lanes and then by records.
+template <int Bytes>
+void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows, index_t cols) {
+  using Word = typename WordOf<Bytes>::type;
+  constexpr index_t step = words_in_lane<Word>;
+  index_t i = 0;
+  for (; i + step <= rows; i += step) {
+    index_t j = 0;
+    for (; j + step <= cols; j += step) {
+      column_of_lanes<Word, Store::cached, 1>(a + i * a_stride + j * Bytes, a_stride, b + j * b_stride + i * Bytes,
+                                              b_stride);
+    }
+    for (; j < cols; ++j) {
+      for (index_t k = i; k < i + step; ++k) {
+        __builtin_memcpy(b + j * b_stride + k * Bytes, a + k * a_stride + j * Bytes, Bytes);
+      }
+    }
+  }
+  for (; i < rows; ++i) {
+    for (index_t j = 0; j < cols; ++j) {
+      __builtin_memcpy(b + j * b_stride + i * Bytes, a + i * a_stride + j * Bytes, Bytes);
+    }
+  }
+}
+
+/// Panels of two lines (of b) from top to bottom, each from left to right: a line of a is read once and whole, in a
+/// run along its row; a line of b is followed at once by its neighbour.
+template <int Bytes, Store Kind>
+void leaf_of(const Leaf& leaf) {
+  constexpr index_t side = line_bytes / Bytes;
+  constexpr index_t pair = Bytes >= 4 ? 2 : 1;
+  const index_t rows = leaf.rows / side * side;
+  const index_t cols = leaf.cols / side * side;
+  const auto squares = [&leaf](index_t i, index_t j) {
+    line_square<Bytes, Kind>(leaf.a + i * leaf.a_stride + j * Bytes, leaf.a_stride,
+                             leaf.b + j * leaf.b_stride + i * Bytes, leaf.b_stride);
+  };
+  index_t i = 0;
+  for (; i + pair * side <= rows; i += pair * side) {
+    for (index_t j = 0; j < cols; j += side) {
+      squares(i, j);
+      if constexpr (pair == 2) squares(i + side, j);
+    }
+  }
+  for (; i < rows; i += side) {
+    for (index_t j = 0; j < cols; j += side) squares(i, j);
+  }
+  edge<Bytes>(leaf.a + cols * Bytes, leaf.a_stride, leaf.b + cols * leaf.b_stride, leaf.b_stride, rows,
+              leaf.cols - cols);
+  edge<Bytes>(leaf.a + rows * leaf.a_stride, leaf.a_stride, leaf.b + rows * Bytes, leaf.b_stride, leaf.rows - rows,
+              leaf.cols);
 }
 
 template <int Bytes>
 void leaf_stored(const Leaf& leaf) {
-  leaf.store == Store::streaming ? leaf_of<Bytes, Store::streaming>(leaf)
-                                 : leaf_of<Bytes, Store::cached>(leaf);
+  leaf.store == Store::streaming ? leaf_of<Bytes, Store::streaming>(leaf) : leaf_of<Bytes, Store::cached>(leaf);
 }
 
 void leaf_sized(const Leaf& leaf) {
   switch (leaf.bytes) {
-    case 1:
-      return leaf_stored<1>(leaf);
-    case 2:
-      return leaf_stored<2>(leaf);
-    case 4:
-      return leaf_stored<4>(leaf);
-    case 8:
-      return leaf_stored<8>(leaf);
-    default:
-      return leaf_stored<16>(leaf);
+    case 1: return leaf_stored<1>(leaf);
+    case 2: return leaf_stored<2>(leaf);
+    case 4: return leaf_stored<4>(leaf);
+    case 8: return leaf_stored<8>(leaf);
+    default: return leaf_stored<16>(leaf);
   }
 }
 
@@ -147,8 +188,9 @@ void stream_copy(std::byte* to, const std::byte* from, index_t count) {
   __builtin_memcpy(to, from, static_cast<std::size_t>(head));
   index_t done = head;
   for (; done + line_bytes <= count; done += line_bytes) {
-    for (index_t k = 0; k < line_bytes; k += vector_bytes)
-      stream_vector(to + done + k, load_vector(from + done + k));
+    for (int k = 0; k < vectors_in_line; ++k) {
+      stream(to + done + k * vector_bytes, load<lane_count>(from + done + k * vector_bytes));
+    }
   }
   __builtin_memcpy(to + done, from + done, static_cast<std::size_t>(count - done));
 }
