@@ -64,7 +64,7 @@ inline void stream(std::byte* to, Wide<4> v) {
 #if defined(__x86_64__)
 template <class V>
 V keep(V v) {
-  asm("" : "+x"(v));
+  asm("" : "+v"(v));
   return v;
 }
 #else
