@@ -1,0 +1,27 @@
+#pragma once
+// Rows of scaled updates, compiled per instruction set.
+
+#include "base/index.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::transpose {
+
+/// b[0:n] = alpha * a[0:n] + beta * b[0:n]. beta == 0 never reads b; alpha == 0 never reads a.
+struct CombineSet {
+  void (*f32)(float alpha, const float* a, float beta, float* b, index_t n);
+  void (*f64)(double alpha, const double* a, double beta, double* b, index_t n);
+};
+
+namespace baseline {
+extern const CombineSet combine_set;
+}
+namespace avx2 {
+extern const CombineSet combine_set;
+}
+namespace avx512 {
+extern const CombineSet combine_set;
+}
+
+[[nodiscard]] const CombineSet& combine_set(machine::Isa isa);
+
+}  // namespace tessera::transpose

@@ -1,0 +1,129 @@
+// Rectangles in place without following cycles (Catanzaro, Keller and Garland 2014). Memory is seen as m rows
+// of n: C2R rotates columns, scatters inside rows, gathers inside columns; together that is the transpose of
+// an m x n matrix. R2C undoes the three steps in reverse order: the transpose of an n x m one. Each step is a
+// set of independent rows or columns. The longer side is made the rows, since rows are contiguous.
+
+#include <numeric>
+
+#include "kernels/transpose/in_place.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::transpose {
+namespace {
+
+constexpr index_t strip_target_bytes = 64
+                                       << 10;  // columns permuted together: they and their scratch fit any L2
+
+/// The index maps of the paper for m rows of n: c = gcd(m, n), a = m / c, b = n / c.
+struct Maps {
+  index_t m, n, a, b;
+  Maps(index_t rows, index_t cols)
+      : m(rows), n(cols), a(rows / std::gcd(rows, cols)), b(cols / std::gcd(rows, cols)) {}
+
+  [[nodiscard]] bool rotates() const { return b != n; }
+  /// Where column j, rotated, finds its element for row i.
+  [[nodiscard]] index_t rotated(index_t i, index_t j) const { return (i + j / b) % m; }
+  /// Where column j, shuffled, finds its element for row i.
+  [[nodiscard]] index_t shuffled(index_t i, index_t j) const { return (j + i * n - i / a) % m; }
+};
+
+enum class Way { gather, scatter };
+
+template <class Copy>
+class ThreePass {
+ public:
+  ThreePass(std::byte* data, index_t bytes, const Maps& maps, Copy copy, int threads)
+      : data_(data), bytes_(bytes), maps_(maps), copy_(copy), threads_(threads) {
+    strip_ =
+        std::clamp<index_t>(strip_target_bytes / (maps.m * bytes), 64 / std::gcd<index_t>(64, bytes), maps.n);
+  }
+
+  void c2r() const {
+    if (maps_.rotates()) columns(Way::gather, [this](index_t i, index_t j) { return maps_.rotated(i, j); });
+    rows(Way::scatter);
+    columns(Way::gather, [this](index_t i, index_t j) { return maps_.shuffled(i, j); });
+  }
+  void r2c() const {
+    columns(Way::scatter, [this](index_t i, index_t j) { return maps_.shuffled(i, j); });
+    rows(Way::gather);
+    if (maps_.rotates()) columns(Way::scatter, [this](index_t i, index_t j) { return maps_.rotated(i, j); });
+  }
+
+ private:
+  [[nodiscard]] std::byte* at(index_t i, index_t j) const { return data_ + (i * maps_.n + j) * bytes_; }
+
+  /// Inside every column: element i comes from (gather) or goes to (scatter) row map(i, j).
+  template <class Map>
+  void columns(Way way, const Map& map) const {
+    on_pieces(ceil_div(maps_.n, strip_), maps_.m * strip_, [&](index_t strip, std::byte* scratch) {
+      const index_t left = strip * strip_;
+      const index_t wide = std::min(strip_, maps_.n - left);
+      const auto run = static_cast<std::size_t>(wide * bytes_);
+      for (index_t i = 0; i < maps_.m; ++i) std::memcpy(scratch + i * wide * bytes_, at(i, left), run);
+      for (index_t i = 0; i < maps_.m; ++i) {
+        for (index_t j = 0; j < wide; ++j) {
+          const index_t other = map(i, left + j);
+          const index_t from = way == Way::gather ? other : i;
+          copy_(at(way == Way::gather ? i : other, left + j), scratch + (from * wide + j) * bytes_);
+        }
+      }
+    });
+  }
+
+  /// Inside every row: element j goes to (scatter) or comes from (gather) ((i + j / b) % m + j * m) % n, the
+  /// divisions replaced by running sums.
+  void rows(Way way) const {
+    const index_t step = maps_.m % maps_.n;
+    on_pieces(maps_.m, maps_.n, [&](index_t i, std::byte* scratch) {
+      std::memcpy(scratch, at(i, 0), static_cast<std::size_t>(maps_.n * bytes_));
+      index_t rotation = i;  // (i + j / b) % m
+      index_t product = 0;   // j * m % n
+      for (index_t j = 0; j < maps_.n;) {
+        for (const index_t stop = j + maps_.b; j < stop; ++j) {
+          index_t other = rotation + product;
+          if (other >= maps_.n) other -= maps_.n;
+          way == Way::scatter ? copy_(at(i, other), scratch + j * bytes_)
+                              : copy_(at(i, j), scratch + other * bytes_);
+          product += step;
+          if (product >= maps_.n) product -= maps_.n;
+        }
+        if (++rotation == maps_.m) rotation = 0;
+      }
+    });
+  }
+
+  /// body(piece, scratch of `count` records) for every piece, a few at a time sharing a scratch.
+  template <class Body>
+  void on_pieces(index_t pieces, index_t count, const Body& body) const {
+    machine::parallel_for(0, pieces, ceil_div(pieces, index_t{4} * threads_),
+                          [&](index_t begin, index_t end) {
+                            machine::Buffer<std::byte> scratch(count * bytes_);
+                            for (index_t piece = begin; piece < end; ++piece) body(piece, scratch.data());
+                          });
+  }
+
+  std::byte* data_;
+  index_t bytes_;
+  Maps maps_;
+  Copy copy_;
+  int threads_;
+  index_t strip_;
+};
+
+}  // namespace
+
+void in_place_rectangle(std::byte* data, index_t rows, index_t cols, index_t bytes, const Tuning& tuning) {
+  const int threads = threads_of(tuning);
+  with_record(bytes, [&](auto copy) {
+    machine::parallel(threads, [&] {
+      if (rows <= cols) {
+        ThreePass(data, bytes, Maps(rows, cols), copy, threads).c2r();
+      } else {
+        ThreePass(data, bytes, Maps(cols, rows), copy, threads).r2c();
+      }
+    });
+  });
+}
+
+}  // namespace tessera::transpose

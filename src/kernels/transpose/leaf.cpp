@@ -1,0 +1,205 @@
+// The unit is a square of one line by one line. It is built of squares of one vector by one vector: rows are loaded
+// whole, their 16-byte lanes exchanged, the words inside the lanes interleaved in log2 rounds, and every vector leaves
+// as a (part of a) line of b. Words of 1 and 2 bytes, whose squares exceed the registers, are loaded by lanes instead.
+// The same code serves 1, 2 and 4 lanes and all record sizes.
+
+#include "kernels/transpose/leaf.hpp"
+
+#include "kernels/transpose/lanes.hpp"
+
+namespace tessera::transpose::TESSERA_ISA {
+namespace {
+
+constexpr int vector_bytes = lane_count * lane_bytes;
+constexpr int vectors_in_line = static_cast<int>(line_bytes) / vector_bytes;
+
+/// A record of 16 bytes is a lane.
+struct LaneWord {
+  std::uint64_t halves[2];
+};
+template <int Bytes>
+struct WordOf;
+template <>
+struct WordOf<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct WordOf<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct WordOf<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct WordOf<8> {
+  using type = std::uint64_t;
+};
+template <>
+struct WordOf<16> {
+  using type = LaneWord;
+};
+
+template <Store Kind, int Lanes>
+[[gnu::always_inline]] inline void put(std::byte* to, Wide<Lanes> v) {
+  if constexpr (Kind == Store::streaming) {
+    stream(to, v);
+  } else {
+    store<Lanes>(to, v);
+  }
+}
+
+template <class Word, int Lanes>
+[[gnu::always_inline]] inline void finish_words(Wide<Lanes>* v) {
+  if constexpr (sizeof(Word) < lane_bytes) transpose_words<Word, Lanes>(v);
+}
+
+/// b[0:E, 0:Lanes*E] = transpose(a[0:Lanes*E, 0:E]), E words in a lane.
+template <class Word, Store Kind, int Lanes>
+[[gnu::always_inline]] inline void column_of_lanes(const std::byte* a, index_t a_stride, std::byte* b,
+                                                   index_t b_stride) {
+  constexpr int words = words_in_lane<Word>;
+  Wide<Lanes> v[words];
+#pragma GCC unroll 16
+  for (int r = 0; r < words; ++r) v[r] = gather_lanes<Lanes>(a + r * a_stride, words * a_stride);
+  finish_words<Word, Lanes>(v);
+#pragma GCC unroll 16
+  for (int r = 0; r < words; ++r) put<Kind, Lanes>(b + r * b_stride, v[r]);
+}
+
+/// b[0:V, 0:V] = transpose(a[0:V, 0:V]), V words in a vector.
+template <class Word, Store Kind>
+[[gnu::always_inline]] inline void square_of_vectors(const std::byte* a, index_t a_stride, std::byte* b,
+                                                     index_t b_stride) {
+  constexpr int words = words_in_lane<Word>;
+  Wide<lane_count> v[lane_count][words];  // (lane of a, word): after the exchange, rows of b
+#pragma GCC unroll 16
+  for (int r = 0; r < words; ++r) {
+    Wide<lane_count> rows[lane_count];
+#pragma GCC unroll 4
+    for (int k = 0; k < lane_count; ++k) rows[k] = load<lane_count>(a + (k * words + r) * a_stride);
+    transpose_lanes<lane_count>(rows);
+#pragma GCC unroll 4
+    for (int k = 0; k < lane_count; ++k) v[k][r] = rows[k];
+  }
+#pragma GCC unroll 4
+  for (int k = 0; k < lane_count; ++k) {
+    finish_words<Word, lane_count>(v[k]);
+#pragma GCC unroll 16
+    for (int r = 0; r < words; ++r) put<Kind, lane_count>(b + (k * words + r) * b_stride, v[k][r]);
+  }
+}
+
+/// One line by one line; a line of b is completed before the next ones are begun.
+template <int Bytes, Store Kind>
+[[gnu::always_inline]] inline void line_square(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride) {
+  using Word = typename WordOf<Bytes>::type;
+  constexpr int in_lane = words_in_lane<Word>;
+  constexpr int in_vector = in_lane * lane_count;
+  if constexpr (Bytes >= 4) {
+    for (int right = 0; right < vectors_in_line; ++right) {
+      for (int down = 0; down < vectors_in_line; ++down) {
+        square_of_vectors<Word, Kind>(a + down * in_vector * a_stride + right * vector_bytes, a_stride,
+                                      b + right * in_vector * b_stride + down * vector_bytes, b_stride);
+      }
+    }
+  } else {
+    for (int right = 0; right < static_cast<int>(line_bytes) / lane_bytes; ++right) {
+      for (int down = 0; down < vectors_in_line; ++down) {
+        column_of_lanes<Word, Kind, lane_count>(a + down * in_vector * a_stride + right * lane_bytes, a_stride,
+                                                b + right * in_lane * b_stride + down * vector_bytes, b_stride);
+      }
+    }
+  }
+}
+
+/// What does not fill lines, by single lanes and then by records.
+template <int Bytes>
+void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows, index_t cols) {
+  using Word = typename WordOf<Bytes>::type;
+  constexpr index_t step = words_in_lane<Word>;
+  index_t i = 0;
+  for (; i + step <= rows; i += step) {
+    index_t j = 0;
+    for (; j + step <= cols; j += step) {
+      column_of_lanes<Word, Store::cached, 1>(a + i * a_stride + j * Bytes, a_stride, b + j * b_stride + i * Bytes,
+                                              b_stride);
+    }
+    for (; j < cols; ++j) {
+      for (index_t k = i; k < i + step; ++k) {
+        __builtin_memcpy(b + j * b_stride + k * Bytes, a + k * a_stride + j * Bytes, Bytes);
+      }
+    }
+  }
+  for (; i < rows; ++i) {
+    for (index_t j = 0; j < cols; ++j) {
+      __builtin_memcpy(b + j * b_stride + i * Bytes, a + i * a_stride + j * Bytes, Bytes);
+    }
+  }
+}
+
+/// Panels of two lines (of b) from top to bottom, each from left to right: a line of a is read once and whole, in a
+/// run along its row; a line of b is followed at once by its neighbour.
+template <int Bytes, Store Kind>
+void leaf_of(const Leaf& leaf) {
+  constexpr index_t side = line_bytes / Bytes;
+  constexpr index_t pair = Bytes >= 4 ? 2 : 1;
+  const index_t rows = leaf.rows / side * side;
+  const index_t cols = leaf.cols / side * side;
+  const auto squares = [&leaf](index_t i, index_t j) {
+    line_square<Bytes, Kind>(leaf.a + i * leaf.a_stride + j * Bytes, leaf.a_stride,
+                             leaf.b + j * leaf.b_stride + i * Bytes, leaf.b_stride);
+  };
+  index_t i = 0;
+  for (; i + pair * side <= rows; i += pair * side) {
+    for (index_t j = 0; j < cols; j += side) {
+      squares(i, j);
+      if constexpr (pair == 2) squares(i + side, j);
+    }
+  }
+  for (; i < rows; i += side) {
+    for (index_t j = 0; j < cols; j += side) squares(i, j);
+  }
+  edge<Bytes>(leaf.a + cols * Bytes, leaf.a_stride, leaf.b + cols * leaf.b_stride, leaf.b_stride, rows,
+              leaf.cols - cols);
+  edge<Bytes>(leaf.a + rows * leaf.a_stride, leaf.a_stride, leaf.b + rows * Bytes, leaf.b_stride, leaf.rows - rows,
+              leaf.cols);
+}
+
+template <int Bytes>
+void leaf_stored(const Leaf& leaf) {
+  leaf.store == Store::streaming ? leaf_of<Bytes, Store::streaming>(leaf) : leaf_of<Bytes, Store::cached>(leaf);
+}
+
+void leaf_sized(const Leaf& leaf) {
+  switch (leaf.bytes) {
+    case 1: return leaf_stored<1>(leaf);
+    case 2: return leaf_stored<2>(leaf);
+    case 4: return leaf_stored<4>(leaf);
+    case 8: return leaf_stored<8>(leaf);
+    default: return leaf_stored<16>(leaf);
+  }
+}
+
+void stream_copy(std::byte* to, const std::byte* from, index_t count) {
+  const index_t off = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(to) % line_bytes);
+  const index_t lead = off == 0 ? 0 : line_bytes - off;
+  const index_t head = lead < count ? lead : count;
+  __builtin_memcpy(to, from, static_cast<std::size_t>(head));
+  index_t done = head;
+  for (; done + line_bytes <= count; done += line_bytes) {
+    for (int k = 0; k < vectors_in_line; ++k) {
+      stream(to + done + k * vector_bytes, load<lane_count>(from + done + k * vector_bytes));
+    }
+  }
+  __builtin_memcpy(to + done, from + done, static_cast<std::size_t>(count - done));
+}
+
+void fence() { fence_streams(); }
+
+}  // namespace
+
+extern const LeafSet leaf_set;
+const LeafSet leaf_set{leaf_sized, stream_copy, fence};
+
+}  // namespace tessera::transpose::TESSERA_ISA

@@ -1,0 +1,48 @@
+#pragma once
+// Index remappings: which cell of a rows x cols grid (of elements, tiles or thread blocks) comes at a
+// position of the walk. Pure arithmetic, the same for CPU kernels, CUDA ladders and cache simulators.
+
+#include "base/index.hpp"
+
+namespace tessera::transpose {
+
+struct Cell {
+  index_t i = 0;
+  index_t j = 0;
+  friend constexpr bool operator==(const Cell&, const Cell&) = default;
+};
+
+/// Row by row.
+[[nodiscard]] TESSERA_HD constexpr Cell row_order(index_t position, index_t cols) {
+  return {position / cols, position % cols};
+}
+
+/// Column-based iteration: strips of `width` columns from left to right, each row by row; the last may be
+/// narrower.
+[[nodiscard]] TESSERA_HD constexpr Cell column_order(index_t position, index_t rows, index_t cols,
+                                                     index_t width) {
+  const index_t strip = position / (rows * width);
+  const index_t left = strip * width;
+  const index_t wide = cols - left < width ? cols - left : width;
+  const index_t inside = position - strip * rows * width;
+  return {inside / wide, left + inside % wide};
+}
+
+/// Row by row, every other row backwards: consecutive cells always touch.
+[[nodiscard]] TESSERA_HD constexpr Cell zigzag_order(index_t position, index_t cols) {
+  const index_t i = position / cols;
+  const index_t j = position % cols;
+  return {i, i % 2 == 0 ? j : cols - 1 - j};
+}
+
+/// Along wrapped diagonals: up to min(rows, cols) consecutive cells share no row and no column, so that
+/// power-of-two strides do not meet in one memory partition or cache set (Ruetsch and Micikevicius 2009).
+[[nodiscard]] TESSERA_HD constexpr Cell diagonal_order(index_t position, index_t rows, index_t cols) {
+  const index_t small = rows < cols ? rows : cols;
+  const index_t large = rows < cols ? cols : rows;
+  const index_t along = position % small;
+  const index_t across = (position / small + along) % large;
+  return rows < cols ? Cell{along, across} : Cell{across, along};
+}
+
+}  // namespace tessera::transpose

@@ -1,0 +1,57 @@
+// Transposed blocks go through a scratch block in the L1, where rows of a and b run the same way.
+
+#include "kernels/transpose/update.hpp"
+
+#include "kernels/transpose/combine.hpp"
+#include "kernels/transpose/leaf.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::transpose {
+namespace {
+
+constexpr index_t leaf_side = 64;
+
+void combine(const CombineSet& set, float alpha, const float* a, float beta, float* b, index_t n) {
+  set.f32(alpha, a, beta, b, n);
+}
+void combine(const CombineSet& set, double alpha, const double* a, double beta, double* b, index_t n) {
+  set.f64(alpha, a, beta, b, n);
+}
+
+template <class T>
+void update_leaf(const Update<T>& u, const Block& block, const CombineSet& combines, const LeafSet& leaves) {
+  alignas(64) T scratch[leaf_side * leaf_side];
+  if (u.op == Op::transpose && u.alpha != T{0}) {
+    const auto a = records(u.a.block(block.j, block.i, block.cols, block.rows));
+    leaves.transpose({a.data, a.stride(), reinterpret_cast<std::byte*>(scratch),
+                      leaf_side * index_t{sizeof(T)}, a.rows, a.cols, a.bytes, Store::cached});
+  }
+  for (index_t i = 0; i < block.rows; ++i) {
+    const T* const row = u.op == Op::transpose ? scratch + i * leaf_side : &u.a(block.i + i, block.j);
+    combine(combines, u.alpha, row, u.beta, &u.b(block.i + i, block.j), block.cols);
+  }
+}
+
+template <class T>
+void update_any(const Update<T>& u, const Tuning& tuning) {
+  if (u.b.empty()) return;
+  if (u.op == Op::transpose && u.alpha == T{1} && u.beta == T{0}) {
+    cache_oblivious(records(u.a), records(u.b), tuning);
+    return;
+  }
+  const CombineSet& combines = combine_set(machine::isa());
+  const LeafSet& leaves = leaf_set(machine::isa());
+  machine::parallel(threads_of(tuning), [&] {
+    walk_halves(
+        {0, 0, u.b.rows, u.b.cols}, leaf_side,
+        [&](const Block& block) { update_leaf(u, block, combines, leaves); },
+        [](const auto& left, const auto& right) { machine::fork_join(left, right); });
+  });
+}
+
+}  // namespace
+
+void update(const Update<float>& u, const Tuning& tuning) { update_any(u, tuning); }
+void update(const Update<double>& u, const Tuning& tuning) { update_any(u, tuning); }
+
+}  // namespace tessera::transpose

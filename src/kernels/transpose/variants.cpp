@@ -1,0 +1,35 @@
+#include "kernels/transpose/variants.hpp"
+
+#include <array>
+
+#include "machine/fork_join.hpp"
+
+namespace tessera::transpose {
+namespace {
+
+constexpr std::array<Variant, 5> table{{
+    {{"naive", Space::host, "row by row: the textbook double loop"}, naive, nullptr},
+    {{"tiled", Space::host, "square tiles, walked by rows, zigzag or diagonally"}, tiled, nullptr},
+    {{"column", Space::host, "column-based iteration: strips of a few columns"}, column, nullptr},
+    {{"cache_oblivious", Space::host,
+      "halves the longer side (Frigo et al. 1999); vector blocks, streaming stores"},
+     cache_oblivious,
+     nullptr},
+    {{"in_place", Space::host, "recursive swaps; rectangles in three passes (Catanzaro et al. 2014)"},
+     nullptr,
+     in_place},
+}};
+
+}  // namespace
+
+std::span<const Variant> variants() { return table; }
+
+const Variant& best(const ConstRecords&, const Records&) {
+  return *find_variant(variants(), "cache_oblivious");
+}
+
+int threads_of(const Tuning& tuning) {
+  return tuning.threads > 0 ? tuning.threads : machine::default_threads();
+}
+
+}  // namespace tessera::transpose

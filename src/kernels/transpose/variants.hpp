@@ -1,0 +1,41 @@
+#pragma once
+// The variants of the transpose: b[j, i] = a[i, j] on opaque records.
+
+#include "kernels/transpose/records.hpp"
+#include "kernels/transpose/walks.hpp"
+#include "kernels/variant.hpp"
+
+namespace tessera::transpose {
+
+/// What a user may turn; each variant uses what concerns it. All sizes in elements, at least 1.
+struct Tuning {
+  index_t tile = 64;          ///< tiled: side of the square tiles
+  Order order = Order::rows;  ///< tiled: walk over the tiles
+  index_t column_width = 16;  ///< column: width of the strips of a
+  int threads = 0;            ///< 0: machine::default_threads(); ignored inside a caller's parallel region
+};
+
+/// Either out_of_place or in_place is set.
+/// out_of_place: b[0:n, 0:m] = transpose(a[0:m, 0:n]); equal record bytes; b does not overlap a; no alignment
+/// needed. in_place: the contiguous m x n matrix at data becomes the contiguous n x m matrix.
+struct Variant : VariantInfo {
+  void (*out_of_place)(const ConstRecords& a, const Records& b, const Tuning& tuning) = nullptr;
+  void (*in_place)(std::byte* data, index_t rows, index_t cols, index_t bytes,
+                   const Tuning& tuning) = nullptr;
+};
+
+[[nodiscard]] std::span<const Variant> variants();
+
+/// The fastest out-of-place variant for this shape and these strides: what `auto` means.
+[[nodiscard]] const Variant& best(const ConstRecords& a, const Records& b);
+
+void naive(const ConstRecords& a, const Records& b, const Tuning& tuning);
+void tiled(const ConstRecords& a, const Records& b, const Tuning& tuning);
+void column(const ConstRecords& a, const Records& b, const Tuning& tuning);
+void cache_oblivious(const ConstRecords& a, const Records& b, const Tuning& tuning);
+void in_place(std::byte* data, index_t rows, index_t cols, index_t bytes, const Tuning& tuning);
+
+/// The threads that a tuning asks for.
+[[nodiscard]] int threads_of(const Tuning& tuning);
+
+}  // namespace tessera::transpose

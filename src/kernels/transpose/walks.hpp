@@ -1,0 +1,71 @@
+#pragma once
+// The loops of the textbook variants, written once: a kernel passes a `move` that copies element (i, j), a
+// cache simulator one that reports its addresses.
+
+#include <algorithm>
+
+#include "kernels/transpose/remap.hpp"
+
+namespace tessera::transpose {
+
+struct Block {
+  index_t i = 0, j = 0, rows = 0, cols = 0;
+};
+
+/// move(i, j) row by row.
+template <class Move>
+void walk_rows(const Block& block, const Move& move) {
+  for (index_t i = block.i; i < block.i + block.rows; ++i) {
+    for (index_t j = block.j; j < block.j + block.cols; ++j) move(i, j);
+  }
+}
+
+/// Column-based iteration: strips of `width` columns, each row by row.
+template <class Move>
+void walk_columns(const Block& block, index_t width, const Move& move) {
+  for (index_t left = 0; left < block.cols; left += width) {
+    walk_rows({block.i, block.j + left, block.rows, std::min(width, block.cols - left)}, move);
+  }
+}
+
+enum class Order { rows, zigzag, diagonal };
+
+/// The tile of side `tile` at a position of the walk over all tiles of a rows x cols matrix.
+[[nodiscard]] inline Block tile_at(index_t position, index_t rows, index_t cols, index_t tile, Order order) {
+  const index_t down = ceil_div(rows, tile);
+  const index_t right = ceil_div(cols, tile);
+  const Cell cell = order == Order::rows     ? row_order(position, right)
+                    : order == Order::zigzag ? zigzag_order(position, right)
+                                             : diagonal_order(position, down, right);
+  return {cell.i * tile, cell.j * tile, std::min(tile, rows - cell.i * tile),
+          std::min(tile, cols - cell.j * tile)};
+}
+
+/// The split of the recursion: about half of `length`, on a multiple of `grain`.
+[[nodiscard]] constexpr index_t halve(index_t length, index_t grain) {
+  return round_up(ceil_div(length, 2), grain);
+}
+
+/// Cache-oblivious (Frigo et al. 1999): halve the longer side until at most `leaf` elements remain on it,
+/// then visit(block); both(left, right) runs the halves, in turn or as tasks.
+template <class Visit, class Both>
+void walk_halves(const Block& block, index_t leaf, const Visit& visit, const Both& both) {
+  if (block.rows <= leaf && block.cols <= leaf) {
+    visit(block);
+    return;
+  }
+  Block first = block;
+  Block second = block;
+  if (block.rows >= block.cols) {
+    first.rows = halve(block.rows, leaf);
+    second.i += first.rows;
+    second.rows -= first.rows;
+  } else {
+    first.cols = halve(block.cols, leaf);
+    second.j += first.cols;
+    second.cols -= first.cols;
+  }
+  both([&] { walk_halves(first, leaf, visit, both); }, [&] { walk_halves(second, leaf, visit, both); });
+}
+
+}  // namespace tessera::transpose

@@ -1,0 +1,172 @@
+// Every variant of the table against the definition; the leaves of every instruction set; the index
+// remappings.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "kernels/transpose/leaf.hpp"
+#include "kernels/transpose/records_test.hpp"
+#include "kernels/transpose/variants.hpp"
+
+namespace tessera::transpose {
+namespace {
+
+struct Shape {
+  index_t rows, cols;
+};
+constexpr Shape shapes[] = {
+    {0, 0},     {0, 5},     {5, 0},    {1, 1},    {1, 7},      {7, 1},      {2, 3},    {8, 8},     {15, 16},
+    {16, 15},   {17, 16},   {31, 33},  {63, 64},  {64, 64},    {65, 64},    {64, 65},  {127, 129}, {128, 128},
+    {129, 127}, {131, 257}, {3, 1009}, {1009, 3}, {100, 1000}, {1000, 100}, {300, 511}};
+
+void expect_transposed(const Variant& variant, const Shape& shape, index_t bytes, index_t pad, index_t skew,
+                       const Tuning& tuning) {
+  Fenced a(shape.rows, shape.cols, shape.cols + pad, bytes, skew);
+  Fenced b(shape.cols, shape.rows, shape.rows + pad, bytes, skew);
+  a.fill(7);
+  b.fill(8);
+  const Fenced before = a;
+  variant.out_of_place(a.view(), b.view(), tuning);
+  EXPECT_EQ(differences(a.view(), b.view()), 0) << variant.name << " " << shape.rows << "x" << shape.cols
+                                                << " bytes " << bytes << " pad " << pad << " skew " << skew;
+  EXPECT_EQ(b.spoiled(), 0) << variant.name << " " << shape.rows << "x" << shape.cols << " bytes " << bytes;
+  const ConstRecords old = before.view();
+  for (index_t i = 0; i < shape.rows; ++i) {
+    ASSERT_EQ(std::memcmp(old.at(i, 0), a.view().at(i, 0), static_cast<std::size_t>(shape.cols * bytes)), 0);
+  }
+}
+
+TEST(Variants, TransposeEveryShapeAndRecordSize) {
+  for (const Variant& variant : variants()) {
+    if (variant.out_of_place == nullptr) continue;
+    for (const Shape& shape : shapes) {
+      for (const index_t bytes : {1, 2, 4, 8, 16})
+        expect_transposed(variant, shape, bytes, 0, 0, {.threads = 2});
+    }
+  }
+}
+
+TEST(Variants, TransposeOddRecordSizes) {
+  for (const Variant& variant : variants()) {
+    if (variant.out_of_place == nullptr) continue;
+    for (const index_t bytes : {3, 5, 6, 7, 12, 17, 24, 31, 32, 40, 48, 63, 64}) {
+      expect_transposed(variant, {37, 53}, bytes, 3, 1, {.threads = 2});
+    }
+  }
+}
+
+TEST(Variants, KeepPaddingAndAcceptAnyAlignment) {
+  for (const Variant& variant : variants()) {
+    if (variant.out_of_place == nullptr) continue;
+    for (const index_t bytes : {1, 2, 4, 8, 16}) {
+      for (const index_t pad : {1, 8, 61}) {
+        for (const index_t skew : {0, 1, 4, 8, 16, 48}) {
+          expect_transposed(variant, {67, 130}, bytes, pad, skew, {.threads = 2});
+        }
+      }
+    }
+  }
+}
+
+TEST(Variants, HonourTheirTuning) {
+  for (const Variant& variant : variants()) {
+    if (variant.out_of_place == nullptr) continue;
+    for (const index_t size : {1, 5, 64, 1000}) {
+      for (const Order order : {Order::rows, Order::zigzag, Order::diagonal}) {
+        expect_transposed(variant, {97, 61}, 8, 0, 0,
+                          {.tile = size, .order = order, .column_width = size, .threads = 3});
+      }
+    }
+  }
+}
+
+TEST(Variants, HaveTheReferenceFirstAndABest) {
+  EXPECT_EQ(variants().front().name, "naive");
+  const Fenced a(5, 5, 5, 8);
+  Fenced b(5, 5, 5, 8);
+  EXPECT_NE(best(a.view(), b.view()).out_of_place, nullptr);
+  std::set<std::string_view> names;
+  for (const Variant& variant : variants()) {
+    EXPECT_TRUE(names.insert(variant.name).second);
+    EXPECT_NE(variant.out_of_place == nullptr, variant.in_place == nullptr) << variant.name;
+  }
+}
+
+TEST(Leaf, IsRightOnEveryInstructionSetHere) {
+  for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
+    const LeafSet& set = leaf_set(static_cast<machine::Isa>(which));
+    for (const Shape& shape : shapes) {
+      for (const index_t bytes : {1, 2, 4, 8, 16}) {
+        for (const Store store : {Store::cached, Store::streaming}) {
+          const index_t ld = store == Store::streaming ? round_up(shape.rows, 64) : shape.rows;
+          Fenced a(shape.rows, shape.cols, shape.cols, bytes, 8);
+          Fenced b(shape.cols, shape.rows, ld, bytes);
+          a.fill(3);
+          const ConstRecords from = a.view();
+          const Records to = b.view();
+          set.transpose(
+              {from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes, store});
+          set.fence();
+          EXPECT_EQ(differences(from, to), 0)
+              << which << " " << shape.rows << "x" << shape.cols << " " << bytes;
+          EXPECT_EQ(b.spoiled(), 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(Leaf, StreamsBytesFromAnywhereToAnywhere) {
+  for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
+    const LeafSet& set = leaf_set(static_cast<machine::Isa>(which));
+    for (const index_t skew : {0, 1, 32, 63}) {
+      for (const index_t count : {0, 1, 31, 63, 64, 65, 127, 500}) {
+        Fenced a(1, count, count, 1, 5);
+        Fenced b(count, 1, 1, 1, skew);
+        a.fill(4);
+        set.stream(b.view().data, a.view().data, count);
+        set.fence();
+        EXPECT_EQ(differences(a.view(), b.view()), 0);
+        EXPECT_EQ(b.spoiled(), 0);
+      }
+    }
+  }
+}
+
+TEST(Remap, OrdersVisitEveryCellOnce) {
+  for (const Shape& shape : {Shape{1, 1}, Shape{4, 4}, Shape{3, 7}, Shape{7, 3}, Shape{6, 9}}) {
+    std::set<std::pair<index_t, index_t>> seen[4];
+    for (index_t p = 0; p < shape.rows * shape.cols; ++p) {
+      const Cell cells[] = {row_order(p, shape.cols), column_order(p, shape.rows, shape.cols, 4),
+                            zigzag_order(p, shape.cols), diagonal_order(p, shape.rows, shape.cols)};
+      for (int k = 0; k < 4; ++k) {
+        EXPECT_TRUE(cells[k].i >= 0 && cells[k].i < shape.rows && cells[k].j >= 0 && cells[k].j < shape.cols);
+        EXPECT_TRUE(seen[k].insert({cells[k].i, cells[k].j}).second) << k;
+      }
+    }
+  }
+}
+
+TEST(Remap, ColumnOrderIsTheColumnWalk) {
+  index_t position = 0;
+  walk_columns({0, 0, 5, 11}, 4, [&](index_t i, index_t j) {
+    EXPECT_EQ(column_order(position++, 5, 11, 4), (Cell{i, j}));
+  });
+  EXPECT_EQ(position, 55);
+}
+
+TEST(Remap, ZigzagNeighboursTouchAndDiagonalsShareNoRow) {
+  for (index_t p = 1; p < 35; ++p) {
+    const Cell x = zigzag_order(p - 1, 7);
+    const Cell y = zigzag_order(p, 7);
+    EXPECT_EQ(std::abs(x.i - y.i) + std::abs(x.j - y.j), 1);
+    if (p % 5 == 0) continue;
+    const Cell u = diagonal_order(p - 1, 5, 7);
+    const Cell v = diagonal_order(p, 5, 7);
+    EXPECT_TRUE(u.i != v.i && u.j != v.j);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::transpose
