@@ -4,7 +4,8 @@
 
 namespace tessera::dist {
 
-DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes)
+DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                                       index_t bytes)
     : layout_(std::move(layout)),
       box_(layout_.of(comm.rank())),
       bytes_(bytes),
@@ -12,8 +13,8 @@ DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::Ma
       local_(checked_mul(box_.area(), bytes, "a block")),
       data_(local_.data()) {}
 
-DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes,
-                                       const mpi::Communicator& node)
+DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                                       index_t bytes, const mpi::Communicator& node)
     : layout_(std::move(layout)),
       box_(layout_.of(comm.rank())),
       bytes_(bytes),

@@ -39,21 +39,25 @@ DatasetInfo number_type(std::string_view name) {
       if (info.type_text() == name && (letter != 'f' || bytes >= 4)) return info;
     }
   }
-  throw Error(ExitCode::usage, fmt::format("'{}' names no number type; known: f32 f64, i8 to i64, u8 to u64", name));
+  throw Error(ExitCode::usage,
+              fmt::format("'{}' names no number type; known: f32 f64, i8 to i64, u8 to u64", name));
 }
 
-hid_t native_type(const DatasetInfo& info) {
+Handle number_type(const DatasetInfo& info) {
   const bool is_real = info.kind == DatasetInfo::Kind::real;
-  switch (info.element_bytes) {
-    case 1:
-      return info.is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8;
-    case 2:
-      return info.is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16;
-    case 4:
-      return is_real ? H5T_NATIVE_FLOAT : info.is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32;
-    default:
-      return is_real ? H5T_NATIVE_DOUBLE : info.is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
-  }
+  const auto native = [&]() -> hid_t {
+    switch (info.element_bytes) {
+      case 1:
+        return info.is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8;
+      case 2:
+        return info.is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16;
+      case 4:
+        return is_real ? H5T_NATIVE_FLOAT : info.is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32;
+      default:
+        return is_real ? H5T_NATIVE_DOUBLE : info.is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
+    }
+  };
+  return {h5_check(H5Tcopy(native()), ExitCode::internal, "H5Tcopy"), H5Tclose};
 }
 
 Handle open_file(const std::string& file) {

@@ -39,7 +39,7 @@ struct DatasetInfo {
 /// The native number type of that name (type_text's): u8 i8 ... u64 i64 f32 f64. Throws Error(usage).
 [[nodiscard]] DatasetInfo number_type(std::string_view name);
 /// HDF5's native type of real or integer numbers like those.
-[[nodiscard]] hid_t native_type(const DatasetInfo& info);
+[[nodiscard]] Handle number_type(const DatasetInfo& info);
 
 /// Opens for reading: Error(missing_input) when the file or the path is not there, Error(bad_data) when it is
 /// no HDF5 file or damaged.

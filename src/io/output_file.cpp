@@ -23,7 +23,7 @@ namespace tessera::io {
 namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
-constexpr index_t piece_bytes = index_t{64} << 20;  // one hash, one read-back, one heartbeat
+constexpr index_t piece_bytes = index_t{16} << 20;  // one hash, one read-back, one heartbeat
 
 std::string partial_prefix(const std::string& file) {
   return fmt::format(".{}.partial-{}-", std::filesystem::path(file).filename().string(), mpi::host_name());

@@ -28,8 +28,8 @@ SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node
   check(MPI_Info_create(&info), "MPI_Info_create");
   check(MPI_Info_set(info, "alloc_shared_noncontig", "true"), "MPI_Info_set");
   void* mine = nullptr;
-  const int rc = MPI_Win_allocate_shared(round_up(bytes, page) + page, 1, info, node.handle(), static_cast<void*>(&mine),
-                                         &window_);
+  const int rc = MPI_Win_allocate_shared(round_up(bytes, page) + page, 1, info, node.handle(),
+                                         static_cast<void*>(&mine), &window_);
   MPI_Info_free(&info);
   check(rc, "MPI_Win_allocate_shared");
   check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
@@ -38,7 +38,8 @@ SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node
     MPI_Aint size = 0;
     int unit = 1;
     void* start = nullptr;
-    check(MPI_Win_shared_query(window_, rank, &size, &unit, static_cast<void*>(&start)), "MPI_Win_shared_query");
+    check(MPI_Win_shared_query(window_, rank, &size, &unit, static_cast<void*>(&start)),
+          "MPI_Win_shared_query");
     const auto address = reinterpret_cast<std::uintptr_t>(start);
     const auto skip = (page - static_cast<index_t>(address % page)) % page;
     segments_.push_back(static_cast<std::byte*>(start) + skip);

@@ -85,7 +85,8 @@ template void redistribute<float>(const Communicator&, const layout::MatrixLayou
                                   const layout::MatrixLayout&, MatrixView<float>);
 template void redistribute<double>(const Communicator&, const layout::MatrixLayout&, MatrixView<const double>,
                                    const layout::MatrixLayout&, MatrixView<double>);
-template void redistribute<std::byte>(const Communicator&, const layout::MatrixLayout&, MatrixView<const std::byte>,
-                                      const layout::MatrixLayout&, MatrixView<std::byte>);
+template void redistribute<std::byte>(const Communicator&, const layout::MatrixLayout&,
+                                      MatrixView<const std::byte>, const layout::MatrixLayout&,
+                                      MatrixView<std::byte>);
 
 }  // namespace tessera::mpi

@@ -32,7 +32,7 @@ void shared(const mpi::Communicator& comm, const Task& task, const Method& metho
 /// Pairwise with every rank but those whose block of b this rank reaches; `meanwhile` runs while the first
 /// pieces travel.
 void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, const Method& method,
-                           const std::function<bool(index_t)>& reaches, const std::function<void()>& meanwhile,
-                           mpi::Phases& phases);
+                           const std::function<bool(index_t)>& reaches,
+                           const std::function<void()>& meanwhile, mpi::Phases& phases);
 
 }  // namespace tessera::dist::transpose

@@ -19,11 +19,12 @@ void own_part(const mpi::Communicator& comm, const Task& task, const layout::Mat
 }  // namespace
 
 void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, const Method& method,
-                           const std::function<bool(index_t)>& reaches, const std::function<void()>& meanwhile,
-                           mpi::Phases& phases) {
+                           const std::function<bool(index_t)>& reaches,
+                           const std::function<void()>& meanwhile, mpi::Phases& phases) {
   const index_t bytes = task.a.bytes();
   const layout::MatrixLayout source = source_layout(task.a, task.op);
-  const auto steps = pairwise_steps(source, task.b.layout(), comm.rank(), method.piece_bytes / bytes, reaches);
+  const auto steps =
+      pairwise_steps(source, task.b.layout(), comm.rank(), method.piece_bytes / bytes, reaches);
   const auto pack = [&](const layout::Box& box, const Records& to) {
     move_block(method, task.op, source_part(task.a, task.op, box), to);
   };

@@ -24,8 +24,8 @@ struct Step {
   std::optional<Message> receive;
 };
 
-/// The rank that `rank` meets in a phase of `ranks` phases, perhaps itself: a symmetric pairing for any number
-/// of ranks, in which every pair meets once.
+/// The rank that `rank` meets in a phase of `ranks` phases, perhaps itself: a symmetric pairing for any
+/// number of ranks, in which every pair meets once.
 [[nodiscard]] constexpr index_t partner(index_t rank, index_t phase, index_t ranks) {
   return (phase - rank + ranks) % ranks;
 }
@@ -33,11 +33,11 @@ struct Step {
 /// A box in pieces of at most `most` elements (at least one): strips of whole rows, or parts of one row.
 [[nodiscard]] std::vector<layout::Box> strips(const layout::Box& box, index_t most);
 
-/// What a rank sends and receives, pair by pair, in pieces of at most `most` elements. Both layouts are of the
-/// target's shape (a transposed source is layout::transposed). Peers that `direct` says yes to are left out,
-/// as is the rank itself.
-[[nodiscard]] std::vector<Step> pairwise_steps(const layout::MatrixLayout& source, const layout::MatrixLayout& target,
-                                               index_t rank, index_t most,
+/// What a rank sends and receives, pair by pair, in pieces of at most `most` elements. Both layouts are of
+/// the target's shape (a transposed source is layout::transposed). Peers that `direct` says yes to are left
+/// out, as is the rank itself.
+[[nodiscard]] std::vector<Step> pairwise_steps(const layout::MatrixLayout& source,
+                                               const layout::MatrixLayout& target, index_t rank, index_t most,
                                                const std::function<bool(index_t peer)>& direct);
 
 /// The same for a square matrix in row blocks that is transposed in place: in every step the place that is

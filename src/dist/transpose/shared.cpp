@@ -22,7 +22,8 @@ void shared(const mpi::Communicator& comm, const Task& task, const Method& metho
                    part(task.b.block_of(peer), task.b.layout().of(peer), common));
     }
   };
-  pairwise_beyond_reach(comm, task, method, [&](index_t peer) { return task.b.reaches(peer); }, write_node, phases);
+  pairwise_beyond_reach(
+      comm, task, method, [&](index_t peer) { return task.b.reaches(peer); }, write_node, phases);
   const mpi::PhaseScope scope(phases, "exchange");
   task.b.fence();
 }

@@ -14,14 +14,16 @@ const std::vector<AlgorithmInfo>& algorithms() {
   return table;
 }
 
-void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases) {
+void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Method& method,
+                      mpi::Phases& phases) {
   TESSERA_EXPECTS(task.a.layout().ranks() == comm.size() && task.b.layout().ranks() == comm.size());
   TESSERA_EXPECTS(task.a.bytes() == task.b.bytes());
   require(method.algorithm != Algorithm::shared || task.b.shared() || comm.size() == 1, ExitCode::usage,
           "the algorithm shared needs a result in shared memory; choose pairwise");
   if (task.scale.alpha == 0) {  // a is not read: nothing travels
     const mpi::PhaseScope scope(phases, "compute");
-    const ConstRecords unread{nullptr, task.b.view().rows, task.b.view().cols, task.b.view().cols, task.b.bytes()};
+    const ConstRecords unread{nullptr, task.b.view().rows, task.b.view().cols, task.b.view().cols,
+                              task.b.bytes()};
     update_block(method, task.scale, Op::none, unread, task.b.view());
     return;
   }

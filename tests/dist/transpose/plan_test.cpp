@@ -33,7 +33,8 @@ TEST(Partner, MeetsEveryRankOnceAndIsMutual) {
 }
 
 TEST(Strips, CoverTheBoxInSmallPieces) {
-  for (const auto& [rows, cols] : {std::pair<index_t, index_t>{0, 5}, {5, 0}, {1, 1}, {17, 23}, {1, 100}, {100, 1}}) {
+  for (const auto& [rows, cols] :
+       {std::pair<index_t, index_t>{0, 5}, {5, 0}, {1, 1}, {17, 23}, {1, 100}, {100, 1}}) {
     for (const index_t most : {1, 7, 23, 24, 1000}) {
       const layout::Box box{{3, 3 + rows}, {11, 11 + cols}};
       const auto pieces = strips(box, most);
@@ -51,7 +52,8 @@ TEST(Strips, CoverTheBoxInSmallPieces) {
 bool comes_to_an_end(const std::vector<std::vector<Step>>& all) {
   const std::size_t ranks = all.size();
   const auto pair = [&](std::size_t from, std::size_t to) { return from * ranks + to; };
-  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> receives(ranks), sends(ranks);  // (pair, number)
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> receives(ranks),
+      sends(ranks);  // (pair, number)
   std::vector<std::size_t> in_count(ranks * ranks), out_count(ranks * ranks);
   for (std::size_t r = 0; r < ranks; ++r) {
     for (const Step& step : all[r]) {
@@ -126,7 +128,8 @@ TEST(PairwiseSteps, MoveEverythingOnceAndNeverWaitInACircle) {
 }
 
 TEST(PairwiseSteps, MatchWhatThePeerExpectsInOrder) {
-  const auto source = layout::transposed(layout::row_blocks(29, 31, 5)), target = layout::row_blocks(31, 29, 5);
+  const auto source = layout::transposed(layout::row_blocks(29, 31, 5)),
+             target = layout::row_blocks(31, 29, 5);
   for (index_t from = 0; from < 5; ++from) {
     for (index_t to = 0; to < 5; ++to) {
       std::vector<layout::Box> sent, received;
@@ -159,7 +162,8 @@ TEST(SwapSteps, ReceiveWhereTheySentFrom) {
 
 TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
   for (const Algorithm algorithm : {Algorithm::alltoall, Algorithm::pairwise, Algorithm::shared}) {
-    const auto all = forecast({.rows = 500, .cols = 300, .ranks = 6, .ranks_per_node = 2}, {.algorithm = algorithm});
+    const auto all =
+        forecast({.rows = 500, .cols = 300, .ranks = 6, .ranks_per_node = 2}, {.algorithm = algorithm});
     index_t sent = 0, received = 0, home = 0;
     for (const Forecast& f : all) {
       sent += f.sent_bytes;
@@ -174,8 +178,8 @@ TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
 }
 
 TEST(Forecast, OnOneNodeTheSharedAlgorithmSendsNothingAndReadsAndWritesOnce) {
-  for (const Forecast& f :
-       forecast({.rows = 512, .cols = 512, .ranks = 4, .ranks_per_node = 4}, {.algorithm = Algorithm::shared})) {
+  for (const Forecast& f : forecast({.rows = 512, .cols = 512, .ranks = 4, .ranks_per_node = 4},
+                                    {.algorithm = Algorithm::shared})) {
     EXPECT_EQ(f.messages, 0);
     EXPECT_EQ(f.received_bytes, 0);
     EXPECT_EQ(f.work_bytes, 0);

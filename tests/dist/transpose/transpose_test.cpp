@@ -33,7 +33,8 @@ void fill(DistributedRecords& matrix) {
 }
 
 void poison(DistributedRecords& matrix) {
-  if (matrix.box().area() > 0) std::memset(matrix.view().data, 0xa5, static_cast<std::size_t>(matrix.box().area() * matrix.bytes()));
+  if (matrix.box().area() > 0)
+    std::memset(matrix.view().data, 0xa5, static_cast<std::size_t>(matrix.box().area() * matrix.bytes()));
 }
 
 /// The places where matrix is not op of what fill() makes.
@@ -53,7 +54,8 @@ index_t wrong(const DistributedRecords& matrix, Op op) {
 struct Shape {
   index_t rows, cols;
 };
-const Shape shapes[] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}, {1, 97}, {97, 1}, {2, 3}, {31, 37}, {64, 64}, {65, 129}, {200, 11}};
+const Shape shapes[] = {{0, 0}, {0, 5},   {5, 0},   {1, 1},    {1, 97},  {97, 1},
+                        {2, 3}, {31, 37}, {64, 64}, {65, 129}, {200, 11}};
 
 Method method_of(Algorithm algorithm, index_t piece_bytes = 512) {
   return {.algorithm = algorithm, .tuning = {.threads = 2}, .piece_bytes = piece_bytes};
@@ -65,8 +67,8 @@ mpi::Communicator node_of(const mpi::Communicator& comm, Nodes nodes) {
   return nodes == Nodes::whole ? comm.node() : comm.split(comm.rank() / 2, comm.rank());
 }
 
-DistributedRecords target(const mpi::Communicator& comm, MatrixLayout layout, index_t bytes, Algorithm algorithm,
-                          Nodes nodes = Nodes::whole) {
+DistributedRecords target(const mpi::Communicator& comm, MatrixLayout layout, index_t bytes,
+                          Algorithm algorithm, Nodes nodes = Nodes::whole) {
   return algorithm == Algorithm::shared
              ? DistributedRecords(comm, std::move(layout), bytes, node_of(comm, nodes))
              : DistributedRecords(comm, std::move(layout), bytes);
@@ -119,10 +121,10 @@ TEST(TransposeMatrix, OverlaysAnyTwoLayouts) {
     std::reverse(reversed.boxes.begin(), reversed.boxes.end());
     MatrixLayout on_last{rows, cols, std::vector<layout::Box>(static_cast<std::size_t>(p))};
     on_last.boxes.back() = {{0, rows}, {0, cols}};
-    return std::vector<MatrixLayout>{layout::row_blocks(rows, cols, p),
-                                     layout::grid_blocks(BlockMap(rows, 1), BlockMap(cols, p), {1, p}),
-                                     layout::grid_blocks(BlockMap(rows, grid.rows, 8), BlockMap(cols, grid.cols, 4), grid),
-                                     reversed, on_last};
+    return std::vector<MatrixLayout>{
+        layout::row_blocks(rows, cols, p), layout::grid_blocks(BlockMap(rows, 1), BlockMap(cols, p), {1, p}),
+        layout::grid_blocks(BlockMap(rows, grid.rows, 8), BlockMap(cols, grid.cols, 4), grid), reversed,
+        on_last};
   };
   for (const auto& info : algorithms()) {
     for (const Op op : {Op::transpose, Op::none}) {
@@ -188,7 +190,9 @@ TEST(TransposeMatrix, EveryHostKernelServes) {
 
 template <class T>
 T value(index_t i, index_t j, index_t stream) {
-  return static_cast<T>(static_cast<double>(mix64(static_cast<std::uint64_t>(stream * 1000003 + i * 1009 + j)) >> 40) / 1e6 - 8);
+  return static_cast<T>(
+      static_cast<double>(mix64(static_cast<std::uint64_t>(stream * 1000003 + i * 1009 + j)) >> 40) / 1e6 -
+      8);
 }
 
 template <class T>
@@ -204,13 +208,15 @@ void check_scaled(Number number, Nodes nodes) {
     }
   };
   for (const auto& info : algorithms()) {
-    for (const auto& [alpha, beta] : {std::pair{1.0, 0.0}, {-0.3, 0.0}, {1.0, 1.0}, {2.5, -0.75}, {0.0, 2.0}, {0.0, 0.0}}) {
+    for (const auto& [alpha, beta] :
+         {std::pair{1.0, 0.0}, {-0.3, 0.0}, {1.0, 1.0}, {2.5, -0.75}, {0.0, 2.0}, {0.0, 0.0}}) {
       for (const Op op : {Op::transpose, Op::none}) {
         DistributedRecords a(comm, layout::row_blocks(rows, cols, comm.size()), sizeof(T));
         set(a, 1);
         auto b = target(comm, result_home(comm, {rows, cols}, op), sizeof(T), info.algorithm, nodes);
         if (beta != 0) set(b, 2);
-        if (beta == 0) std::memset(b.view().data, 0xff, static_cast<std::size_t>(b.box().area()) * sizeof(T));  // NaN
+        if (beta == 0)
+          std::memset(b.view().data, 0xff, static_cast<std::size_t>(b.box().area()) * sizeof(T));  // NaN
         mpi::Phases phases;
         transpose_matrix(comm, {a, op, b, {number, alpha, beta}}, method_of(info.algorithm), phases);
         for (index_t i = 0; i < b.view().rows; ++i) {
