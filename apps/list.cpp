@@ -3,8 +3,10 @@
 #include "base/table.hpp"
 #include "command.hpp"
 #include "dist/matmul/multiply.hpp"
+#include "dist/transpose/transpose.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "mpi/runtime.hpp"
+#include "kernels/transpose/variants.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -19,10 +21,13 @@ Body list(const run::Parsed&, const Arguments&, ExitCode&) {
   if (mpi::launcher_rank() != 0) return {};
   Table kernels({"workload", "kernel", "space", "what it does"});
   add_rows(kernels, "matmul", infos(matmul::variants()));
+  add_rows(kernels, "transpose", infos(transpose::variants()));
   fmt::print("{}\n", kernels.text());
   Table distributed({"workload", "algorithm", "how the ranks share the work"});
   for (const auto& row : dist::matmul::algorithms())
     distributed.add({"matmul", std::string(row.name), std::string(row.about)});
+  for (const auto& row : dist::transpose::algorithms())
+    distributed.add({"transpose", std::string(row.name), std::string(row.about)});
   fmt::print("{}", distributed.text());
   return {};
 }

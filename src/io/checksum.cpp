@@ -26,7 +26,7 @@ std::uint64_t fold(std::span<const std::byte> element) {
   for (std::size_t at = 0; at < element.size(); at += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, element.data() + at, std::min<std::size_t>(8, element.size() - at));
-    folded = mix64(folded) ^ word;
+    folded = element.size() <= 8 ? word : mix64(folded) ^ word;
   }
   return folded;
 }
@@ -37,6 +37,8 @@ std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes, i
   auto position = static_cast<std::uint64_t>(first_element);
   if (element_bytes == 8) return sum_words<std::uint64_t>(data, position);
   if (element_bytes == 4) return sum_words<std::uint32_t>(data, position);
+  if (element_bytes == 2) return sum_words<std::uint16_t>(data, position);
+  if (element_bytes == 1) return sum_words<std::uint8_t>(data, position);
   const auto size = static_cast<std::size_t>(element_bytes);
   std::uint64_t sum = 0;
   for (std::size_t at = 0; at + size <= data.size(); at += size)

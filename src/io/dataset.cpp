@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "io/schema.hpp"
+#include "mpi/watchdog.hpp"
 
 namespace tessera::io {
 
@@ -32,6 +33,37 @@ std::string DatasetInfo::type_text() const {
 
 std::string DatasetInfo::shape_text() const {
   return shape.empty() ? "a scalar" : fmt::format("{}", fmt::join(shape, " x "));
+}
+
+DatasetInfo number_type(std::string_view name) {
+  for (const char letter : {'f', 'i', 'u'}) {
+    for (const index_t bytes : {1, 2, 4, 8}) {
+      DatasetInfo info;
+      info.kind = letter == 'f' ? DatasetInfo::Kind::real : DatasetInfo::Kind::integer;
+      info.element_bytes = bytes;
+      info.is_signed = letter != 'u';
+      if (info.type_text() == name && (letter != 'f' || bytes >= 4)) return info;
+    }
+  }
+  throw Error(ExitCode::usage,
+              fmt::format("'{}' names no number type; known: f32 f64, i8 to i64, u8 to u64", name));
+}
+
+Handle number_type(const DatasetInfo& info) {
+  const bool is_real = info.kind == DatasetInfo::Kind::real;
+  const auto native = [&]() -> hid_t {
+    switch (info.element_bytes) {
+      case 1:
+        return info.is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8;
+      case 2:
+        return info.is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16;
+      case 4:
+        return is_real ? H5T_NATIVE_FLOAT : info.is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32;
+      default:
+        return is_real ? H5T_NATIVE_DOUBLE : info.is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
+    }
+  };
+  return {h5_check(H5Tcopy(native()), ExitCode::internal, "H5Tcopy"), H5Tclose};
 }
 
 Handle open_file(const std::string& file) {
@@ -86,6 +118,32 @@ Handle open_dataset(hid_t file, const DatasetName& name) {
   return {id, H5Dclose};
 }
 
+namespace {
+
+/// Whether the bytes of an element say all.
+bool is_self_contained(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_VLEN:
+    case H5T_REFERENCE:
+      return false;
+    case H5T_STRING:
+      return H5Tis_variable_str(type) == 0;
+    case H5T_ARRAY:
+      return is_self_contained(Handle(H5Tget_super(type), H5Tclose));
+    case H5T_COMPOUND: {
+      const auto members = static_cast<unsigned>(std::max(0, H5Tget_nmembers(type)));
+      for (unsigned m = 0; m < members; ++m) {
+        if (!is_self_contained(Handle(H5Tget_member_type(type, m), H5Tclose))) return false;
+      }
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
 DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
   const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
@@ -105,6 +163,7 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
               : type_class == H5T_INTEGER ? DatasetInfo::Kind::integer
                                           : DatasetInfo::Kind::other;
   info.is_signed = type_class != H5T_INTEGER || H5Tget_sign(type) == H5T_SGN_2;
+  info.self_contained = is_self_contained(type);
   return info;
 }
 
@@ -117,29 +176,50 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name) {
                       info.type_text()));
 }
 
-template <class T>
-void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
-  if (box.empty()) return;
+Handle stored_type(const DatasetName& name) {
+  const Handle file = open_file(name.file);
+  const Handle dataset = open_dataset(file, name);
+  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
+  return {h5_check(H5Tcopy(type), ExitCode::bad_data, name.text()), H5Tclose};
+}
+
+void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to) {
+  if (slab.empty() || std::any_of(slab.begin(), slab.end(), [](auto range) { return range.empty(); })) return;
   const Handle file = open_file(name.file);
   const Handle dataset = open_dataset(file, name);
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
+  const std::size_t rank = slab.size();
+  std::vector<hsize_t> start, count;
+  for (const layout::Range& range : slab) {
+    start.push_back(static_cast<hsize_t>(range.begin));
+    count.push_back(static_cast<hsize_t>(range.size()));
+  }
+  auto memory_extents = count;
+  if (rank > 1) memory_extents.back() = static_cast<hsize_t>(to.ld);
+  index_t row_bytes = to.element_bytes;  // of one index of the first dimension
+  for (std::size_t d = 1; d < rank; ++d) row_bytes *= static_cast<index_t>(memory_extents[d]);
   constexpr index_t piece_bytes =
       index_t{1} << 30;  // one call moves no more: larger ones have failed in HDF5 and MPI-IO
-  const index_t row_bytes = box.cols.size() * static_cast<index_t>(sizeof(T));
-  const index_t rows_at_once = std::max<index_t>(1, piece_bytes / row_bytes);
-  for (index_t i = 0; i < box.rows.size(); i += rows_at_once) {
-    const index_t rows = std::min(rows_at_once, box.rows.size() - i);
-    const hsize_t start[2] = {static_cast<hsize_t>(box.rows.begin + i), static_cast<hsize_t>(box.cols.begin)};
-    const hsize_t count[2] = {static_cast<hsize_t>(rows), static_cast<hsize_t>(box.cols.size())};
-    h5_check_rc(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr),
-                ExitCode::bad_data, name.text() + " has no block " + layout::text(box));
-    const hsize_t memory_extents[2] = {count[0], static_cast<hsize_t>(to.ld)};
-    const hsize_t memory_start[2] = {0, 0};
-    const Handle memory(H5Screate_simple(2, memory_extents, nullptr), H5Sclose);
-    H5Sselect_hyperslab(memory, H5S_SELECT_SET, memory_start, nullptr, count, nullptr);
-    h5_check_rc(H5Dread(dataset, native_type(element_of<T>), memory, space, H5P_DEFAULT, &to(i, 0)),
+  const index_t at_once = std::max<index_t>(1, piece_bytes / row_bytes);
+  const std::vector<hsize_t> memory_start(rank, 0);
+  for (index_t i = 0; i < slab[0].size(); i += at_once) {
+    start[0] = static_cast<hsize_t>(slab[0].begin + i);
+    count[0] = memory_extents[0] = static_cast<hsize_t>(std::min(at_once, slab[0].size() - i));
+    h5_check_rc(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+                ExitCode::bad_data, name.text() + " has no such block");
+    const Handle memory(H5Screate_simple(static_cast<int>(rank), memory_extents.data(), nullptr), H5Sclose);
+    H5Sselect_hyperslab(memory, H5S_SELECT_SET, memory_start.data(), nullptr, count.data(), nullptr);
+    h5_check_rc(H5Dread(dataset, to.type, memory, space, H5P_DEFAULT,
+                        static_cast<std::byte*>(to.data) + i * row_bytes),
                 ExitCode::bad_data, "cannot read " + name.text());
+    mpi::heartbeat();
   }
+}
+
+template <class T>
+void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
+  const layout::Range slab[] = {box.rows, box.cols};
+  read_slab(name, slab, {native_type(element_of<T>), to.data, index_t{sizeof(T)}, to.ld});
 }
 
 template void read_box<float>(const DatasetName&, const layout::Box&, MatrixView<float>);

@@ -1,6 +1,7 @@
 #pragma once
 // Datasets by name, what they are, and blocks of them.
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,11 +29,17 @@ struct DatasetInfo {
   Kind kind = Kind::other;
   index_t element_bytes = 0;
   bool is_signed = true;
+  bool self_contained = true;  ///< an element's bytes say all: no references, no parts of variable length
 
   /// "f64", "u16", "3 bytes of another kind".
   [[nodiscard]] std::string type_text() const;
   [[nodiscard]] std::string shape_text() const;  ///< "1000 x 20"
 };
+
+/// The native number type of that name (type_text's): u8 i8 ... u64 i64 f32 f64. Throws Error(usage).
+[[nodiscard]] DatasetInfo number_type(std::string_view name);
+/// HDF5's native type of real or integer numbers like those.
+[[nodiscard]] Handle number_type(const DatasetInfo& info);
 
 /// Opens for reading: Error(missing_input) when the file or the path is not there, Error(bad_data) when it is
 /// no HDF5 file or damaged.
@@ -45,9 +52,24 @@ void require_complete(hid_t file, const std::string& name);
 /// Throws Error(bad_data) unless the dataset is a matrix of real or integer numbers.
 void require_matrix(const DatasetInfo& info, const DatasetName& name);
 
+/// The type that the dataset is stored in. Reading with it converts nothing, and a dataset of it holds the
+/// same elements bit by bit.
+[[nodiscard]] Handle stored_type(const DatasetName& name);
+
+/// What `read_slab` fills: elements of `type`, the last dimension fastest, in rows of `ld` elements.
+struct SlabTarget {
+  hid_t type;
+  void* data;
+  index_t element_bytes;
+  index_t ld;
+};
+
+/// The dataset's slab, a range a dimension, converted to the target's type. Reads pieces of at most 1 GiB
+/// along the first dimension. Every rank opens the file for itself: reading needs no agreement.
+void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to);
+
 /// to[0:m, 0:n] = the dataset's box (m x n), converted to T whatever number type, byte order, chunking or
-/// filter it is stored in. Reads pieces of at most 1 GiB. Every rank opens the file for itself: reading needs
-/// no agreement.
+/// filter it is stored in.
 template <class T>
 void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to);
 

@@ -21,7 +21,7 @@ namespace tessera::io {
 namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
-constexpr index_t piece_bytes = index_t{64} << 20;  // one hash, one read-back, one heartbeat
+constexpr index_t piece_bytes = index_t{16} << 20;  // one hash, one read-back, one heartbeat
 
 /// An output may not lie where our own group and the dimension scales do.
 void require_free_path(const DatasetSpec& spec) {

@@ -110,7 +110,7 @@ DatasetInfo probe(const DatasetName& name) {
   DatasetInfo info;
   int kind = 0;
   std::size_t rank = 0;
-  words >> kind >> info.element_bytes >> info.is_signed >> rank;
+  words >> kind >> info.element_bytes >> info.is_signed >> info.self_contained >> rank;
   info.kind = static_cast<DatasetInfo::Kind>(kind);
   info.shape.resize(rank);
   for (index_t& extent : info.shape) words >> extent;
@@ -130,8 +130,8 @@ int probe_main(int argc, char** argv) {
     const Handle dataset = open_dataset(file, name);
     const DatasetInfo info = inspect(dataset, name);
     read_sample(dataset, info, name);
-    fmt::print("{} {} {} {}", static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
-               info.shape.size());
+    fmt::print("{} {} {} {} {}", static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
+               info.self_contained ? 1 : 0, info.shape.size());
     for (const index_t extent : info.shape) fmt::print(" {}", extent);
     return 0;
   } catch (const Error& error) {

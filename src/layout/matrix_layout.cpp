@@ -51,6 +51,20 @@ MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols, const Proce
   return layout;
 }
 
+MatrixLayout transposed(const MatrixLayout& layout) {
+  MatrixLayout result{layout.cols, layout.rows, {}};
+  for (const Box& box : layout.boxes) result.boxes.push_back(transposed(box));
+  return result;
+}
+
+MatrixLayout in_bytes(const MatrixLayout& layout, index_t bytes) {
+  MatrixLayout result{layout.rows, layout.cols * bytes, {}};
+  for (const Box& box : layout.boxes) {
+    result.boxes.push_back({box.rows, {box.cols.begin * bytes, box.cols.end * bytes}});
+  }
+  return result;
+}
+
 std::vector<Piece> outgoing(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {
   return overlaps(home.of(rank), need.boxes);
 }

@@ -54,6 +54,11 @@ struct MatrixLayout {
 /// The row map by the column map over a grid.
 [[nodiscard]] MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols, const ProcessGrid& grid);
 
+/// The same blocks of the transposed matrix on the same ranks.
+[[nodiscard]] MatrixLayout transposed(const MatrixLayout& layout);
+/// The layout of the bytes of elements of `bytes` bytes: every column becomes so many.
+[[nodiscard]] MatrixLayout in_bytes(const MatrixLayout& layout, index_t bytes);
+
 /// A block that goes to, or comes from, a peer.
 struct Piece {
   index_t peer = 0;

@@ -80,9 +80,13 @@ void redistribute(const Communicator& comm, const layout::MatrixLayout& home, Ma
 
 template void copy_block<float>(MatrixView<const float>, MatrixView<float>);
 template void copy_block<double>(MatrixView<const double>, MatrixView<double>);
+template void copy_block<std::byte>(MatrixView<const std::byte>, MatrixView<std::byte>);
 template void redistribute<float>(const Communicator&, const layout::MatrixLayout&, MatrixView<const float>,
                                   const layout::MatrixLayout&, MatrixView<float>);
 template void redistribute<double>(const Communicator&, const layout::MatrixLayout&, MatrixView<const double>,
                                    const layout::MatrixLayout&, MatrixView<double>);
+template void redistribute<std::byte>(const Communicator&, const layout::MatrixLayout&,
+                                      MatrixView<const std::byte>, const layout::MatrixLayout&,
+                                      MatrixView<std::byte>);
 
 }  // namespace tessera::mpi

@@ -26,13 +26,14 @@ io::DatasetInfo Input::share(const mpi::Communicator& comm) const {
   io::DatasetInfo info = info_;
   auto rank = static_cast<index_t>(info.shape.size());
   auto kind = static_cast<index_t>(info.kind);
-  auto is_signed = index_t{info.is_signed};
-  for (index_t* value : {&rank, &kind, &is_signed, &info.element_bytes})
+  auto is_signed = index_t{info.is_signed}, self_contained = index_t{info.self_contained};
+  for (index_t* value : {&rank, &kind, &is_signed, &self_contained, &info.element_bytes})
     comm.broadcast(std::span(value, 1), 0);
   info.shape.resize(static_cast<std::size_t>(rank));
   comm.broadcast(std::span(info.shape), 0);
   info.kind = static_cast<io::DatasetInfo::Kind>(kind);
   info.is_signed = is_signed != 0;
+  info.self_contained = self_contained != 0;
   return info;
 }
 

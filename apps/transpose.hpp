@@ -1,0 +1,80 @@
+#pragma once
+// Shared by the files of the transpose command.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dist/transpose/transpose.hpp"
+#include "io/output_file.hpp"
+#include "run/ceilings.hpp"
+#include "run/inputs.hpp"
+#include "run/options.hpp"
+#include "run/session.hpp"
+
+namespace tessera::apps::transpose {
+
+/// The inputs that files hold.
+struct Inputs {
+  std::unique_ptr<run::Input> in, c;
+};
+
+/// One point of the sweep with everything looked up.
+struct Request {
+  dist::transpose::ForecastRequest shape;
+  dist::transpose::Method method;
+  std::string algorithm;
+  std::string kernel;
+  io::DatasetInfo element;       ///< what is moved
+  bool as_stored = false;        ///< in the type of the input's file, unconverted
+  std::vector<index_t> extents;  ///< of the input
+  std::vector<int> axes;         ///< a permutation of more than a matrix; else empty
+  std::uint64_t seed = 1;
+  [[nodiscard]] bool permutes() const { return !axes.empty(); }
+  [[nodiscard]] std::vector<index_t> result_extents() const;
+  [[nodiscard]] double moved_bytes() const;  ///< read once and written once
+};
+
+[[nodiscard]] run::OptionSet declare();
+
+/// Refuses what no rank needs to look at files for.
+void check_options(const run::OptionSet& set, const run::Parsed& parsed);
+
+/// Collective: shape and element type from the files where they are given, else from the options.
+[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
+
+/// What a rank plans to hold, of everything.
+[[nodiscard]] index_t memory_of(const Request& request, index_t rank);
+/// The largest memory of any rank if there were so many.
+[[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
+/// Prints what every rank will hold, send and take, and how long that should last on the measured machine.
+void print_plan(const Request& request, const run::Ceilings& ceilings);
+
+/// The elements of a slab of an array of those extents, read or generated from the global position;
+/// contiguous.
+void load(const Request& request, const run::Input* input, std::uint64_t stream,
+          const std::vector<index_t>& extents, const std::vector<layout::Range>& slab, std::byte* to);
+/// The type of the elements in files.
+[[nodiscard]] io::Handle type_of(const Request& request, const run::Input* input);
+
+/// Everything that a point is run with.
+struct Point {
+  const mpi::Communicator& comm;
+  const run::Values& values;
+  const Request& request;
+  const Inputs& inputs;
+  run::Session& session;
+};
+
+/// Where --out goes, made before anything is computed; nullptr without it. Collective.
+[[nodiscard]] std::unique_ptr<io::OutputFile> create_output(const Point& point);
+/// Records the timings and, if the check passed, writes what this rank holds of the result (contiguous there
+/// from first_element on) and gives the file its name. Whether the check passed. Collective.
+bool conclude(const Point& point, io::OutputFile* out, index_t first_element,
+              std::span<const std::byte> result, run::Measured& measured);
+
+/// A matrix between two layouts, or in place; an array whose axes are permuted. Whether the check passed.
+bool run_matrix(const Point& point);
+bool run_axes(const Point& point);
+
+}  // namespace tessera::apps::transpose

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/random.hpp"
+#include "io/dataset.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "transpose.hpp"
+
+namespace tessera::apps::transpose {
+namespace {
+
+template <class T>
+T element_at(std::uint64_t seed, std::uint64_t stream, index_t position) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return random_symmetric<T>(seed, stream, position);
+  } else {
+    return static_cast<T>(random_bits(seed, stream, position));
+  }
+}
+
+/// to[0:count] = the elements at consecutive positions.
+template <class T>
+void generate_run(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count, std::byte* to) {
+  for (index_t i = 0; i < count; ++i) {
+    const T value = element_at<T>(seed, stream, first + i);
+    std::memcpy(to + i * index_t{sizeof(T)}, &value, sizeof(T));
+  }
+}
+
+using GenerateRun = void(std::uint64_t, std::uint64_t, index_t, index_t, std::byte*);
+
+GenerateRun* generator_of(const io::DatasetInfo& element) {
+  if (element.kind == io::DatasetInfo::Kind::real)
+    return element.element_bytes == 4 ? generate_run<float> : generate_run<double>;
+  switch (element.element_bytes) {
+    case 1:
+      return generate_run<std::uint8_t>;
+    case 2:
+      return generate_run<std::uint16_t>;
+    case 4:
+      return generate_run<std::uint32_t>;
+    default:
+      return generate_run<std::uint64_t>;
+  }
+}
+
+/// Run by run along the last axis; the position is that in the whole array.
+void generate(const Request& request, std::uint64_t stream, const std::vector<index_t>& extents,
+              const std::vector<layout::Range>& slab, std::byte* to) {
+  GenerateRun* const run = generator_of(request.element);
+  const index_t count = slab.back().size();
+  index_t runs = 1;
+  for (std::size_t k = 0; k + 1 < slab.size(); ++k) runs *= slab[k].size();
+  if (count == 0) return;
+  const index_t grain = std::max<index_t>(1, (index_t{1} << 14) / count);
+  machine::parallel(request.method.tuning.threads, [&] {
+    machine::parallel_for(0, runs, grain, [&](index_t begin, index_t end) {
+      for (index_t r = begin; r < end; ++r) {
+        index_t position = 0, stride = extents.back(), rest = r;
+        for (std::size_t k = slab.size() - 1; k-- > 0;) {
+          position += (slab[k].begin + rest % slab[k].size()) * stride;
+          rest /= slab[k].size();
+          stride *= extents[k];
+        }
+        run(request.seed, stream, position + slab.back().begin, count,
+            to + r * count * request.element.element_bytes);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+io::Handle type_of(const Request& request, const run::Input* input) {
+  return request.as_stored ? io::stored_type(input->name()) : io::number_type(request.element);
+}
+
+void load(const Request& request, const run::Input* input, std::uint64_t stream,
+          const std::vector<index_t>& extents, const std::vector<layout::Range>& slab, std::byte* to) {
+  if (input == nullptr) {
+    generate(request, stream, extents, slab, to);
+    return;
+  }
+  const io::Handle type = type_of(request, input);
+  io::read_slab(input->name(), slab, {type, to, request.element.element_bytes, slab.back().size()});
+}
+
+std::unique_ptr<io::OutputFile> create_output(const Point& point) {
+  const auto& comm = point.comm;
+  const auto& values = point.values;
+  const auto& request = point.request;
+  const auto& inputs = point.inputs;
+  if (!values.has("out")) return nullptr;
+  const io::DatasetName name = io::parse_dataset_name(values.text("out"), "out");
+  io::Handle type;
+  mpi::together(comm, "create output", [&] { type = type_of(request, inputs.in.get()); });
+  const io::DatasetSpec spec{name.path, request.result_extents(), type, {}};
+  using Existing = io::OutputFile::Existing;
+  return std::make_unique<io::OutputFile>(comm, name.file, std::vector{spec},
+                                          values.flag("overwrite") ? Existing::replace : Existing::refuse);
+}
+
+bool conclude(const Point& point, io::OutputFile* out, index_t first_element,
+              std::span<const std::byte> result, run::Measured& measured) {
+  const bool right = !measured.verdict || measured.verdict->passed();
+  if (out != nullptr && right) {
+    mpi::together(point.comm, "write", [&] {
+      const mpi::PhaseScope scope(measured.once, "write");
+      out->write(0, first_element, result);
+      const std::string amount = point.values.text("verify-output");
+      using ReadBack = io::OutputFile::ReadBack;
+      out->check_written(amount == "all"      ? ReadBack::all
+                         : amount == "sample" ? ReadBack::sample
+                         : amount == "off"    ? ReadBack::off
+                                              : ReadBack::automatic);
+    });
+    const auto attributes = point.session.attributes(measured);
+    out->publish([&](hid_t group) {
+      for (const auto& [name, value] : attributes) {
+        std::visit([&, key = name](const auto& v) { io::write_attribute(group, key, v); }, value);
+      }
+    });
+  }
+  point.session.record(point.values, measured);
+  if (out != nullptr && right && point.comm.is_root()) fmt::print("written: {}\n", point.values.text("out"));
+  return right;
+}
+
+}  // namespace tessera::apps::transpose

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include "io/dataset.hpp"
+#include "kernels/transpose/permute.hpp"
+#include "run/common_options.hpp"
+#include "transpose.hpp"
+
+namespace tessera::apps::transpose {
+namespace {
+
+using run::Kind;
+using run::OptionSet;
+
+constexpr double huge = 4e18;
+
+void add_data(OptionSet& set) {
+  set.add({.name = "in", .help = "the input, file.h5:/path (else generated)", .group = "Data"});
+  set.add({.name = "c", .help = "what beta multiplies (else generated)", .group = "Data"});
+  set.add({.name = "out",
+           .help = "where the result goes, file.h5:/path (else it is dropped)",
+           .group = "Data",
+           .identity = false});
+  set.add({.name = "m",
+           .kind = Kind::integer,
+           .help = "rows of a generated input (default: n)",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = huge});
+  set.add({.name = "n",
+           .kind = Kind::integer,
+           .fallback = "4096",
+           .help = "its columns",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = huge});
+  set.add({.name = "shape", .help = "of a generated input for --axes: 300,200,100", .group = "Data"});
+  set.add({.name = "type",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "element type (auto: that of the file, kept bit by bit; f64 when generated)",
+           .group = "Data",
+           .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"},
+           .axis = true});
+  set.add({.name = "seed",
+           .kind = Kind::integer,
+           .fallback = "1",
+           .help = "of generated inputs and of the check",
+           .group = "Data",
+           .low = 0,
+           .high = huge});
+}
+
+void add_operation(OptionSet& set) {
+  set.add({.name = "op",
+           .kind = Kind::choice,
+           .fallback = "T",
+           .help = "transpose, none, or conjugate transpose (that of numbers without imaginary part)",
+           .group = "Operation",
+           .choices = {"T", "N", "H"},
+           .axis = true});
+  set.add({.name = "axes",
+           .help = fmt::format("permutation of up to {} axes: 2,0,1 makes the last the first",
+                               tessera::transpose::max_rank),
+           .group = "Operation"});
+  set.add({.name = "alpha",
+           .kind = Kind::real,
+           .fallback = "1",
+           .help = "factor of op(A), for f32 and f64",
+           .group = "Operation"});
+  set.add({.name = "beta",
+           .kind = Kind::real,
+           .fallback = "0",
+           .help = "factor of C, which is added",
+           .group = "Operation"});
+  set.add({.name = "in-place",
+           .kind = Kind::flag,
+           .help = "without a second matrix: any matrix on one rank, squares on several",
+           .group = "Operation"});
+}
+
+void add_method(OptionSet& set) {
+  std::vector<std::string> kernels{"auto"}, algorithms{"auto"};
+  for (const auto& row : tessera::transpose::variants()) kernels.emplace_back(row.name);
+  for (const auto& row : dist::transpose::algorithms()) algorithms.emplace_back(row.name);
+  set.add({.name = "kernel",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "what each rank runs",
+           .group = "Method",
+           .choices = kernels,
+           .axis = true});
+  set.add({.name = "algorithm",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "how the ranks exchange (auto: shared where ranks share a node and /dev/shm has room)",
+           .group = "Method",
+           .choices = algorithms,
+           .axis = true});
+  set.add({.name = "tile",
+           .kind = Kind::integer,
+           .fallback = "64",
+           .help = "edge of the tiles of tiled",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e6});
+  set.add({.name = "tile-order",
+           .kind = Kind::choice,
+           .fallback = "rows",
+           .help = "walk of tiled over its tiles",
+           .group = "Method",
+           .choices = {"rows", "zigzag", "diagonal"},
+           .axis = true});
+  set.add({.name = "column-width",
+           .kind = Kind::integer,
+           .fallback = "16",
+           .help = "width of the strips of column",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e9});
+  set.add({.name = "piece",
+           .kind = Kind::bytes,
+           .fallback = "4MiB",
+           .help = "size of the messages of pairwise",
+           .group = "Method",
+           .axis = true,
+           .low = 64,
+           .high = 1e9});
+  set.add({.name = "ranks",
+           .kind = Kind::integer,
+           .help = "with --plan: plan for so many ranks instead of those that run",
+           .group = "Machine",
+           .identity = false,
+           .low = 1,
+           .high = 4096});
+}
+
+}  // namespace
+
+OptionSet declare() {
+  OptionSet set("transpose", "B = alpha op(A) + beta C, or the axes of an array permuted, from HDF5 to HDF5",
+                {"mpirun -n 4 tessera transpose --in a.h5:/A --out t.h5:/A",
+                 "tessera transpose --in field.h5:/u --axes 2,0,1 --out u.h5:/u      # up to 6 axes",
+                 "tessera transpose --m 20000 --n 300 --type i16 --in-place",
+                 "mpirun -n 7 tessera transpose --n 30000 --plan                     # what would happen",
+                 "tessera transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml"});
+  add_data(set);
+  add_operation(set);
+  add_method(set);
+  run::add_common_options(set);
+  return set;
+}
+
+void check_options(const OptionSet& set, const run::Parsed& parsed) {
+  const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
+  const bool from_file = !value("in").empty(), adds = std::stod(value("beta")) != 0;
+  const auto refuse_if = [](bool wrong, const char* message) { require(!wrong, ExitCode::usage, message); };
+  refuse_if(!value("c").empty() && !from_file, "--c goes with --in; give both");
+  refuse_if(!value("c").empty() && !adds,
+            "--c without --beta has no effect (beta is 0); give --beta 1 to add it");
+  refuse_if(value("c").empty() && from_file && adds,
+            "--beta needs the C that it multiplies; give --c file.h5:/path");
+  refuse_if(!value("shape").empty() && (from_file || value("axes").empty()),
+            "--shape describes a generated input of --axes; give --axes, or --m and --n for a matrix");
+  refuse_if(!value("out").empty() && set.points(parsed).size() != 1,
+            "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
+}
+
+}  // namespace tessera::apps::transpose

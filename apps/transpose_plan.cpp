@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "dist/transpose/axes.hpp"
+#include "transpose.hpp"
+
+namespace tessera::apps::transpose {
+namespace {
+
+using dist::transpose::Algorithm;
+using dist::transpose::Forecast;
+
+std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+std::vector<Forecast> axes_forecast(const Request& request) {
+  std::vector<Forecast> result;
+  for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
+    const index_t bytes =
+        dist::transpose::axes_part(request.extents, request.axes, rank, request.shape.ranks).elements *
+        request.shape.element_bytes;
+    result.push_back({.touched_bytes = 2 * bytes, .home_bytes = 2 * bytes});
+  }
+  return result;
+}
+
+/// With what the check of a scaled update holds beside it: the old C, another result, and its exchange.
+std::vector<Forecast> matrix_forecast(const Request& request) {
+  auto result = forecast(request.shape, request.method);
+  const auto& q = request.shape;
+  if (q.scale.plain()) return result;
+  auto plain = q;
+  plain.scale = {};
+  const auto check = forecast(plain, {.algorithm = Algorithm::alltoall});
+  for (std::size_t r = 0; r < result.size(); ++r) {
+    const auto rank = static_cast<index_t>(r);
+    const auto extents = request.result_extents();
+    const index_t mine =
+        layout::row_blocks(extents[0], extents[1], q.ranks).of(rank).area() * q.element_bytes;
+    if (q.scale.beta != 0) result[r].home_bytes += mine;
+    result[r].work_bytes = std::max(result[r].work_bytes, 2 * mine + check[r].work_bytes);
+  }
+  return result;
+}
+
+std::vector<Forecast> forecast_of(const Request& request) {
+  return request.permutes() ? axes_forecast(request) : matrix_forecast(request);
+}
+
+/// Memory at the measured rate of copies, messages at MPI's bandwidth and latency; nothing overlaps. -1 where
+/// the machine was never measured.
+double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings) {
+  const index_t per_node = request.shape.ranks_per_node;
+  const auto copy = ceilings.at("copy", request.method.tuning.threads * per_node);
+  if (!copy) return -1;
+  const double bandwidth = ceilings.at("mpi_bandwidth", 2).value_or(5) * 1e9;
+  const double latency = ceilings.at("mpi_latency", 2).value_or(1) * 1e-6;
+  return static_cast<double>(f.touched_bytes) / (*copy * 1e9 / static_cast<double>(per_node)) +
+         static_cast<double>(std::max(f.received_bytes, f.sent_bytes)) / bandwidth +
+         static_cast<double>(f.messages) * latency;
+}
+
+}  // namespace
+
+index_t memory_of(const Request& request, index_t rank) {
+  return forecast_of(request)[static_cast<std::size_t>(rank)].memory();
+}
+
+index_t most_memory(const Request& request, index_t ranks) {
+  Request other = request;
+  other.shape.ranks = ranks;
+  other.shape.ranks_per_node = std::min(ranks, request.shape.ranks_per_node);
+  index_t most = 0;
+  for (const Forecast& f : forecast_of(other)) most = std::max(most, f.memory());
+  return most;
+}
+
+void print_plan(const Request& request, const run::Ceilings& ceilings) {
+  const auto forecasts = forecast_of(request);
+  fmt::print("plan: {} {} to {} on {} ranks x {} threads, algorithm {}, kernel {}\n",
+             request.element.type_text(), fmt::join(request.extents, " x "),
+             fmt::join(request.result_extents(), " x "), request.shape.ranks, request.method.tuning.threads,
+             request.algorithm, request.kernel);
+  Table table(
+      {"rank", "memory traffic", "received", "sent", "messages", "at home", "work space", "predicted"});
+  double slowest = 0;
+  index_t words = 0, most = 0;
+  constexpr std::size_t most_rows = 32;
+  for (std::size_t r = 0; r < forecasts.size(); ++r) {
+    const Forecast& f = forecasts[r];
+    const double seconds = predicted_seconds(request, f, ceilings);
+    slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
+    words = std::max(words, f.received_bytes);
+    most = std::max(most, f.memory());
+    if (r >= most_rows) continue;
+    table.add({std::to_string(r), human(f.touched_bytes), human(f.received_bytes), human(f.sent_bytes),
+               std::to_string(f.messages), human(f.home_bytes), human(f.work_bytes),
+               seconds < 0 ? "unknown" : human_seconds(seconds)});
+  }
+  fmt::print("{}", table.text());
+  if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
+  fmt::print("in all {} read once and written once; the worst rank receives {} and holds {}; predicted {}\n",
+             human_bytes(request.moved_bytes()), human(words), human(most),
+             slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+}
+
+}  // namespace tessera::apps::transpose

@@ -1,0 +1,64 @@
+#pragma once
+// A matrix of opaque records whose blocks lie on the ranks.
+
+#include <optional>
+
+#include "kernels/transpose/records.hpp"
+#include "layout/matrix_layout.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/shared_memory.hpp"
+
+namespace tessera::dist {
+
+using tessera::transpose::ConstRecords;
+using tessera::transpose::Records;
+
+/// rows x cols records of `bytes` bytes; this rank holds layout.of(rank), contiguous and row-major.
+class DistributedRecords {
+ public:
+  DistributedRecords() = default;
+  /// Uninitialised, in this rank's own memory. The layout must be a home: disjoint boxes that cover the
+  /// matrix, one a rank of comm.
+  DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes);
+  /// The same in memory that the ranks of `node` (a part of comm that shares memory) see in common.
+  /// Collective over comm.
+  DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes,
+                     const mpi::Communicator& node);
+
+  [[nodiscard]] index_t rows() const { return layout_.rows; }
+  [[nodiscard]] index_t cols() const { return layout_.cols; }
+  [[nodiscard]] index_t bytes() const { return bytes_; }  ///< of a record
+  [[nodiscard]] const layout::MatrixLayout& layout() const { return layout_; }
+  [[nodiscard]] const layout::Box& box() const { return box_; }  ///< this rank's, in global indices
+  [[nodiscard]] Records view() { return view_of(data_, box_); }
+  [[nodiscard]] ConstRecords view() const { return view_of(data_, box_); }
+
+  [[nodiscard]] bool shared() const { return window_.there(); }
+  /// Whether this rank can touch the block of a rank of comm: its own, or one in shared memory.
+  [[nodiscard]] bool reaches(index_t rank) const { return node_rank_of(rank).has_value(); }
+  [[nodiscard]] Records block_of(index_t rank);  ///< reaches(rank) only
+  /// What the ranks of the node wrote is there for all of them. Collective over the node; nothing unless
+  /// shared().
+  void fence() const;
+
+  /// The same memory under another layout with boxes of the same size: what a transpose in place leaves.
+  void rename(layout::MatrixLayout layout);
+
+ private:
+  [[nodiscard]] Records view_of(std::byte* data, const layout::Box& box) const {
+    return {data, box.rows.size(), box.cols.size(), box.cols.size(), bytes_};
+  }
+  [[nodiscard]] std::optional<int> node_rank_of(index_t rank) const;
+
+  layout::MatrixLayout layout_;
+  layout::Box box_;
+  index_t bytes_ = 1;
+  index_t rank_ = 0;
+  machine::Buffer<std::byte> local_;
+  mpi::SharedMemory window_;
+  std::byte* data_ = nullptr;
+  std::vector<index_t> node_ranks_;  ///< of comm, by rank of the node
+};
+
+}  // namespace tessera::dist

@@ -1,0 +1,38 @@
+#pragma once
+// What one rank does with blocks in its own reach; private to this folder.
+
+#include "dist/transpose/plan.hpp"
+#include "dist/transpose/transpose.hpp"
+
+namespace tessera::dist::transpose {
+
+/// The layout of op(a) where a lies, in the indices of b.
+[[nodiscard]] layout::MatrixLayout source_layout(const DistributedRecords& a, Op op);
+
+/// The part `box` of a block that covers `whole`, both in the indices of one matrix.
+template <class Byte>
+[[nodiscard]] tessera::transpose::RecordView<Byte> part(const tessera::transpose::RecordView<Byte>& block,
+                                                        const layout::Box& whole, const layout::Box& box) {
+  return block.block(box.rows.begin - whole.rows.begin, box.cols.begin - whole.cols.begin, box.rows.size(),
+                     box.cols.size());
+}
+/// The part of this rank's block of a that op(a)[box] is made of.
+[[nodiscard]] ConstRecords source_part(const DistributedRecords& a, Op op, const layout::Box& box);
+
+/// b = op(a).
+void move_block(const Method& method, Op op, const ConstRecords& a, const Records& b);
+/// b = alpha * op(a) + beta * b.
+void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a, const Records& b);
+
+/// The algorithms; they leave alpha == 0 to the caller.
+void alltoall(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases);
+void pairwise(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases);
+void shared(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases);
+
+/// Pairwise with every rank but those whose block of b this rank reaches; `meanwhile` runs while the first
+/// pieces travel.
+void pairwise_beyond_reach(const mpi::Communicator& comm, const Task& task, const Method& method,
+                           const std::function<bool(index_t)>& reaches,
+                           const std::function<void()>& meanwhile, mpi::Phases& phases);
+
+}  // namespace tessera::dist::transpose

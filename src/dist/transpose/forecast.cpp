@@ -1,0 +1,108 @@
+#include <algorithm>
+
+#include "dist/transpose/blocks.hpp"
+
+namespace tessera::dist::transpose {
+namespace {
+
+using layout::MatrixLayout;
+
+struct Homes {
+  MatrixLayout a, source, b;
+};
+
+Homes homes_of(const ForecastRequest& q) {
+  const MatrixLayout a = layout::row_blocks(q.rows, q.cols, q.ranks);
+  if (q.op == Op::none) return {a, a, a};
+  return {a, layout::transposed(a), layout::row_blocks(q.cols, q.rows, q.ranks)};
+}
+
+/// The counts of steps, and the four buffers that they go through.
+void add_steps(Forecast& f, const std::vector<Step>& steps, index_t element) {
+  index_t most_out = 0, most_in = 0;
+  for (const Step& step : steps) {
+    if (step.send) {
+      const index_t bytes = step.send->box.area() * element;
+      f.sent_bytes += bytes;
+      f.touched_bytes += 2 * bytes;
+      most_out = std::max(most_out, bytes);
+    }
+    if (step.receive) {
+      const index_t bytes = step.receive->box.area() * element;
+      f.received_bytes += bytes;
+      f.touched_bytes += 2 * bytes;
+      most_in = std::max(most_in, bytes);
+      ++f.messages;
+    }
+  }
+  f.work_bytes += 2 * (most_out + most_in);
+}
+
+void add_alltoall(Forecast& f, const Homes& homes, const ForecastRequest& q, index_t rank) {
+  const index_t element = q.element_bytes;
+  const index_t mine = homes.a.of(rank).area() * element, result = homes.b.of(rank).area() * element;
+  f.touched_bytes += 2 * mine;
+  if (homes.source == homes.b) return;
+  f.work_bytes += mine;  // row blocks are never contiguous in the transpose of others
+  for (const layout::Piece& piece : incoming(homes.source, homes.b, rank)) {
+    const index_t bytes = piece.box.area() * element;
+    f.touched_bytes += 2 * bytes;
+    if (piece.peer == rank) continue;
+    f.received_bytes += bytes;
+    ++f.messages;
+    if (piece.box.rows.size() > 1 && piece.box.cols.size() != homes.b.cols) f.work_bytes += bytes;
+  }
+  for (const layout::Piece& piece : outgoing(homes.source, homes.b, rank)) {
+    if (piece.peer != rank) f.sent_bytes += piece.box.area() * element;
+  }
+  if (q.scale.plain()) return;
+  f.work_bytes += result;
+  f.touched_bytes += 2 * result;
+}
+
+Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Homes& homes, index_t rank) {
+  const index_t element = q.element_bytes, most = method.piece_bytes / element;
+  const index_t mine = homes.a.of(rank).area() * element, result = homes.b.of(rank).area() * element;
+  Forecast f;
+  f.home_bytes = q.in_place ? mine : mine + result;
+  if (q.scale.alpha == 0) {
+    f.touched_bytes = result * (q.scale.beta == 0 ? 1 : 2);
+    return f;
+  }
+  if (q.in_place) {
+    f.touched_bytes = 2 * homes.a.of(rank).rows.size() * homes.a.of(rank).rows.size() * element;
+    if (q.ranks > 1) {
+      add_steps(f, swap_steps(homes.a, rank, most), element);
+    } else {
+      f.touched_bytes = (q.rows == q.cols ? 2 : 6) * mine;
+      f.work_bytes = 16 * std::max(q.rows, q.cols) * element * std::max(1, method.tuning.threads);
+    }
+    return f;
+  }
+  if (method.algorithm == Algorithm::alltoall) {
+    add_alltoall(f, homes, q, rank);
+    return f;
+  }
+  const index_t node = rank / q.ranks_per_node;
+  const auto direct = [&](index_t peer) {
+    return method.algorithm == Algorithm::shared && peer / q.ranks_per_node == node;
+  };
+  for (index_t peer = 0; peer < q.ranks; ++peer) {
+    if (peer == rank || direct(peer))
+      f.touched_bytes += 2 * intersect(homes.source.of(rank), homes.b.of(peer)).area() * element;
+  }
+  add_steps(f, pairwise_steps(homes.source, homes.b, rank, most, direct), element);
+  return f;
+}
+
+}  // namespace
+
+std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
+  const Homes homes = homes_of(request);
+  std::vector<Forecast> result;
+  for (index_t rank = 0; rank < request.ranks; ++rank)
+    result.push_back(forecast_rank(request, method, homes, rank));
+  return result;
+}
+
+}  // namespace tessera::dist::transpose

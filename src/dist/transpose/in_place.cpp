@@ -1,0 +1,33 @@
+#include "kernels/transpose/in_place.hpp"
+
+#include "dist/transpose/blocks.hpp"
+#include "dist/transpose/pipeline.hpp"
+
+namespace tessera::dist::transpose {
+
+void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix, const Method& method,
+                        mpi::Phases& phases) {
+  const index_t rows = matrix.rows(), cols = matrix.cols(), bytes = matrix.bytes();
+  if (comm.size() == 1) {
+    const mpi::PhaseScope scope(phases, "compute");
+    tessera::transpose::in_place(matrix.view().data, rows, cols, bytes, method.tuning);
+    matrix.rename(layout::row_blocks(cols, rows, 1));
+    return;
+  }
+  require(rows == cols, ExitCode::usage,
+          "in place, several ranks transpose square matrices only; use one rank, or a second matrix");
+  const layout::Box& home = matrix.box();
+  const auto steps = swap_steps(matrix.layout(), comm.rank(), method.piece_bytes / bytes);
+  const auto pack = [&](const layout::Box& box, const Records& to) {
+    move_block(method, Op::transpose, source_part(matrix, Op::transpose, box), to);
+  };
+  const auto unpack = [&](const layout::Box& box, const ConstRecords& from) {
+    move_block(method, Op::none, from, part(matrix.view(), home, box));
+  };
+  Pipeline(comm, steps, bytes, pack, unpack, phases).run([&] {
+    const mpi::PhaseScope scope(phases, "compute");
+    tessera::transpose::in_place_square(part(matrix.view(), home, {home.rows, home.rows}), method.tuning);
+  });
+}
+
+}  // namespace tessera::dist::transpose

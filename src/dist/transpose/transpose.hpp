@@ -1,0 +1,93 @@
+#pragma once
+// The distributed transpose and relayout.
+
+#include <string_view>
+#include <vector>
+
+#include "dist/records.hpp"
+#include "kernels/transpose/update.hpp"
+#include "kernels/transpose/variants.hpp"
+#include "mpi/phases.hpp"
+
+namespace tessera::dist::transpose {
+
+using tessera::transpose::Op;
+using tessera::transpose::Tuning;
+using tessera::transpose::Variant;
+
+/// What a scaled update computes with; a plain transpose moves bytes.
+enum class Number { opaque, f32, f64 };
+struct Scale {
+  Number number = Number::opaque;
+  double alpha = 1;
+  double beta = 0;
+  [[nodiscard]] bool plain() const { return alpha == 1 && beta == 0; }
+};
+
+/// b = alpha * op(a) + beta * b on all ranks of comm; beta == 0 never reads b, alpha == 0 never reads a.
+/// Layouts are any homes; op N with another layout is a relayout. Records of 1 to 64 bytes, equally long; all
+/// but plain ones are numbers of scale.number.
+struct Task {
+  const DistributedRecords& a;
+  Op op = Op::transpose;
+  DistributedRecords& b;
+  Scale scale = {};
+};
+
+/// The ways to distribute it, by name.
+enum class Algorithm {
+  alltoall,  ///< transpose all, exchange, unpack
+  pairwise,  ///< pair by pair in pieces, one transposed while the other travels
+  shared,    ///< straight into the blocks of the ranks of the node, where b is shared(); pairwise beyond
+};
+struct AlgorithmInfo {
+  std::string_view name;
+  Algorithm algorithm;
+  std::string_view about;
+};
+[[nodiscard]] const std::vector<AlgorithmInfo>& algorithms();
+
+/// How to do it.
+struct Method {
+  Algorithm algorithm = Algorithm::pairwise;
+  const Variant* kernel = nullptr;  ///< out of place; nullptr: the best for the shape
+  Tuning tuning = {};
+  index_t piece_bytes = index_t{4} << 20;  ///< pairwise: of one message
+};
+
+/// Collective. Adds to the phases "compute", "exchange" and "unpack". The bits of b do not depend on ranks,
+/// layouts or method. Throws Error(usage) on every rank when the algorithm is shared and b is not.
+void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Method& method,
+                      mpi::Phases& phases);
+
+/// The matrix becomes its transpose in its own memory, beside which a rank holds the pieces that travel.
+/// Collective. Row blocks; a square matrix, or one rank (the kernel then takes scratch for a few rows).
+void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix, const Method& method,
+                        mpi::Phases& phases);
+
+/// What one rank holds and moves.
+struct Forecast {
+  index_t sent_bytes = 0;
+  index_t received_bytes = 0;
+  index_t messages = 0;       ///< received
+  index_t touched_bytes = 0;  ///< read or written in memory by kernels and copies of this rank
+  index_t home_bytes = 0;     ///< a and b where they live
+  index_t work_bytes = 0;     ///< beside them, at the peak
+  [[nodiscard]] index_t memory() const { return home_bytes + work_bytes; }
+};
+
+/// A task in the terms of arithmetic: a is rows x cols, a and b in row blocks.
+struct ForecastRequest {
+  index_t rows = 0, cols = 0;
+  Op op = Op::transpose;
+  index_t element_bytes = 8;
+  Scale scale = {};
+  index_t ranks = 1;
+  index_t ranks_per_node = 1;
+  bool in_place = false;
+};
+
+/// The forecast for every rank. Arithmetic only.
+[[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
+
+}  // namespace tessera::dist::transpose

@@ -1,0 +1,82 @@
+#include "mpi/shared_memory.hpp"
+
+#include <sys/statvfs.h>
+
+#include <limits>
+#include <utility>
+
+#include "base/text.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+constexpr index_t page = 4096;
+
+}  // namespace
+
+SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node) {
+  // A segment is only reserved when it is made; a file system that is full shows later, as a bus error.
+  const index_t total = node.sum(bytes);
+  together(node, "allocate", [&] {
+    require(total <= available(), ExitCode::memory,
+            "shared windows of " + human_bytes(static_cast<double>(total)) + " do not fit into /dev/shm (" +
+                human_bytes(static_cast<double>(available())) +
+                " left); enlarge it or choose an algorithm without shared memory");
+  });
+  MPI_Info info = MPI_INFO_NULL;
+  check(MPI_Info_create(&info), "MPI_Info_create");
+  check(MPI_Info_set(info, "alloc_shared_noncontig", "true"), "MPI_Info_set");
+  void* mine = nullptr;
+  const int rc = MPI_Win_allocate_shared(round_up(bytes, page) + page, 1, info, node.handle(),
+                                         static_cast<void*>(&mine), &window_);
+  MPI_Info_free(&info);
+  check(rc, "MPI_Win_allocate_shared");
+  check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+  for (int rank = 0; rank < node.size(); ++rank) {
+    MPI_Aint size = 0;
+    int unit = 1;
+    void* start = nullptr;
+    check(MPI_Win_shared_query(window_, rank, &size, &unit, static_cast<void*>(&start)),
+          "MPI_Win_shared_query");
+    const auto address = reinterpret_cast<std::uintptr_t>(start);
+    const auto skip = (page - static_cast<index_t>(address % page)) % page;
+    segments_.push_back(static_cast<std::byte*>(start) + skip);
+  }
+  for (const index_t size : node.all_gather(bytes)) sizes_.push_back(size);
+}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : node_(other.node_),
+      window_(std::exchange(other.window_, MPI_WIN_NULL)),
+      segments_(std::move(other.segments_)),
+      sizes_(std::move(other.sizes_)) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(node_, other.node_);
+  std::swap(window_, other.window_);
+  std::swap(segments_, other.segments_);
+  std::swap(sizes_, other.sizes_);
+  return *this;
+}
+
+SharedMemory::~SharedMemory() {
+  if (window_ == MPI_WIN_NULL) return;
+  MPI_Win_unlock_all(window_);
+  MPI_Win_free(&window_);
+}
+
+void SharedMemory::fence() const {
+  check(MPI_Win_sync(window_), "MPI_Win_sync");
+  node_.barrier();
+  check(MPI_Win_sync(window_), "MPI_Win_sync");
+}
+
+index_t SharedMemory::available() {
+  struct statvfs status {};
+  if (statvfs("/dev/shm", &status) != 0) return std::numeric_limits<index_t>::max();  // the MPI library knows
+  return static_cast<index_t>(status.f_bavail) * static_cast<index_t>(status.f_frsize);
+}
+
+}  // namespace tessera::mpi

@@ -1,0 +1,37 @@
+#pragma once
+// Memory that the ranks of a node see in common (an MPI-3 shared window).
+
+#include "mpi/communicator.hpp"
+
+namespace tessera::mpi {
+
+/// One segment a rank of `node`; every rank may read and write all of them. Move only.
+class SharedMemory {
+ public:
+  SharedMemory() = default;
+  /// Collective over the ranks of node, which must share memory. Segments begin on page borders and are
+  /// uninitialised. Throws Error(memory) where the system has not the room.
+  SharedMemory(const Communicator& node, index_t bytes);
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&& other) noexcept;
+  ~SharedMemory();
+
+  [[nodiscard]] bool there() const { return window_ != MPI_WIN_NULL; }
+  /// The segment of a rank of the node; nullptr when it is empty.
+  [[nodiscard]] std::byte* of(int node_rank) const { return segments_[static_cast<std::size_t>(node_rank)]; }
+  [[nodiscard]] index_t size_of(int node_rank) const { return sizes_[static_cast<std::size_t>(node_rank)]; }
+
+  /// Everything that any rank of the node wrote before is seen by all of them after. Collective over node.
+  void fence() const;
+
+  /// The bytes that this system can still give to shared segments.
+  [[nodiscard]] static index_t available();
+
+ private:
+  Communicator node_ = Communicator::self();
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::vector<std::byte*> segments_;
+  std::vector<index_t> sizes_;
+};
+
+}  // namespace tessera::mpi
