@@ -1,5 +1,6 @@
 #pragma once
-// The two inner kernels of radix, compiled per instruction set: what happens to keys inside a cache.
+// The inner kernels of radix, compiled per instruction set: how keys find their bucket, and what happens in a
+// cache.
 
 #include <cstdint>
 
@@ -7,37 +8,27 @@
 
 namespace tessera::sort {
 
-/// How keys find their bucket: their place in 2^12 equal slices of the sampled range, and a table from slices
-/// to buckets. Keys outside the range belong to the outermost slices.
-inline constexpr int slice_bits = 12;
+/// How the range of keys is divided among buckets. A key's place in the range is scaled to 28 bits, the upper
+/// 12 of which are its slice:
+///   place = min(((max(bits, low) - low) >> right) << left, last)
+/// Buckets are either even (table == nullptr): (place >> 12) * factor >> 16; or each slice has its own
+/// `width` buckets from `base` on: base + ((place & 0xffff) * width >> 16), table[slice] = base << 16 |
+/// width.
 template <class B>
-struct Slices {
-  B low = 0;      ///< bits of the first key of the range
-  int shift = 0;  ///< slice = min((max(bits, low) - low) >> shift, 2^12 - 1)
+struct Division {
+  B low = 0;
+  int right = 0, left = 0;
+  std::uint32_t last = 0;
+  std::uint32_t factor = 0;
+  const std::uint32_t* table = nullptr;
   KeyMap<B> map{};
 };
 
-/// Raw keys of one bucket as they lie after distribution: piece p is
-/// data[p * block + begin[p * stride] : p * block + begin[p * stride + 1]], begin indexing within a block.
+/// Some keys on their own.
 template <class B>
-struct Pieces {
-  const B* data = nullptr;
-  const std::uint32_t* begin = nullptr;
-  index_t count = 0;
-  index_t block = 0;
-  index_t stride = 0;
-};
-
-/// One bucket: to[0:n] = the keys of the pieces, sorted by the mapped bits, as raw keys; work[0:n] is
-/// overwritten. `to` overlaps the pieces only if there is one and it is to[0:n].
-template <class B>
-struct Bucket {
-  Pieces<B> from;
-  B* to = nullptr;
-  B* work = nullptr;
-  index_t n = 0;
-  B low = 0, high = 0;  ///< all keys' bits lie in [low, high]
-  KeyMap<B> map{};
+struct Piece {
+  const B* data;
+  index_t n;
 };
 
 /// Least and greatest of the bits seen.
@@ -47,11 +38,29 @@ struct Bounds {
   B high = 0;
 };
 
+/// to[0:n] = the keys of the pieces (n in all), sorted by bits, as raw keys. All bits lie in bounds;
+/// work[0:n] is overwritten; neither overlaps a piece.
+template <class B>
+struct Bucket {
+  const Piece<B>* pieces;
+  index_t count;
+  B* to;
+  B* work;
+  index_t n;
+  Bounds<B> bounds;
+  KeyMap<B> map;  ///< of the way back: pieces hold bits
+};
+
 template <class B>
 struct LeafKernels {
-  /// to[0:n] = the slices of raw[0:n].
-  Bounds<B> (*find_slices)(const Slices<B>&, const B* raw, index_t n, std::uint16_t* to);
-  void (*sort_bucket)(const Bucket<B>&);
+  /// As many keys as sort_few takes.
+  index_t few;
+  /// to[0:n] = from[0:n] sorted, as raw keys; n <= few. from holds bits and may be to.
+  void (*sort_few)(const B* from, B* to, index_t n, const KeyMap<B>& map);
+  void (*sort_many)(const Bucket<B>&);
+  /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. bits may be raw.
+  void (*classify)(const Division<B>&, const B* raw, index_t n, B* bits, std::uint16_t* bucket);
+  Bounds<B> (*find_bounds)(const B* raw, index_t n, const KeyMap<B>& map);
 };
 
 namespace baseline {

@@ -43,7 +43,6 @@ struct Eight64 {
     const auto lanes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
     return _mm512_permutexvar_epi64(lanes, v);
   }
-  static V to_bits(V raw, const Map<B>& map) { return map.to_bits(raw); }
 };
 
 struct Eight32 {
@@ -59,7 +58,6 @@ struct Eight32 {
     const auto lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
     return _mm256_permutexvar_epi32(lanes, v);
   }
-  static V to_bits(V raw, const Map<B>& map) { return map.to_bits(raw); }
 };
 
 /// Where the next keys go: below the pivot to the front, others to the back.
@@ -116,31 +114,21 @@ index_t partition(const typename E::B* from, typename E::B* to, index_t n, typen
   return ends.front - to;
 }
 
-/// The same for the pieces of a bucket, mapped to bits on the way; from is not to.
+/// The same for the pieces of a bucket; they are not `to`.
 template <class E>
 index_t partition_pieces(const Bucket<typename E::B>& bucket, typename E::B* to, typename E::B pivot) {
   const auto limit = E::all(pivot);
-  const Map<typename E::B> map(bucket.map);
-  const auto& pieces = bucket.from;
   Ends<E> ends{to, bucket.n};
-  for (index_t p = 0; p < pieces.count; ++p) {
-    const std::uint32_t* const begin = pieces.begin + p * pieces.stride;
-    const auto* from = pieces.data + p * pieces.block + begin[0];
-    const index_t length = begin[1] - begin[0];
-    if (p + 2 < pieces.count) {  // pieces are too short for the hardware to see them coming
-      const auto* next = pieces.data + (p + 2) * pieces.block + begin[2 * pieces.stride];
-      for (index_t line = 0; line < length; line += 64 / static_cast<index_t>(sizeof(*next))) {
-        _mm_prefetch(reinterpret_cast<const char*>(next + line), _MM_HINT_T0);
-      }
-    }
-    const index_t vectors = ends.gap - length >= 16 ? length / 8 : 0;
-    for (index_t i = 0; i < vectors; ++i, from += 8) {
-      const auto v = E::to_bits(E::load(from), map);
+  for (index_t p = 0; p < bucket.count; ++p) {
+    const auto [from, length] = bucket.pieces[p];
+    index_t i = 0;
+    for (; i + 8 <= length && ends.gap >= 16; i += 8) {
+      const auto v = E::load(from + i);
       ends.put(v, E::less(v, limit));
     }
-    for (index_t left = length - 8 * vectors; left > 0; left -= 8, from += 8) {
-      const auto valid = first_lanes(left < 8 ? left : 8);
-      const auto v = E::to_bits(E::load_some(from, valid), map);
+    for (; i < length; i += 8) {
+      const auto valid = first_lanes(length - i < 8 ? length - i : 8);
+      const auto v = E::load_some(from + i, valid);
       ends.put_some(v, valid, static_cast<__mmask8>(E::less(v, limit) & valid));
     }
   }
@@ -218,65 +206,97 @@ class Quicksort {
 };
 
 template <class B>
-void sort_bucket(const Bucket<B>& bucket) {
-  if (bucket.n == 0) return;
-  const B half = static_cast<B>((bucket.high - bucket.low) / 2);
-  const B pivot = static_cast<B>(bucket.low + half + (bucket.high > bucket.low ? 1 : 0));
-  // Parted into the twin first when the keys lie where they are to be sorted.
-  const bool own = bucket.from.data == bucket.to;
-  B* const here = own ? bucket.work : bucket.to;
-  B* const there = own ? bucket.to : bucket.work;
-  const index_t below = partition_pieces<EightOf<B>>(bucket, here, pivot);
+void sort_many(const Bucket<B>& bucket) {
+  const auto [low, high] = bucket.bounds;
+  const B pivot = static_cast<B>(low + (high - low) / 2 + (high > low ? 1 : 0));
+  const index_t below = partition_pieces<EightOf<B>>(bucket, bucket.to, pivot);
   const index_t above = bucket.n - below;
   Quicksort<B> quicksort(bucket.map);
   const auto pivots = below < above / 8 || above < below / 8 ? Pivots::sample : Pivots::halve_range;
-  if (below > 0) quicksort.sort(here, there, bucket.to, below, bucket.low, static_cast<B>(pivot - 1), pivots);
-  if (above > 0)
-    quicksort.sort(here + below, there + below, bucket.to + below, above, pivot, bucket.high, pivots);
+  B* const to = bucket.to;
+  B* const work = bucket.work;
+  if (below > 0) quicksort.sort(to, work, to, below, low, static_cast<B>(pivot - 1), pivots);
+  if (above > 0) quicksort.sort(to + below, work + below, to + below, above, pivot, high, pivots);
 }
 
-__m512i wide(std::uint64_t x) { return _mm512_set1_epi64(static_cast<Word>(x)); }
-__m512i wide(std::uint32_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
+template <class B>
+void sort_few(const B* from, B* to, index_t n, const KeyMap<B>& map) {
+  if (n > 0) sort_network(from, to, n, Map<B>(map));
+}
 
-Bounds<std::uint64_t> find_slices64(const Slices<std::uint64_t>& slices, const std::uint64_t* raw, index_t n,
-                                    std::uint16_t* to) {
-  using L = Lanes64;
-  const Map<std::uint64_t> map(slices.map);
-  const auto low = wide(slices.low), last = wide(std::uint64_t{(1 << slice_bits) - 1});
-  const auto shift = _mm_cvtsi32_si128(slices.shift);
-  auto least = wide(~std::uint64_t{0}), greatest = wide(std::uint64_t{0});
+/// A vector of keys: their bits, and each lane's bucket.
+template <class L>
+class Classifier {
+  using B = typename L::B;
+
+ public:
+  explicit Classifier(const Division<B>& division)
+      : map_(division.map),
+        low_(L::all(division.low)),
+        last_(L::all(division.last)),
+        factor_(L::all(division.factor)),
+        fraction_(L::all(0xffff)),
+        right_(_mm_cvtsi32_si128(division.right)),
+        left_(_mm_cvtsi32_si128(division.left)),
+        table_(division.table) {}
+
+  [[nodiscard]] __m512i bits(__m512i raw) const { return map_.to_bits(raw); }
+  [[nodiscard]] __m512i bucket(__m512i bits) const {
+    const auto above = L::sub(L::max(bits, low_), low_);
+    const auto place = L::min(L::shift_left(L::shift_right(above, right_), left_), last_);
+    if (table_ == nullptr) return L::shift_right(L::multiply(L::shift_right(place, 12), factor_), 16);
+    const auto entry = L::look_up(table_, L::shift_right(place, 16));
+    const auto width = _mm512_and_si512(entry, fraction_);
+    const auto within = L::shift_right(L::multiply(_mm512_and_si512(place, fraction_), width), 16);
+    return L::add(L::shift_right(entry, 16), within);
+  }
+
+ private:
+  Map<B> map_;
+  __m512i low_, last_, factor_, fraction_;
+  __m128i right_, left_;
+  const std::uint32_t* table_;
+};
+
+template <class B>
+void classify(const Division<B>& division, const B* raw, index_t n, B* bits, std::uint16_t* bucket) {
+  using L = LanesOf<B>;
+  const Classifier<L> classifier(division);
+  const bool copied = bits != raw;
+  index_t i = 0;
+  for (; i + L::lanes <= n; i += L::lanes) {
+    const auto mapped = classifier.bits(_mm512_loadu_si512(raw + i));
+    if (copied) _mm512_storeu_si512(bits + i, mapped);
+    L::store_narrow(bucket + i, classifier.bucket(mapped));
+  }
+  if (i == n) return;
+  const auto valid = valid_lanes<L>(n, i);
+  const auto mapped = classifier.bits(L::load(raw + i, valid));
+  if (copied) L::store(bits + i, valid, mapped);
+  L::store_narrow_some(bucket + i, valid, classifier.bucket(mapped));
+}
+
+template <class B>
+Bounds<B> find_bounds(const B* raw, index_t n, const KeyMap<B>& key_map) {
+  using L = LanesOf<B>;
+  const Map<B> map(key_map);
+  auto least = L::all(static_cast<B>(~B{0})), greatest = L::all(0);
   for (index_t i = 0; i < n; i += L::lanes) {
     const auto valid = valid_lanes<L>(n, i);
     const auto bits = map.to_bits(L::load(raw + i, valid));
-    least = _mm512_mask_min_epu64(least, valid, least, bits);
-    greatest = _mm512_mask_max_epu64(greatest, valid, greatest, bits);
-    const auto slice = _mm512_srl_epi64(_mm512_sub_epi64(L::max(bits, low), low), shift);
-    _mm512_mask_cvtepi64_storeu_epi16(to + i, valid, L::min(slice, last));
+    least = L::min(least, L::blend(valid, L::all(static_cast<B>(~B{0})), bits));
+    greatest = L::max(greatest, L::blend(valid, L::all(0), bits));
   }
-  return {_mm512_reduce_min_epu64(least), _mm512_reduce_max_epu64(greatest)};
-}
-
-Bounds<std::uint32_t> find_slices32(const Slices<std::uint32_t>& slices, const std::uint32_t* raw, index_t n,
-                                    std::uint16_t* to) {
-  using L = Lanes32;
-  const Map<std::uint32_t> map(slices.map);
-  const auto low = wide(slices.low), last = wide(std::uint32_t{(1 << slice_bits) - 1});
-  const auto shift = _mm_cvtsi32_si128(slices.shift);
-  auto least = wide(~std::uint32_t{0}), greatest = wide(std::uint32_t{0});
-  for (index_t i = 0; i < n; i += L::lanes) {
-    const auto valid = valid_lanes<L>(n, i);
-    const auto bits = map.to_bits(L::load(raw + i, valid));
-    least = _mm512_mask_min_epu32(least, valid, least, bits);
-    greatest = _mm512_mask_max_epu32(greatest, valid, greatest, bits);
-    const auto slice = _mm512_srl_epi32(_mm512_sub_epi32(L::max(bits, low), low), shift);
-    _mm512_mask_cvtepi32_storeu_epi16(to + i, valid, L::min(slice, last));
-  }
-  return {_mm512_reduce_min_epu32(least), _mm512_reduce_max_epu32(greatest)};
+  return {L::least(least), L::greatest(greatest)};
 }
 
 }  // namespace
 
-const LeafKernels<std::uint32_t> leaf_kernels32{find_slices32, sort_bucket<std::uint32_t>};
-const LeafKernels<std::uint64_t> leaf_kernels64{find_slices64, sort_bucket<std::uint64_t>};
+const LeafKernels<std::uint32_t> leaf_kernels32{network_keys<std::uint32_t>, sort_few<std::uint32_t>,
+                                                sort_many<std::uint32_t>, classify<std::uint32_t>,
+                                                find_bounds<std::uint32_t>};
+const LeafKernels<std::uint64_t> leaf_kernels64{network_keys<std::uint64_t>, sort_few<std::uint64_t>,
+                                                sort_many<std::uint64_t>, classify<std::uint64_t>,
+                                                find_bounds<std::uint64_t>};
 
 }  // namespace tessera::sort::avx512

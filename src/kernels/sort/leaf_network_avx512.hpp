@@ -71,10 +71,6 @@ class Map<std::uint32_t> {
     const auto sign = _mm512_and_si512(_mm512_srai_epi32(raw, 31), spread_);
     return mirror(_mm512_sub_epi32(_mm512_xor_si512(_mm512_xor_si512(raw, flip_), sign), offset_));
   }
-  [[nodiscard]] __m256i to_bits(__m256i raw) const {
-    if (plain_) return raw;
-    return _mm512_castsi512_si256(to_bits(_mm512_castsi256_si512(raw)));
-  }
   [[nodiscard]] __m512i to_raw(__m512i bits) const {
     if (plain_) return bits;
     const auto raw = _mm512_add_epi32(mirror(bits), offset_);
@@ -103,6 +99,25 @@ struct Lanes64 {
     return _mm512_mask_loadu_epi64(_mm512_set1_epi64(-1), valid, p);
   }
   static void store(B* p, Mask valid, __m512i v) { _mm512_mask_storeu_epi64(p, valid, v); }
+  static void store_narrow(std::uint16_t* p, __m512i v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi64_epi16(v));
+  }
+  static void store_narrow_some(std::uint16_t* p, Mask valid, __m512i v) {
+    _mm_mask_storeu_epi16(p, valid, _mm512_cvtepi64_epi16(v));
+  }
+  static __m512i all(B x) { return _mm512_set1_epi64(static_cast<Word>(x)); }
+  static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi64(a, b); }
+  static __m512i sub(__m512i a, __m512i b) { return _mm512_sub_epi64(a, b); }
+  /// Of the lower halves of lanes.
+  static __m512i multiply(__m512i a, __m512i b) { return _mm512_mul_epu32(a, b); }
+  static __m512i shift_right(__m512i v, __m128i count) { return _mm512_srl_epi64(v, count); }
+  static __m512i shift_left(__m512i v, __m128i count) { return _mm512_sll_epi64(v, count); }
+  static __m512i shift_right(__m512i v, unsigned count) { return _mm512_srli_epi64(v, count); }
+  static __m512i look_up(const std::uint32_t* table, __m512i at) {
+    return _mm512_cvtepu32_epi64(_mm512_i64gather_epi32(at, table, 4));
+  }
+  static B least(__m512i v) { return _mm512_reduce_min_epu64(v); }
+  static B greatest(__m512i v) { return _mm512_reduce_max_epu64(v); }
   static __m512i min(__m512i a, __m512i b) { return _mm512_min_epu64(a, b); }
   static __m512i max(__m512i a, __m512i b) { return _mm512_max_epu64(a, b); }
   /// a, but the lanes of m from max(b, c).
@@ -129,6 +144,24 @@ struct Lanes32 {
     return _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), valid, p);
   }
   static void store(B* p, Mask valid, __m512i v) { _mm512_mask_storeu_epi32(p, valid, v); }
+  static void store_narrow(std::uint16_t* p, __m512i v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(v));
+  }
+  static void store_narrow_some(std::uint16_t* p, Mask valid, __m512i v) {
+    _mm256_mask_storeu_epi16(p, valid, _mm512_cvtepi32_epi16(v));
+  }
+  static __m512i all(B x) { return _mm512_set1_epi32(static_cast<int>(x)); }
+  static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
+  static __m512i sub(__m512i a, __m512i b) { return _mm512_sub_epi32(a, b); }
+  static __m512i multiply(__m512i a, __m512i b) { return _mm512_mullo_epi32(a, b); }
+  static __m512i shift_right(__m512i v, __m128i count) { return _mm512_srl_epi32(v, count); }
+  static __m512i shift_left(__m512i v, __m128i count) { return _mm512_sll_epi32(v, count); }
+  static __m512i shift_right(__m512i v, unsigned count) { return _mm512_srli_epi32(v, count); }
+  static __m512i look_up(const std::uint32_t* table, __m512i at) {
+    return _mm512_i32gather_epi32(at, table, 4);
+  }
+  static B least(__m512i v) { return _mm512_reduce_min_epu32(v); }
+  static B greatest(__m512i v) { return _mm512_reduce_max_epu32(v); }
   static __m512i min(__m512i a, __m512i b) { return _mm512_min_epu32(a, b); }
   static __m512i max(__m512i a, __m512i b) { return _mm512_max_epu32(a, b); }
   static __m512i max_into(__m512i a, Mask m, __m512i b, __m512i c) {

@@ -1,13 +1,16 @@
 // Radix sort for caches: distribute once, finish in cache.
 //
-// Blocks of keys that fit the second-level cache are grouped by bucket inside the cache (no global count, no
-// write-combining across memory), as tasks. Then every bucket, as a task, gathers its pieces of all blocks
-// and is sorted in cache by the leaf kernel of the instruction set. Buckets are slices of the key range, even
-// or of equal weight (radix_plan.hpp), so that skewed keys cost no more.
+// Keys stream into buckets of about a quarter of a second-level cache, without a counting pass: each thread
+// writes chunks (chunks.hpp). Then every bucket, as a task, streams in the same way into parts of at most a
+// few registers' worth of keys, which the leaf kernel of the instruction set sorts and writes to their place.
+// Buckets are even slices of the key range or slices of like weight (radix_plan.hpp), so that skewed keys
+// cost little more.
+
+#include <memory>
 
 #include "kernels/sort/algorithms.hpp"
+#include "kernels/sort/chunks.hpp"
 #include "kernels/sort/common.hpp"
-#include "kernels/sort/leaf.hpp"
 #include "kernels/sort/radix_pairs.hpp"
 #include "kernels/sort/radix_plan.hpp"
 #include "machine/buffer.hpp"
@@ -15,11 +18,78 @@
 namespace tessera::sort {
 namespace {
 
-constexpr index_t block_bytes =
-    256 << 10;  // with the slices of its keys in any second-level cache of 512 KiB or more
-constexpr index_t bucket_bytes = 256 << 10;  // two of it in a second-level cache
-constexpr index_t most_buckets = 1 << 11;    // pieces of a block stay longer than two cache lines
+constexpr index_t bucket_bytes = 256 << 10;  // with its parts inside a second-level cache of 1 MiB
+constexpr index_t most_buckets = 1 << 11;    // more streams than this leave the first-level cache too often
+constexpr index_t chunk_bytes = 2 << 10;     // of the first distribution
 constexpr index_t heavy = 8;                 // times the aim; such buckets are distributed again
+constexpr index_t batch = 512;               // keys classified at a time: they stay in the first-level cache
+constexpr index_t pad_bytes = 64;            // keeps the chunks of neighbours out of each other's cache sets
+constexpr index_t most_parts = 1 << 13;      // of a bucket; only buckets of very many equal keys would have more
+
+/// The second step: one bucket from its pieces to its place, in cache. One object a thread.
+template <class B>
+class CacheSort {
+ public:
+  explicit CacheSort(index_t most_keys)
+      : kernels_(leaf_kernels<B>()),
+        capacity_(kernels_.few),
+        parts_(std::min<index_t>(most_keys / aim() + 1, most_parts)),
+        chunks_(ChunkPool<B>::needed(most_keys, parts_, capacity_)),
+        memory_(chunks_ * stride()) {}
+
+  /// to[0:n] = the keys of the pieces, sorted; work[0:n] is overwritten, and may hold none of the pieces.
+  void sort(const std::vector<Piece<B>>& pieces, B* to, B* work, index_t n, Bounds<B> bounds,
+            const KeyMap<B>& map, const KeyMap<B>& back) {
+    plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim(), 1, parts_), map);
+    streams_.start({memory_.data(), chunks_, nullptr, capacity_, stride()}, plan_.buckets(), chunks_);
+    for (const Piece<B>& piece : pieces) {
+      for (index_t i = 0; i < piece.n; i += batch) {
+        const index_t length = std::min(batch, piece.n - i);
+        kernels_.classify(plan_.division(), piece.data + i, length, bits_, bucket_);
+        streams_.put(bits_, bucket_, length);
+      }
+    }
+    for (index_t part = 0; part < plan_.buckets(); ++part) {
+      const index_t length = sort_part(part, to, work, bounds, back);
+      to += length;
+      work += length;
+    }
+  }
+
+ private:
+  /// Keys of a part on average: few enough that a part of evenly spread keys hardly ever exceeds `few`.
+  [[nodiscard]] index_t aim() const { return kernels_.few - kernels_.few / 4; }
+  [[nodiscard]] index_t stride() const { return capacity_ + pad_bytes / static_cast<index_t>(sizeof(B)); }
+
+  index_t sort_part(index_t part, B* to, B* work, Bounds<B> bounds, const KeyMap<B>& back) {
+    const Piece<B> piece = streams_.first_piece(part);
+    if (streams_.is_one_chunk(part)) {
+      kernels_.sort_few(piece.data, to, piece.n, back);
+      return piece.n;
+    }
+    const Bounds<B> own = plan_.bounds(part);
+    list_.clear();
+    streams_.add_pieces(part, list_);
+    const index_t n = streams_.size(part);
+    kernels_.sort_many({list_.data(),
+                        static_cast<index_t>(list_.size()),
+                        to,
+                        work,
+                        n,
+                        {std::max(own.low, bounds.low), std::min(own.high, bounds.high)},
+                        back});
+    return n;
+  }
+
+  const LeafKernels<B>& kernels_;
+  index_t capacity_, parts_, chunks_;
+  machine::Buffer<B> memory_;
+  RadixPlan<B> plan_;
+  ChunkStreams<B> streams_;
+  std::vector<Piece<B>> list_;
+  B bits_[batch];
+  std::uint16_t bucket_[batch];
+};
 
 template <class B>
 class Radix {
@@ -28,89 +98,100 @@ class Radix {
       : data_(data), scratch_(scratch), n_(n), map_(map), kernels_(leaf_kernels<B>()) {}
 
   void sort() {
-    constexpr index_t aim = bucket_bytes / static_cast<index_t>(sizeof(B));
-    if (n_ <= aim) {
-      sort_as_one();
+    if (n_ < 2) return;
+    if (n_ <= 2 * aim) {
+      sort_alone();
       return;
     }
-    plan_ = plan_buckets(data_, n_, std::clamp<index_t>(n_ / aim, 16, most_buckets), map_);
-    blocks_ = ceil_div(n_, block);
-    stride_ = plan_.buckets + 1;
-    begin_ = machine::Buffer<std::uint32_t>(blocks_ * stride_);
+    plan_.divide_sampled(data_, n_, std::clamp<index_t>(n_ / aim, 16, most_buckets), map_);
     distribute();
     place_buckets();
-    const index_t limit = heavy * std::max(aim, n_ / most_buckets);
-    machine::Buffer<B> work(team() * std::min(limit, largest_));
-    machine::parallel_for(0, plan_.buckets, 1, [&](index_t b, index_t) {
-      if (size(b) > limit)
-        gather(b);
-      else
-        sort_bucket(b, work.data() + omp_get_thread_num() * std::min(limit, largest_));
+    sort_buckets();
+  }
+
+ private:
+  static constexpr index_t aim = bucket_bytes / static_cast<index_t>(sizeof(B));
+  static constexpr index_t chunk = chunk_bytes / static_cast<index_t>(sizeof(B));
+
+  [[nodiscard]] index_t size(index_t b) const { return place_[b + 1] - place_[b]; }
+
+  /// All keys of data into the streams, one set of them a task.
+  void distribute() {
+    tasks_ = team() == 1 ? 1 : 2 * team();
+    streams_ = std::vector<ChunkStreams<B>>(static_cast<std::size_t>(tasks_));
+    const index_t length = round_up(ceil_div(n_, tasks_), chunk);
+    const index_t needed = ChunkPool<B>::needed(length, plan_.buckets(), chunk);
+    const index_t extra = needed - length / chunk + 1;
+    extra_ = machine::Buffer<B>(tasks_ * extra * chunk);
+    machine::parallel_for(0, tasks_, 1, [&](index_t t, index_t) {
+      const index_t begin = std::min(n_, t * length), end = std::min(n_, begin + length);
+      auto& streams = streams_[static_cast<std::size_t>(t)];
+      streams.start(
+          {scratch_ + begin, (end - begin) / chunk, extra_.data() + t * extra * chunk, chunk, chunk},
+          plan_.buckets(), needed);
+      B bits[batch];
+      std::uint16_t bucket[batch];
+      for (index_t i = begin; i < end; i += batch) {
+        const index_t count = std::min(batch, end - i);
+        kernels_.classify(plan_.division(), data_ + i, count, bits, bucket);
+        streams.put(bits, bucket, count);
+      }
     });
-    for (index_t b = 0; b < plan_.buckets; ++b) {
+  }
+
+  void place_buckets() {
+    place_ = machine::Buffer<index_t>(plan_.buckets() + 1);
+    place_[0] = 0;
+    for (index_t b = 0; b < plan_.buckets(); ++b) {
+      place_[b + 1] = place_[b];
+      for (const auto& streams : streams_) place_[b + 1] += streams.size(b);
+      largest_ = std::max(largest_, size(b));
+    }
+  }
+
+  void sort_buckets() {
+    const index_t limit = std::min(largest_, heavy * std::max(aim, n_ / most_buckets));
+    std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(team()));
+    for (auto& worker : workers) worker = std::make_unique<Worker>(limit);
+    machine::parallel_for(0, plan_.buckets(), 1, [&](index_t b, index_t) {
+      Worker& worker = *workers[static_cast<std::size_t>(omp_get_thread_num())];
+      worker.pieces.clear();
+      for (const auto& streams : streams_) streams.add_pieces(b, worker.pieces);
+      if (size(b) > limit)
+        gather(b, worker.pieces);
+      else
+        sort_bucket(b, worker);
+    });
+    for (index_t b = 0; b < plan_.buckets(); ++b) {
       if (size(b) > limit) sort_heavy(b);
     }
   }
 
- private:
-  static constexpr index_t block = block_bytes / static_cast<index_t>(sizeof(B));
+  struct Worker {
+    explicit Worker(index_t limit) : cache(limit), work(limit) {}
+    CacheSort<B> cache;
+    machine::Buffer<B> work;
+    std::vector<Piece<B>> pieces;
+  };
 
-  [[nodiscard]] index_t size(index_t b) const { return place_[b + 1] - place_[b]; }
-
-  /// Groups every block of data by bucket into the same block of scratch.
-  void distribute() {
-    machine::Buffer<std::uint16_t> slices(team() * block);
-    machine::Buffer<Bounds<B>> bounds(blocks_);
-    machine::parallel_for(0, blocks_, 1, [&](index_t k, index_t) {
-      bounds[k] = group_block(k, slices.data() + omp_get_thread_num() * block);
-    });
-    for (const Bounds<B>& seen : bounds)
-      bounds_ = {std::min(bounds_.low, seen.low), std::max(bounds_.high, seen.high)};
-  }
-
-  Bounds<B> group_block(index_t k, std::uint16_t* bucket) {
-    const B* const from = data_ + k * block;
-    B* const to = scratch_ + k * block;
-    const index_t length = std::min(block, n_ - k * block);
-    const Bounds<B> seen = kernels_.find_slices(plan_.slices, from, length, bucket);
-    std::uint32_t next[most_buckets] = {};
-    for (index_t i = 0; i < length; ++i) ++next[bucket[i] = plan_.bucket_of[bucket[i]]];
-    std::uint32_t* const begin = begin_.data() + k * stride_;
-    std::uint32_t sum = 0;
-    for (index_t b = 0; b < plan_.buckets; ++b) {
-      begin[b] = sum;
-      sum += std::exchange(next[b], sum);
+  void sort_bucket(index_t b, Worker& worker) {
+    Bounds<B> bounds = plan_.bounds(b);
+    if (b == 0 || b + 1 == plan_.buckets()) {
+      Bounds<B> seen;
+      for (const auto& piece : worker.pieces) {
+        const Bounds<B> its = kernels_.find_bounds(piece.data, piece.n, {});
+        seen = {std::min(seen.low, its.low), std::max(seen.high, its.high)};
+      }
+      bounds = seen;
     }
-    begin[plan_.buckets] = sum;
-    for (index_t i = 0; i < length; ++i) to[next[bucket[i]]++] = from[i];
-    return seen;
+    if (size(b) > 0)
+      worker.cache.sort(worker.pieces, data_ + place_[b], worker.work.data(), size(b), bounds, {}, map_);
   }
 
-  void place_buckets() {
-    place_ = machine::Buffer<index_t>(stride_);
-    std::fill(place_.begin(), place_.end(), index_t{0});
-    for (index_t k = 0; k < blocks_; ++k) {
-      const std::uint32_t* const begin = begin_.data() + k * stride_;
-      for (index_t b = 0; b < stride_; ++b) place_[b] += begin[b];
-    }
-    for (index_t b = 0; b < plan_.buckets; ++b) largest_ = std::max(largest_, size(b));
-  }
-
-  [[nodiscard]] Pieces<B> pieces(index_t b) const {
-    return {scratch_, begin_.data() + b, blocks_, block, stride_};
-  }
-
-  void sort_bucket(index_t b, B* work) {
-    const B low = b == 0 ? bounds_.low : plan_.first_bits(b);
-    const B high = b + 1 == plan_.buckets ? bounds_.high : static_cast<B>(plan_.first_bits(b + 1) - 1);
-    kernels_.sort_bucket({pieces(b), data_ + place_[b], work, size(b), low, high, map_});
-  }
-
-  void gather(index_t b) {
+  void gather(index_t b, const std::vector<Piece<B>>& pieces) {
     B* to = data_ + place_[b];
-    for (index_t k = 0; k < blocks_; ++k) {
-      const std::uint32_t* const begin = begin_.data() + k * stride_ + b;
-      to = std::copy(scratch_ + k * block + begin[0], scratch_ + k * block + begin[1], to);
+    for (const auto& piece : pieces) {
+      for (index_t i = 0; i < piece.n; ++i) *to++ = map_.to_raw(piece.data[i]);
     }
   }
 
@@ -119,20 +200,14 @@ class Radix {
     if (size(b) < n_ - n_ / 4)
       part.sort();
     else
-      part.sort_as_one();  // the sample does not see what differs: few keys do
+      part.sort_alone();  // the sample did not see what differs: few keys do
   }
 
-  void sort_as_one() {
-    if (n_ < 2) return;
-    machine::Buffer<std::uint16_t> slices(std::min(n_, block));
-    for (index_t i = 0; i < n_; i += block) {
-      const Bounds<B> seen =
-          kernels_.find_slices({0, 0, map_}, data_ + i, std::min(block, n_ - i), slices.data());
-      bounds_ = {std::min(bounds_.low, seen.low), std::max(bounds_.high, seen.high)};
-    }
-    if (bounds_.low == bounds_.high) return;
-    const std::uint32_t begin[2] = {0, static_cast<std::uint32_t>(n_)};
-    kernels_.sort_bucket({{data_, begin, 1, 0, 0}, data_, scratch_, n_, bounds_.low, bounds_.high, map_});
+  /// Without a first distribution.
+  void sort_alone() {
+    const Bounds<B> bounds = kernels_.find_bounds(data_, n_, map_);
+    if (bounds.low == bounds.high) return;
+    CacheSort<B>(n_).sort({{data_, n_}}, data_, scratch_, n_, bounds, map_, map_);
   }
 
   B* data_;
@@ -141,21 +216,21 @@ class Radix {
   KeyMap<B> map_;
   const LeafKernels<B>& kernels_;
   RadixPlan<B> plan_;
-  index_t blocks_ = 0, stride_ = 0, largest_ = 0;
-  machine::Buffer<std::uint32_t>
-      begin_;                       // (blocks, buckets + 1): where in the block the bucket's piece begins
-  machine::Buffer<index_t> place_;  // where in data the bucket begins
-  Bounds<B> bounds_;
+  index_t tasks_ = 0, largest_ = 0;
+  std::vector<ChunkStreams<B>> streams_;  // of a task
+  machine::Buffer<B> extra_;              // chunks that scratch has no room for
+  machine::Buffer<index_t> place_;        // where in data a bucket begins
 };
 
 }  // namespace
 
 template <class Item>
 void radix(const Block<Item>& block) {
-  if constexpr (std::is_same_v<Item, Pair>)
+  if constexpr (std::is_same_v<Item, Pair>) {
     radix_pairs(block.data, block.scratch, block.data, block.n);
-  else
+  } else {
     Radix<Item>(block.data, block.scratch, block.n, block.map).sort();
+  }
 }
 TESSERA_SORT_INSTANTIATE(radix);
 
