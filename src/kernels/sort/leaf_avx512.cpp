@@ -1,0 +1,302 @@
+// Quicksort in AVX-512, from one memory block to its twin and back. A vector of eight keys is parted by one
+// table look-up and one permutation, and stored whole at both ends; parts of at most sixteen registers are
+// sorted by networks.
+
+#include <immintrin.h>
+
+#include "kernels/sort/leaf.hpp"
+#include "kernels/sort/leaf_network_avx512.hpp"
+
+namespace tessera::sort::avx512 {
+namespace {
+
+/// Byte j of entry m: the lane that comes to place j when the lanes of mask m come first, in order.
+struct PartTable {
+  std::uint64_t entry[256];
+};
+constexpr PartTable make_part_table() {
+  PartTable table{};
+  for (unsigned m = 0; m < 256; ++m) {
+    unsigned place = 0;
+    for (unsigned pass = 0; pass < 2; ++pass) {
+      for (unsigned lane = 0; lane < 8; ++lane) {
+        if (((m >> lane) & 1) != 1 - pass) continue;
+        table.entry[m] |= std::uint64_t{lane} << (8 * place++);
+      }
+    }
+  }
+  return table;
+}
+alignas(64) constexpr PartTable part_table = make_part_table();
+
+/// Eight keys at a time.
+struct Eight64 {
+  using B = std::uint64_t;
+  using V = __m512i;
+  static V load(const B* p) { return _mm512_loadu_si512(p); }
+  static V load_some(const B* p, __mmask8 m) { return _mm512_maskz_loadu_epi64(m, p); }
+  static void store(B* p, V v) { _mm512_storeu_si512(p, v); }
+  static void store_some(B* p, __mmask8 m, V v) { _mm512_mask_compressstoreu_epi64(p, m, v); }
+  static V all(B x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
+  static __mmask8 less(V a, V b) { return _mm512_cmplt_epu64_mask(a, b); }
+  static V part(V v, __mmask8 m) {
+    const auto lanes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
+    return _mm512_permutexvar_epi64(lanes, v);
+  }
+};
+
+struct Eight32 {
+  using B = std::uint32_t;
+  using V = __m256i;
+  static V load(const B* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static V load_some(const B* p, __mmask8 m) { return _mm256_maskz_loadu_epi32(m, p); }
+  static void store(B* p, V v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
+  static void store_some(B* p, __mmask8 m, V v) { _mm256_mask_compressstoreu_epi32(p, m, v); }
+  static V all(B x) { return _mm256_set1_epi32(static_cast<int>(x)); }
+  static __mmask8 less(V a, V b) { return _mm256_cmplt_epu32_mask(a, b); }
+  static V part(V v, __mmask8 m) {
+    const auto lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
+    return _mm256_permutexvar_epi32(lanes, v);
+  }
+};
+
+/// Where the next keys go: below the pivot to the front, others to the back.
+template <class E>
+struct Ends {
+  typename E::B* front;
+  index_t gap;  ///< free places between front and back
+
+  /// Eight keys; right when the gap is 8 or at least 16.
+  void put(typename E::V v, __mmask8 below) {
+    const auto parted = E::part(v, below);
+    E::store(front, parted);
+    E::store(front + gap - 8, parted);
+    front += _mm_popcnt_u32(below);
+    gap -= 8;
+  }
+  /// Those of the mask.
+  void put_some(typename E::V v, __mmask8 valid, __mmask8 below) {
+    const auto above = static_cast<__mmask8>(valid & ~below);
+    const index_t up = _mm_popcnt_u32(above), low = _mm_popcnt_u32(below);
+    E::store_some(front, below, v);
+    E::store_some(front + gap - up, above, v);
+    front += low;
+    gap -= up + low;
+  }
+};
+
+__mmask8 first_lanes(index_t n) { return static_cast<__mmask8>((1u << n) - 1); }
+
+/// to[0:result] = keys of from[0:n] below the pivot, to[result:n] = the others.
+template <class E>
+index_t partition(const typename E::B* from, typename E::B* to, index_t n, typename E::B pivot) {
+  const auto limit = E::all(pivot);
+  Ends<E> ends{to, n};
+  const index_t rest = n % 8;
+  if (rest > 0) {
+    const auto valid = first_lanes(rest);
+    const auto v = E::load_some(from, valid);
+    ends.put_some(v, valid, static_cast<__mmask8>(E::less(v, limit) & valid));
+  }
+  index_t i = rest;
+  for (; i + 32 <= n; i += 32) {
+    const auto v0 = E::load(from + i), v1 = E::load(from + i + 8);
+    const auto v2 = E::load(from + i + 16), v3 = E::load(from + i + 24);
+    ends.put(v0, E::less(v0, limit));
+    ends.put(v1, E::less(v1, limit));
+    ends.put(v2, E::less(v2, limit));
+    ends.put(v3, E::less(v3, limit));
+  }
+  for (; i < n; i += 8) {
+    const auto v = E::load(from + i);
+    ends.put(v, E::less(v, limit));
+  }
+  return ends.front - to;
+}
+
+/// The same for the pieces of a bucket; they are not `to`.
+template <class E>
+index_t partition_pieces(const Bucket<typename E::B>& bucket, typename E::B* to, typename E::B pivot) {
+  const auto limit = E::all(pivot);
+  Ends<E> ends{to, bucket.n};
+  for (index_t p = 0; p < bucket.count; ++p) {
+    const auto [from, length] = bucket.pieces[p];
+    index_t i = 0;
+    for (; i + 8 <= length && ends.gap >= 16; i += 8) {
+      const auto v = E::load(from + i);
+      ends.put(v, E::less(v, limit));
+    }
+    for (; i < length; i += 8) {
+      const auto valid = first_lanes(length - i < 8 ? length - i : 8);
+      const auto v = E::load_some(from + i, valid);
+      ends.put_some(v, valid, static_cast<__mmask8>(E::less(v, limit) & valid));
+    }
+  }
+  return ends.front - to;
+}
+
+template <class B>
+using EightOf = std::conditional_t<sizeof(B) == 4, Eight32, Eight64>;
+
+/// The middle of a small random sample.
+template <class B>
+B sampled_pivot(const B* keys, index_t n, std::uint64_t& state) {
+  constexpr int samples = 15;
+  B sorted[samples];
+  for (int s = 0; s < samples; ++s) {
+    state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX generator
+    const auto at = static_cast<index_t>((state >> 16) % static_cast<std::uint64_t>(n));
+    int hole = s;
+    for (; hole > 0 && keys[at] < sorted[hole - 1]; --hole) sorted[hole] = sorted[hole - 1];
+    sorted[hole] = keys[at];
+  }
+  return sorted[samples / 2];
+}
+
+enum class Pivots { halve_range, sample };
+
+/// Sorts parts of a block: here[0:n] holds bits, `there` is its twin, to[0:n] (one of the two) gets the raw
+/// keys.
+template <class B>
+class Quicksort {
+ public:
+  explicit Quicksort(const KeyMap<B>& map) : map_(map) {}
+
+  /// All keys lie in [low, high]. Pivots halve that range until a part shows that this does not halve the
+  /// keys; from there on they are sampled.
+  void sort(B* here, B* there, B* to, index_t n, B low, B high, Pivots pivots) {
+    while (n > network_keys<B>) {
+      if (low == high) {
+        fill_raw(to, n, low);
+        return;
+      }
+      B pivot = static_cast<B>(low + (high - low) / 2 + 1);
+      index_t below = pivots == Pivots::halve_range ? partition<EightOf<B>>(here, there, n, pivot) : 0;
+      if (below < n / 8 || n - below < n / 8) {
+        pivots = Pivots::sample;
+        pivot = sampled_pivot(here, n, state_);
+        if (pivot == low) ++pivot;  // then those equal to the least go their own way
+        below = partition<EightOf<B>>(here, there, n, pivot);
+        if (below == 0) {
+          low = pivot;
+          continue;
+        }
+      }
+      sort(there, here, to, below, low, static_cast<B>(pivot - 1), pivots);
+      B* const next = there + below;
+      there = here + below;
+      here = next;
+      to += below;
+      n -= below;
+      low = pivot;
+    }
+    sort_network(here, to, n, map_);
+  }
+
+ private:
+  void fill_raw(B* to, index_t n, B bits) {
+    using L = LanesOf<B>;
+    const auto raw = map_.to_raw(_mm512_broadcastq_epi64(_mm_cvtsi64_si128(
+        static_cast<long long>(sizeof(B) == 8 ? bits : static_cast<std::uint64_t>(bits) * 0x100000001u))));
+    for (index_t i = 0; i < n; i += L::lanes) L::store(to + i, valid_lanes<L>(n, i), raw);
+  }
+
+  Map<B> map_;
+  std::uint64_t state_ = 1;
+};
+
+template <class B>
+void sort_many(const Bucket<B>& bucket) {
+  const auto [low, high] = bucket.bounds;
+  const B pivot = static_cast<B>(low + (high - low) / 2 + (high > low ? 1 : 0));
+  const index_t below = partition_pieces<EightOf<B>>(bucket, bucket.to, pivot);
+  const index_t above = bucket.n - below;
+  Quicksort<B> quicksort(bucket.map);
+  const auto pivots = below < above / 8 || above < below / 8 ? Pivots::sample : Pivots::halve_range;
+  B* const to = bucket.to;
+  B* const work = bucket.work;
+  if (below > 0) quicksort.sort(to, work, to, below, low, static_cast<B>(pivot - 1), pivots);
+  if (above > 0) quicksort.sort(to + below, work + below, to + below, above, pivot, high, pivots);
+}
+
+template <class B>
+void sort_few(const B* from, B* to, index_t n, const KeyMap<B>& map) {
+  if (n > 0) sort_network(from, to, n, Map<B>(map));
+}
+
+/// A vector of keys: their bits, and each lane's bucket.
+template <class L>
+class Classifier {
+  using B = typename L::B;
+
+ public:
+  explicit Classifier(const Division<B>& division)
+      : map_(division.map),
+        low_(L::all(division.low)),
+        last_(L::all(division.last)),
+        factor_(L::all(division.factor)),
+        fraction_(L::all(0xffff)),
+        right_(_mm_cvtsi32_si128(division.right)),
+        left_(_mm_cvtsi32_si128(division.left)),
+        table_(division.table) {}
+
+  [[nodiscard]] __m512i bits(__m512i raw) const { return map_.to_bits(raw); }
+  [[nodiscard]] __m512i bucket(__m512i bits) const {
+    const auto above = L::sub(L::max(bits, low_), low_);
+    const auto place = L::min(L::shift_left(L::shift_right(above, right_), left_), last_);
+    if (table_ == nullptr) return L::shift_right(L::multiply(L::shift_right(place, 12), factor_), 16);
+    const auto entry = L::look_up(table_, L::shift_right(place, 16));
+    const auto width = _mm512_and_si512(entry, fraction_);
+    const auto within = L::shift_right(L::multiply(_mm512_and_si512(place, fraction_), width), 16);
+    return L::add(L::shift_right(entry, 16), within);
+  }
+
+ private:
+  Map<B> map_;
+  __m512i low_, last_, factor_, fraction_;
+  __m128i right_, left_;
+  const std::uint32_t* table_;
+};
+
+template <class B>
+void classify(const Division<B>& division, const B* raw, index_t n, B* bits, std::uint16_t* bucket) {
+  using L = LanesOf<B>;
+  const Classifier<L> classifier(division);
+  const bool copied = bits != raw;
+  index_t i = 0;
+  for (; i + L::lanes <= n; i += L::lanes) {
+    const auto mapped = classifier.bits(_mm512_loadu_si512(raw + i));
+    if (copied) _mm512_storeu_si512(bits + i, mapped);
+    L::store_narrow(bucket + i, classifier.bucket(mapped));
+  }
+  if (i == n) return;
+  const auto valid = valid_lanes<L>(n, i);
+  const auto mapped = classifier.bits(L::load(raw + i, valid));
+  if (copied) L::store(bits + i, valid, mapped);
+  L::store_narrow_some(bucket + i, valid, classifier.bucket(mapped));
+}
+
+template <class B>
+Bounds<B> find_bounds(const B* raw, index_t n, const KeyMap<B>& key_map) {
+  using L = LanesOf<B>;
+  const Map<B> map(key_map);
+  auto least = L::all(static_cast<B>(~B{0})), greatest = L::all(0);
+  for (index_t i = 0; i < n; i += L::lanes) {
+    const auto valid = valid_lanes<L>(n, i);
+    const auto bits = map.to_bits(L::load(raw + i, valid));
+    least = L::min(least, L::blend(valid, L::all(static_cast<B>(~B{0})), bits));
+    greatest = L::max(greatest, L::blend(valid, L::all(0), bits));
+  }
+  return {L::least(least), L::greatest(greatest)};
+}
+
+}  // namespace
+
+const LeafKernels<std::uint32_t> leaf_kernels32{network_keys<std::uint32_t>, sort_few<std::uint32_t>,
+                                                sort_many<std::uint32_t>, classify<std::uint32_t>,
+                                                find_bounds<std::uint32_t>};
+const LeafKernels<std::uint64_t> leaf_kernels64{network_keys<std::uint64_t>, sort_few<std::uint64_t>,
+                                                sort_many<std::uint64_t>, classify<std::uint64_t>,
+                                                find_bounds<std::uint64_t>};
+
+}  // namespace tessera::sort::avx512
