@@ -191,7 +191,7 @@ TEST(ExactCuts, SplitTiesByRankAndIndex) {
   run.front() = 1;
   run.back() = 9;
   const index_t total = comm.sum(static_cast<index_t>(run.size()));
-  for (const index_t position : {index_t{0}, index_t{1}, p, p + 1, p + 12, total / 2, total - p, total}) {
+  for (const index_t position : {index_t{0}, index_t{1}, p, p + 1, p + 5, total / 2, total - p, total}) {
     const std::vector<index_t> positions{0, position, position, total};
     const auto cuts =
         exact_cuts<std::uint64_t>(comm, {run.data(), static_cast<index_t>(run.size())}, positions);
