@@ -6,6 +6,7 @@
 #include "dist/sort/sort.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "kernels/sort/variants.hpp"
+#include "mpi/runtime.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -17,6 +18,7 @@ void add_rows(Table& table, const std::string& workload, const std::vector<Varia
 }
 
 Body list(const run::Parsed&, const Arguments&, ExitCode&) {
+  if (mpi::launcher_rank() != 0) return {};
   Table kernels({"workload", "kernel", "space", "what it does"});
   add_rows(kernels, "matmul", infos(matmul::variants()));
   add_rows(kernels, "sort", infos(sort::variants()));

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <thread>
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "io/h5.hpp"
 #include "io/probe.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
@@ -13,9 +17,14 @@
 namespace tessera::apps {
 namespace {
 
-/// Every rank reads the same words and comes to the same end; one of them says so.
+/// Every rank reads the same words and comes to the same end; one of them says so. The others give it the
+/// time: a launcher kills all ranks as soon as one has failed.
 int fail_early(const Error& error) {
-  if (mpi::launcher_rank() == 0) mpi::print_error(error.what());
+  if (mpi::launcher_rank() == 0) {
+    mpi::print_error(error.what());
+  } else {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
   return static_cast<int>(error.code());
 }
 
@@ -72,6 +81,8 @@ int main_of(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace tessera;
   if (argc > 1 && std::strcmp(argv[1], io::probe_command) == 0) return io::probe_main(argc, argv);
+  io::quiet_errors();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error of its write, not a death
   try {
     return apps::main_of(argc, argv);
   } catch (const Error& error) {

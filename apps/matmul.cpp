@@ -11,6 +11,7 @@
 #include "dist/matmul/freivalds.hpp"
 #include "io/output_file.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/transfer.hpp"
@@ -132,6 +133,14 @@ run::OptionSet declare() {
            .axis = true,
            .low = 1,
            .high = 1e6});
+  set.add({.name = "block",
+           .kind = Kind::integer,
+           .fallback = "256",
+           .help = "threads a block of cuda_naive, cuda_column, cuda_zigzag",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1024});
   set.add({.name = "column-width",
            .kind = Kind::integer,
            .fallback = "32",
@@ -217,9 +226,11 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   const auto single = [](const io::DatasetInfo& info) {
     return info.kind == io::DatasetInfo::Kind::real && info.element_bytes <= 4;
   };
-  if (point.text("type") == "auto") request.element = single(a) && single(b) ? Element::f32 : Element::f64;
+  const bool automatic = point.text("type") == "auto";
+  if (automatic) request.element = single(a) && single(b) ? Element::f32 : Element::f64;
   if (!inputs.c) return;
   const io::DatasetInfo c = inputs.c->share(comm);
+  if (automatic && !single(c)) request.element = Element::f64;
   mpi::on_root(comm, "open input", [&] {
     io::require_matrix(c, inputs.c->name());
     require(c.shape[0] == q.m && c.shape[1] == q.n, ExitCode::bad_data,
@@ -247,11 +258,19 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.kernel = point.text("kernel") == "auto" ? &kernels::best()
                                                  : find_variant(kernels::variants(), point.text("kernel"));
   method.tuning.tile = point.integer("tile");
+  method.tuning.block = point.integer("block");
   method.tuning.column_width = point.integer("column-width");
   method.panel = point.integer("panel");
   method.grid = parse_grid(point.text("grid"));
   method.threads = run::threads_of(point);
-  mpi::on_root(comm, "plan", [&] {
+  mpi::together(comm, "plan", [&] {
+    if (method.kernel->space == Space::device && !point.flag("plan")) {
+      const machine::Gpus gpus = machine::gpus();
+      require(!gpus.devices.empty(), ExitCode::usage,
+              fmt::format(
+                  "kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
+                  method.kernel->name, gpus.reason));
+    }
     for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {
       (void)checked_mul(checked_mul(x, y, "a matrix"), q.element_bytes, "a matrix");
     }
@@ -422,6 +441,12 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
           "--c without --beta has no effect (beta is 0); give --beta 1 to add to it");
   require(!value("c").empty() || !from_files || !adds, ExitCode::usage,
           "--beta needs the C that it multiplies; give --c file.h5:/path");
+  for (const char* size : {"m", "n", "k"}) {
+    require(!from_files || parsed.sources.at(size) == "default", ExitCode::usage,
+            fmt::format(
+                "--{} ({}) goes with generated operands, and those of --a and --b have their sizes; drop it",
+                size, parsed.sources.at(size)));
+  }
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
           "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
   auto inputs = std::make_shared<Inputs>();

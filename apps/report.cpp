@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "io/raw_file.hpp"
+#include "mpi/runtime.hpp"
 
 extern char** environ;
 
@@ -60,6 +61,7 @@ std::string find_script() {
 }
 
 Body report(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
+  if (mpi::launcher_rank() != 0) return {};
   const std::string file = parsed.lists.at("file").front();
   require(!file.empty(), ExitCode::usage, "name the results file: tessera report results.h5");
   require(io::file_exists(file), ExitCode::missing_input, "there is no file '" + file + "'; check the path");

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "io/schema.hpp"
 #include "io/verify_file.hpp"
+#include "mpi/runtime.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -16,6 +17,7 @@ run::OptionSet declare() {
 }
 
 Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
+  if (mpi::launcher_rank() != 0) return {};  // one is enough, however many were started
   const std::string file = parsed.lists.at("file").front();
   require(!file.empty(), ExitCode::usage, "name the file to verify: tessera verify c.h5");
   const io::FileCheck check = io::check_file(file);

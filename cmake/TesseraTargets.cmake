@@ -5,6 +5,8 @@ target_compile_options(tessera_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -ffp-contract=off>)
 # g++ 12 warns of overlapping copies inside std::string where there are none (GCC bug 105651).
 target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
+# CMake 3.25.1 silently drops CMAKE_CUDA_STANDARD 20 with nvcc 13.
+target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --extended-lambda --diag-suppress=554 -Xcompiler=-Wall,-Wextra -Werror=all-warnings>)
 if(TESSERA_COVERAGE)
   target_compile_options(tessera_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--coverage -fprofile-update=atomic>)
   target_link_options(tessera_flags INTERFACE --coverage)
@@ -16,7 +18,7 @@ function(tessera_layer name)
   add_library(tessera_${name} STATIC ${LAYER_SOURCES})
   target_include_directories(tessera_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
-  target_compile_features(tessera_${name} PUBLIC cxx_std_20)
+  target_compile_features(tessera_${name} INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)
   target_link_libraries(tessera_${name} PUBLIC ${LAYER_LINK} PRIVATE $<BUILD_INTERFACE:tessera_flags>)
   set_target_properties(tessera_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   set_property(GLOBAL APPEND PROPERTY TESSERA_LAYERS tessera_${name})

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -15,10 +16,9 @@ using index_t = std::int64_t;
 template <class To, class From>
 [[nodiscard]] To narrow(From value) {
   static_assert(std::is_integral_v<To> && std::is_integral_v<From>);
-  const auto result = static_cast<To>(value);
-  require(static_cast<From>(result) == value && ((result < To{}) == (value < From{})), ExitCode::usage,
+  require(std::in_range<To>(value), ExitCode::usage,
           "a size does not fit the 32-bit count of a library call (use more ranks or smaller pieces)");
-  return result;
+  return static_cast<To>(value);
 }
 
 /// a * b; throws Error(usage) naming `what` when it overflows 64 bits.

@@ -85,7 +85,8 @@ index_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  auto best_distance = static_cast<index_t>(std::max<std::size_t>(1, (word.size() + 2) / 3)) + 1;
+  if (word.size() < 2) return best;  // another letter is another word
+  auto best_distance = static_cast<index_t>((word.size() + 2) / 3) + 1;
   for (const auto& candidate : candidates) {
     const bool completes = word.size() >= 3 && std::string_view(candidate).substr(0, word.size()) == word;
     const index_t distance = completes ? 1 : edit_distance(word, candidate);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +17,11 @@ DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
   const auto colon = text.rfind(":/");
   require(colon != std::string_view::npos && colon > 0 && colon + 2 < text.size(), ExitCode::usage,
           fmt::format("--{} '{}' does not name a dataset; write file.h5:/path/to/dataset", option, text));
-  return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+  const std::string path(text.substr(colon + 1));
+  require(
+      !path.ends_with('/') && path.find("//") == std::string::npos, ExitCode::usage,
+      fmt::format("--{} '{}' has an empty name in its path; write file.h5:/path/to/dataset", option, text));
+  return {std::string(text.substr(0, colon)), path};
 }
 
 std::string DatasetInfo::type_text() const {
@@ -31,10 +36,15 @@ std::string DatasetInfo::shape_text() const {
 Handle open_file(const std::string& file) {
   quiet_errors();
   struct stat status {};
-  require(stat(file.c_str(), &status) == 0, ExitCode::missing_input,
-          fmt::format("cannot read '{}': {}; check the path", file, std::strerror(errno)));
+  if (stat(file.c_str(), &status) != 0 || access(file.c_str(), R_OK) != 0) {
+    const int reason = errno;
+    throw Error(ExitCode::missing_input,
+                fmt::format("cannot read '{}': {}; check the path", file, std::strerror(reason)));
+  }
   require(!S_ISDIR(status.st_mode), ExitCode::missing_input,
           fmt::format("cannot read '{}': it is a directory; name a file in it", file));
+  require(S_ISREG(status.st_mode), ExitCode::bad_data,  // to open a pipe would wait for its writer
+          fmt::format("'{}' is no HDF5 file but a pipe or device; give a file", file));
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (id < 0) {
     const std::string words = h5_words();

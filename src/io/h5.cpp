@@ -1,6 +1,9 @@
 #include "io/h5.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 
 namespace tessera::io {
 namespace {
@@ -14,6 +17,20 @@ herr_t collect(unsigned depth, const H5E_error2_t* error, void* data) {
   auto& words = *static_cast<Words*>(data);
   if (depth == 0 && error->desc != nullptr) words.innermost = error->desc;
   return 0;
+}
+
+/// The library's account of a failed system call is long and has a line break in its date: of "file write
+/// failed: time = ..., error message = 'No space left on device', buf = ..." the first and the reason are
+/// kept.
+std::string system_reason(std::string words) {
+  const std::string mark = "error message = '";
+  if (const auto at = words.find(mark); at != std::string::npos) {
+    const auto begin = at + mark.size();
+    const std::string reason = words.substr(begin, words.find('\'', begin) - begin);
+    return words.substr(0, words.find(':')) + ": " + reason;
+  }
+  std::replace(words.begin(), words.end(), '\n', ' ');
+  return words;
 }
 
 Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
@@ -51,17 +68,24 @@ T read_scalar(hid_t object, const std::string& name, hid_t type) {
 
 }  // namespace
 
-void quiet_errors() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+void quiet_errors() {
+  [[maybe_unused]] static const herr_t once = H5dont_atexit();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
 
 std::string h5_words() {
   Words words;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &words);
-  return words.innermost.empty() ? "the HDF5 library gives no reason" : words.innermost;
+  if (words.innermost.empty()) return "the HDF5 library gives no reason";
+  return system_reason(words.innermost);
 }
 
 hid_t h5_check(hid_t result, ExitCode code, const std::string& what) {
   if (result >= 0) return result;
-  throw Error(code, what + " (" + h5_words() + ")");
+  const std::string words = h5_words();
+  const bool full = words.ends_with(std::strerror(ENOSPC)) || words.ends_with(std::strerror(EDQUOT)) ||
+                    words.ends_with(std::strerror(EFBIG));
+  throw Error(full ? ExitCode::cannot_create : code, what + " (" + words + ")");
 }
 
 hid_t native_type(Element element) {

@@ -31,6 +31,8 @@ class Handle {
     if (id_ >= 0) close_(id_);
     id_ = -1;
   }
+  /// Closes now; negative when the library could not write what it still held. For files that are written.
+  [[nodiscard]] herr_t finish() { return id_ >= 0 ? close_(std::exchange(id_, -1)) : 0; }
   operator hid_t() const { return id_; }  // NOLINT: it is the identifier wherever the C library wants one
 
  private:
@@ -38,14 +40,17 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Silences the library's own printing; its words travel in our errors instead. Called by every entry point
-/// here.
+/// Silences the library's own printing (its words travel in our errors instead) and its end: after a write
+/// that failed, HDF5 1.10.8 crashes when it terminates, at exit or in MPI_Finalize. Called by every entry
+/// point here, and by main before MPI is initialised, for only then does the library stay out of
+/// MPI_Finalize.
 void quiet_errors();
 
-/// The innermost words of the library's error stack, e.g. "unable to open file: truncated file: eof = 96".
+/// The innermost words of the library's error stack on one line, e.g. "unable to open file: truncated file:
+/// eof = 96".
 [[nodiscard]] std::string h5_words();
 
-/// Throws Error(code, "<what>: <words>") if the call failed.
+/// Throws Error(code, "<what> (<words>)") if the call failed; cannot_create when it is for want of space.
 hid_t h5_check(hid_t result, ExitCode code, const std::string& what);
 inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
   (void)h5_check(static_cast<hid_t>(result), code, what);

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "io/checksum.hpp"
+#include "io/dataset.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "machine/buffer.hpp"
@@ -39,6 +40,18 @@ void remove_abandoned(const std::string& file) {
     const long pid = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
     if (pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
       std::filesystem::remove(entry, ignored);
+  }
+}
+
+/// An output may not lie where our own group and the dimension scales do.
+void require_free_path(const DatasetSpec& spec) {
+  std::vector<std::string> taken{std::string("/") + schema::group + "/"};
+  for (const std::string& dimension : spec.dimensions) taken.push_back("/" + dimension + "/");
+  for (const std::string& name : taken) {
+    const bool ours = name == taken.front() && spec.path + "/" == name;
+    require(!ours && !spec.path.starts_with(name), ExitCode::usage,
+            fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another", spec.path,
+                        name.substr(0, name.size() - 1)));
   }
 }
 
@@ -74,6 +87,12 @@ void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec) {
   }
 }
 
+/// What the library still holds goes to the file now, and a failure is ours to tell.
+void close_written(Handle& file, ExitCode code, const std::string& what) {
+  h5_check_rc(H5Fflush(file, H5F_SCOPE_GLOBAL), code, what);
+  h5_check_rc(file.finish(), code, what);
+}
+
 index_t create_dataset(hid_t file, const DatasetSpec& spec) {
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
@@ -104,6 +123,9 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const st
     require(existing == Existing::replace || !file_exists(file_), failed,
             fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
                         file_));
+    require(!std::filesystem::is_directory(file_), failed,
+            fmt::format("output '{}' is a directory; name a file", file_));
+    for (const DatasetSpec& spec : specs) require_free_path(spec);
     remove_abandoned(file_);
     partial_ = directory_of(file_) + partial_prefix(file_) +
                fmt::format("{}-{:08x}", getpid(), std::random_device()());
@@ -132,9 +154,9 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
   index_t end = 0;
   {
     const Handle list = creation_ordered(H5P_FILE_CREATE);
-    const Handle out(h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), failed,
-                              fmt::format("cannot create '{}'", file_)),
-                     H5Fclose);
+    Handle out(h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), failed,
+                        fmt::format("cannot create '{}'", file_)),
+               H5Fclose);
     for (std::size_t d = 0; d < specs.size(); ++d) {
       datasets_[d].offset = create_dataset(out, specs[d]);
       if (datasets_[d].offset < 0) continue;
@@ -144,12 +166,13 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
       end = std::max(end, datasets_[d].offset + checked_mul(count, datasets_[d].element_bytes, "the output"));
     }
     const Handle groups = creation_ordered(H5P_GROUP_CREATE);
-    const Handle group(
+    Handle group(
         h5_check(H5Gcreate2(out, schema::group, H5P_DEFAULT, groups, H5P_DEFAULT), failed, "_tessera"),
         H5Gclose);
     write_attribute(group, schema::state, std::string(schema::state_incomplete));
     write_attribute(group, schema::schema_version, index_t{schema::version});
-    h5_check_rc(H5Fflush(out, H5F_SCOPE_GLOBAL), failed, fmt::format("cannot create '{}'", file_));
+    group.reset();
+    close_written(out, failed, fmt::format("cannot create '{}'", file_));
   }
   const RawFile raw(partial_, RawFile::Mode::read_write);
   raw.reserve(end);
@@ -203,25 +226,48 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
   for (Dataset& dataset : datasets_) dataset.sum = comm_.sum(dataset.sum);
   mpi::on_root(comm_, "publish", [&] {
     {
-      const Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io,
-                                fmt::format("cannot finish '{}'", file_)),
-                       H5Fclose);
+      Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io,
+                          fmt::format("cannot finish '{}'", file_)),
+                 H5Fclose);
       for (const Dataset& d : datasets_) {
         const Handle dataset(h5_check(H5Dopen2(out, d.path.c_str(), H5P_DEFAULT), ExitCode::io, d.path),
                              H5Dclose);
         write_attribute(dataset, schema::checksum, checksum_text(d.sum));
       }
-      const Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, "_tessera"),
-                         H5Gclose);
+      Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, "_tessera"), H5Gclose);
       annotate(group);
       write_attribute(group, schema::state, std::string(schema::state_complete));
-      h5_check_rc(H5Fflush(out, H5F_SCOPE_GLOBAL), ExitCode::io, fmt::format("cannot finish '{}'", file_));
+      group.reset();
+      close_written(out, ExitCode::io, fmt::format("cannot finish '{}'", file_));
     }
     RawFile(partial_, RawFile::Mode::read_write).sync();
+    confirm_metadata();
     publish_file(partial_, file_);
     published_ = true;
   });
   published_ = true;
+}
+
+/// What the library wrote opens again and says what it was told.
+void OutputFile::confirm_metadata() const {
+  const auto confirm = [&](bool holds) {
+    require(holds, ExitCode::io,
+            fmt::format("'{}' does not hold what was written to it (its metadata); check the device", file_));
+  };
+  try {
+    const Handle in = open_file(partial_);
+    for (const Dataset& d : datasets_) {
+      const Handle dataset = open_dataset(in, {partial_, d.path});
+      confirm(read_text_attribute(dataset, schema::checksum) == checksum_text(d.sum));
+      confirm(inspect(dataset, {partial_, d.path}).shape == d.shape);
+      confirm(H5Dget_offset(dataset) == (d.offset < 0 ? HADDR_UNDEF : static_cast<haddr_t>(d.offset)));
+    }
+    const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::io, file_), H5Gclose);
+    confirm(read_text_attribute(group, schema::state) == schema::state_complete);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io) throw;
+    confirm(false);
+  }
 }
 
 }  // namespace tessera::io

@@ -78,6 +78,7 @@ class OutputFile {
     std::uint64_t sum;
   };
   void create(const std::vector<DatasetSpec>& specs);
+  void confirm_metadata() const;
 
   mpi::Communicator comm_;
   std::string file_;

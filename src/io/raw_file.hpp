@@ -35,7 +35,7 @@ void publish_file(const std::string& from, const std::string& to);
 /// "dir/" of a path, "./" when it has none.
 [[nodiscard]] std::string directory_of(const std::string& path);
 [[nodiscard]] bool file_exists(const std::string& path);
-/// Both exist and are one file (links and relative paths seen through).
+/// Both are one file, or would be if they existed (links and relative paths seen through).
 [[nodiscard]] bool same_file(const std::string& a, const std::string& b);
 
 }  // namespace tessera::io

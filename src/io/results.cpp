@@ -170,19 +170,22 @@ void append_results(const std::string& file, const std::string& run,
     }
     {
       const Handle list = creation_ordered(H5P_FILE_CREATE);
-      const Handle out(h5_check(exists ? H5Fopen(partial.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
-                                       : H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, list, H5P_DEFAULT),
-                                ExitCode::cannot_create, fmt::format("cannot write the results '{}'", file)),
-                       H5Fclose);
+      Handle out(h5_check(exists ? H5Fopen(partial.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
+                                 : H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, list, H5P_DEFAULT),
+                          ExitCode::cannot_create, fmt::format("cannot write the results '{}'", file)),
+                 H5Fclose);
       write_attribute(out, schema::schema_version, index_t{schema::version});
-      const Handle group = open_or_create_group(out, run);
+      Handle group = open_or_create_group(out, run);
       for (const auto& [name, value] : attributes) {
         std::visit([&](const auto& v) { write_attribute(group, name, v); }, value);
       }
       for (const TableRows& table : tables) append_table(group, table);
-      h5_check_rc(H5Fflush(out, H5F_SCOPE_GLOBAL), ExitCode::io,
-                  fmt::format("cannot write the results '{}'", file));
+      group.reset();
+      const std::string what = fmt::format("cannot write the results '{}'", file);
+      h5_check_rc(H5Fflush(out, H5F_SCOPE_GLOBAL), ExitCode::io, what);
+      h5_check_rc(out.finish(), ExitCode::io, what);
     }
+    RawFile(partial, RawFile::Mode::read_write).sync();
     publish_file(partial, file);
   } catch (const std::filesystem::filesystem_error& e) {
     unlink(partial.c_str());

@@ -148,4 +148,30 @@ struct Simd {
 
 #endif
 
+/// The low and high halves of a and b interleaved: a0 b0 a1 b1 ...
+template <class V>
+TESSERA_INLINE V interleave_low(V a, V b) {
+  if constexpr (sizeof(V) / sizeof(a[0]) == 2) {
+    return __builtin_shufflevector(a, b, 0, 2);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 4) {
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 8) {
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+  } else {
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  }
+}
+template <class V>
+TESSERA_INLINE V interleave_high(V a, V b) {
+  if constexpr (sizeof(V) / sizeof(a[0]) == 2) {
+    return __builtin_shufflevector(a, b, 1, 3);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 4) {
+    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 8) {
+    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+  } else {
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  }
+}
+
 }  // namespace tessera::TESSERA_ISA

@@ -20,6 +20,18 @@ namespace tessera::machine {
 
 inline void set_default_threads(int threads) { omp_set_num_threads(threads); }
 
+/// Another default while it lives: for code that asks OpenMP itself.
+class DefaultThreads {
+ public:
+  explicit DefaultThreads(int threads) : before_(default_threads()) { set_default_threads(threads); }
+  ~DefaultThreads() { set_default_threads(before_); }
+  DefaultThreads(const DefaultThreads&) = delete;
+  DefaultThreads& operator=(const DefaultThreads&) = delete;
+
+ private:
+  int before_;
+};
+
 /// Runs f() once on a team of `threads`; forks inside become tasks for the others. An exception of f itself
 /// is carried out of the region; forked work must not throw.
 template <class F>

@@ -28,8 +28,8 @@ index_t parse_integer(const std::string& text, const std::string& where) {
 double parse_real(const std::string& text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    usage(fmt::format("{}: '{}' is not a number", where, text));
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    usage(fmt::format("{}: '{}' is not a finite number", where, text));
   }
   return value;
 }

@@ -1,5 +1,7 @@
 #include "run/inputs.hpp"
 
+#include <fmt/format.h>
+
 #include "io/probe.hpp"
 #include "io/raw_file.hpp"
 #include "mpi/agreement.hpp"
@@ -56,6 +58,19 @@ void require_distinct_files(const std::string& out, const io::DatasetName& input
   require(out != input.file && !io::same_file(out, input.file), ExitCode::usage,
           "--out and --" + option + " name the same file '" + input.file +
               "' (an output replaces its whole file, never an input); write to another file");
+}
+
+void require_own_file(const std::string& results, const OptionSet& options, const Parsed& parsed) {
+  for (const Option& option : options.options()) {
+    const std::string& text = parsed.lists.at(option.name).front();
+    const auto colon = text.rfind(":/");
+    if (option.kind != Kind::text || colon == std::string::npos) continue;
+    require(
+        !io::same_file(results, text.substr(0, colon)), ExitCode::usage,
+        fmt::format("--results and --{} name the same file '{}' (results are added to a file of their own); "
+                    "name another",
+                    option.name, results));
+  }
 }
 
 }  // namespace tessera::run

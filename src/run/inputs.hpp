@@ -6,6 +6,7 @@
 
 #include "io/columns.hpp"
 #include "mpi/communicator.hpp"
+#include "run/options.hpp"
 
 namespace tessera::run {
 
@@ -43,5 +44,8 @@ class TableInput {
 
 /// Throws Error(usage) when `out` names the file of an input.
 void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option);
+
+/// Throws Error(usage) when the results file is that of a dataset (file.h5:/path) which another option names.
+void require_own_file(const std::string& results, const OptionSet& options, const Parsed& parsed);
 
 }  // namespace tessera::run

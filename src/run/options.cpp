@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/text.hpp"
 
@@ -134,6 +135,8 @@ void OptionSet::read_environment(Parsed& parsed) const {
 
 void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
   toml::table table;
+  require(!std::filesystem::is_directory(file), ExitCode::missing_input,
+          fmt::format("cannot read '{}': it is a directory; name a TOML file", file));
   try {
     table = toml::parse_file(std::string_view(file));
   } catch (const toml::parse_error& error) {

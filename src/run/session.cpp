@@ -8,6 +8,7 @@
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
+#include "run/inputs.hpp"
 #include "run/provenance.hpp"
 
 namespace tessera::run {
@@ -44,6 +45,7 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
   mpi::on_root(comm_, "open results", [&] {
     ceilings_ = load_ceilings(ceilings_file());
     if (results_.empty()) return;
+    require_own_file(results_, options, parsed);
     run_ = io::new_run_name(results_, options.command());
     if (parsed.lists.at("again").front() == "true") return;
     for (std::string& point : io::text_column(results_, io::schema::summary, "point"))

@@ -105,6 +105,7 @@ TEST(Text, NearestFindsTyposAndRefusesStrangers) {
   EXPECT_EQ(nearest("tield", names), "tiled");
   EXPECT_EQ(nearest("cache", names), "cache_oblivious");
   EXPECT_EQ(nearest("zzzzzz", names), "");
+  EXPECT_EQ(nearest("C", {"N", "T"}), "");
   EXPECT_EQ(suggestion("naiv", names), "; did you mean 'naive'?");
 }
 

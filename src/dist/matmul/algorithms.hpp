@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "dist/matmul/multiply.hpp"
+#include "machine/device_times.hpp"
+#include "machine/fork_join.hpp"
 #include "mpi/transfer.hpp"
 
 namespace tessera::dist::matmul {
@@ -34,6 +36,27 @@ template <class T>
 [[nodiscard]] MatrixView<const T> along_k(MatrixView<const T> operand, Op op, Op k_is_cols_when,
                                           index_t begin, index_t size) {
   return op == k_is_cols_when ? operand.cols_range(begin, size) : operand.rows_range(begin, size);
+}
+
+/// Runs the method's kernel on one piece of this rank. With cache_oblivious `fixed_order()` runs instead, on
+/// a team of the method's threads; the others take no team (one thread, threads of their own, or the device,
+/// whose phases are added).
+template <class T, class FixedOrder>
+void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Phases& phases,
+             const FixedOrder& fixed_order) {
+  if (method.kernel->name == "cache_oblivious") {
+    machine::parallel(method.threads, fixed_order);
+  } else {
+    const machine::DefaultThreads scope(method.threads);
+    (*method.kernel)(gemm, method.tuning);
+  }
+  if (method.kernel->space == Space::device) {
+    const machine::DeviceTimes times = machine::take_device_times();
+    phases.add("to device", times.to_device);
+    phases.add("device kernels", times.kernels);
+    phases.add("from device", times.from_device);
+  }
+  mpi::heartbeat();
 }
 
 /// The value of one node of the summation tree on this rank.

@@ -26,6 +26,11 @@ MatrixView<double> rows_of(const std::vector<double>& x) {
   return rows_of(const_cast<std::vector<double>&>(x));
 }
 
+std::vector<double> absolute(std::vector<double> x) {
+  for (double& value : x) value = std::abs(value);
+  return x;
+}
+
 /// A block with some elements set to zero; keep(i, j, value) in global indices of the stored matrix.
 template <class T, class Keep>
 void copy_masked(MatrixView<const T> from, const layout::Box& box, MatrixView<T> to, const Keep& keep) {
@@ -44,10 +49,26 @@ Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product
                         int threads)
     : comm_(comm), product_(product), seed_(seed), threads_(threads) {
   if (product.beta == T{0}) return;
-  std::vector<double> x = zeros(product.n());
-  for (std::size_t i = 0; i < x.size(); ++i)
-    x[i] = (random_bits(seed_, 0xF0, static_cast<index_t>(i)) & 1) != 0 ? 1 : -1;
-  start_ = through(product.c, Op::none, x, std::vector<double>(x.size(), 1.0), product.m(), nullptr);
+  const std::vector<double> x = draw_vectors(nullptr);
+  start_ = through(product.c, Op::none, x, absolute(x), product.m(), nullptr);
+  const Mask mask = find_nonfinite();
+  if (!mask.any) return;
+  const std::vector<double> masked = draw_vectors(&mask);
+  masked_start_ = through(product.c, Op::none, masked, absolute(masked), product.m(), &mask);
+}
+
+/// Vectors of +-1, with 0 where the mask leaves a column out.
+template <class T>
+std::vector<double> Freivalds<T>::draw_vectors(const Mask* mask) const {
+  std::vector<double> x = zeros(product_.n());
+  for (index_t v = 0; v < vectors; ++v) {
+    for (index_t j = 0; j < product_.n(); ++j) {
+      const auto at = static_cast<std::size_t>(v * product_.n() + j);
+      x[at] = (random_bits(seed_, 0xF0, static_cast<index_t>(at)) & 1) != 0 ? 1 : -1;
+      if (mask != nullptr && mask->cols[static_cast<std::size_t>(j)] != 0) x[at] = 0;
+    }
+  }
+  return x;
 }
 
 template <class T>
@@ -99,38 +120,36 @@ double Freivalds<T>::ratio() const {
   const double all = ratio(nullptr);
   if (std::isfinite(all)) return all;
   const Mask mask = find_nonfinite();
-  if (!mask.any || !c_is_nonfinite_where(mask)) return std::nan("");
+  if (!c_is_nonfinite_where(mask)) return std::nan("");
   return ratio(&mask);
 }
 
 template <class T>
 double Freivalds<T>::ratio(const Mask* mask) const {
-  std::vector<double> x = zeros(product_.n());
-  for (index_t v = 0; v < vectors; ++v) {
-    for (index_t j = 0; j < product_.n(); ++j) {
-      const auto at = static_cast<std::size_t>(v * product_.n() + j);
-      x[at] = (random_bits(seed_, 0xF0, static_cast<index_t>(at)) & 1) != 0 ? 1 : -1;
-      if (mask != nullptr && mask->cols[static_cast<std::size_t>(j)] != 0) x[at] = 0;
-    }
-  }
-  std::vector<double> ones(x.size());
-  std::transform(x.begin(), x.end(), ones.begin(), [](double value) { return std::abs(value); });
+  const std::vector<double> x = draw_vectors(mask), ones = absolute(x);
+  const Sides& before = mask != nullptr && mask->any ? masked_start_ : start_;
   const Sides got = through(product_.c, Op::none, x, ones, product_.m(), mask);
   const Sides bx = through(product_.b, product_.op_b, x, ones, product_.k(), mask);
   const Sides want = through(product_.a, product_.op_a, bx.value, bx.bound, product_.m(), mask);
   const auto alpha = static_cast<double>(product_.alpha), beta = static_cast<double>(product_.beta);
   constexpr double unit = std::numeric_limits<T>::epsilon() / 2;
+  constexpr double may_overflow = std::numeric_limits<T>::max() / 4;
+  const double underflow = static_cast<double>(std::numeric_limits<T>::denorm_min()) *
+                           static_cast<double>(product_.n()) *
+                           (std::abs(alpha) * static_cast<double>(product_.k()) + 2);
   double worst = 0;
   for (std::size_t i = 0; i < got.value.size(); ++i) {
     if (mask != nullptr && mask->rows[i % static_cast<std::size_t>(product_.m())] != 0) continue;
     // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here either.
     const double product = alpha == 0 ? 0 : alpha * want.value[i];
-    const double start = beta == 0 ? 0 : beta * start_.value[i];
+    const double start = beta == 0 ? 0 : beta * before.value[i];
     const double bound = (alpha == 0 ? 0 : std::abs(alpha) * want.bound[i]) +
-                         (beta == 0 ? 0 : std::abs(beta) * start_.bound[i]);
+                         (beta == 0 ? 0 : std::abs(beta) * before.bound[i]);
+    if (mask != nullptr && !(bound < may_overflow))
+      continue;  // the operands' part is finite: old c, or overflow
     const double error = std::abs(got.value[i] - (product + start));
     if (error == 0) continue;
-    const double ratio = error / (unit * bound);
+    const double ratio = error / (unit * bound + underflow);
     if (!(ratio <= worst)) worst = ratio;
     if (std::isnan(ratio)) return ratio;
   }

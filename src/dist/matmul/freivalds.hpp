@@ -17,8 +17,11 @@ class Freivalds {
   /// Collective; the same on every rank: the largest |c x - (alpha op(a) (op(b) x) + beta c0 x)| over
   /// u (|alpha| |op(a)| (|op(b)| 1) + |beta| |c0| 1), u the unit roundoff of T. A right product stays below
   /// `tolerance` (at most 4.1 was seen, for positive data); a wrong element of c shows if it is off by more
-  /// than tolerance units of its row's bound. Where an operand holds NaN or infinity, its row or column of c
-  /// must be non-finite throughout, and the rest is checked as ever; else the ratio is NaN, which fails.
+  /// than tolerance units of its row's bound. The denominator also has what underflow explains. Where an
+  /// operand holds NaN or infinity, its row or column of c must be non-finite throughout, and the rest is
+  /// checked as ever; else the ratio is NaN, which fails. Only where numbers are not finite, a row is passed
+  /// over when its old c is not, or when its bound is near or beyond the largest number of T, for then c may
+  /// overflow rightly.
   [[nodiscard]] double ratio() const;
 
   static constexpr double tolerance = 16;
@@ -35,6 +38,7 @@ class Freivalds {
   [[nodiscard]] Sides through(const DistributedMatrix<T>& matrix, Op op, const std::vector<double>& x,
                               const std::vector<double>& abs_x, index_t rows, const Mask* mask) const;
   [[nodiscard]] Mask find_nonfinite() const;
+  [[nodiscard]] std::vector<double> draw_vectors(const Mask* mask) const;
   [[nodiscard]] bool c_is_nonfinite_where(const Mask& mask) const;
   [[nodiscard]] double ratio(const Mask* mask) const;
 
@@ -42,7 +46,8 @@ class Freivalds {
   const Product<T>& product_;
   std::uint64_t seed_;
   int threads_;
-  Sides start_;
+  Sides start_;         // the old c by the vectors
+  Sides masked_start_;  // the same without the columns where op(b) is not finite
 };
 
 }  // namespace tessera::dist::matmul

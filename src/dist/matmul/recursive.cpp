@@ -2,7 +2,6 @@
 
 #include "dist/matmul/algorithms.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
-#include "machine/fork_join.hpp"
 
 namespace tessera::dist::matmul {
 namespace {
@@ -36,7 +35,8 @@ std::vector<NodeValue<T>> allocate_values(const Plan& plan, const Cuboid& mine, 
 
 template <class T>
 void compute_node(const Product<T>& product, const Method& method, const Plan& plan, const Cuboid& mine,
-                  const NodeValue<T>& value, MatrixView<const T> a, MatrixView<const T> b) {
+                  const NodeValue<T>& value, MatrixView<const T> a, MatrixView<const T> b,
+                  mpi::Phases& phases) {
   const index_t begin = plan.shape.leaves.begin(value.node.first);
   const index_t size = plan.shape.leaves.begin(value.node.first + value.node.count) - begin;
   const index_t from = begin - plan.k_range(mine).begin;
@@ -44,14 +44,7 @@ void compute_node(const Product<T>& product, const Method& method, const Plan& p
                      product.op_a,  along_k(b, product.op_b, Op::transpose, from, size),
                      product.op_b,  value.node.first == 0 ? product.beta : T{0},
                      value.view};
-  machine::parallel(method.threads, [&] {
-    if (method.kernel->name == "cache_oblivious") {
-      subtree(gemm, plan.shape.leaves, value.node);
-    } else {
-      (*method.kernel)(gemm, method.tuning);
-    }
-  });
-  mpi::heartbeat();
+  compute(gemm, method, phases, [&] { subtree(gemm, plan.shape.leaves, value.node); });
 }
 
 }  // namespace
@@ -77,7 +70,8 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   }
   {
     const mpi::PhaseScope scope(phases, "compute");
-    for (const NodeValue<T>& value : values) compute_node(product, method, plan, mine, value, a.view, b.view);
+    for (const NodeValue<T>& value : values)
+      compute_node(product, method, plan, mine, value, a.view, b.view, phases);
   }
   if (!at_home) {
     const mpi::PhaseScope scope(phases, "exchange");

@@ -2,7 +2,6 @@
 
 #include "dist/matmul/algorithms.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
-#include "machine/fork_join.hpp"
 
 namespace tessera::dist::matmul {
 namespace {
@@ -132,18 +131,6 @@ index_t widest_of(const std::vector<Range>& panels) {
   return widest;
 }
 
-template <class T>
-void compute_panel(const Gemm<T>& gemm, const Method& method) {
-  machine::parallel(method.threads, [&] {
-    if (method.kernel->name == "cache_oblivious") {
-      chain(gemm);
-    } else {
-      (*method.kernel)(gemm, method.tuning);
-    }
-  });
-  mpi::heartbeat();
-}
-
 }  // namespace
 
 ProcessGrid grid_of(const Method& method, index_t ranks, index_t m, index_t n) {
@@ -197,7 +184,7 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
       gemm.b = b.panel(k);
     }
     const mpi::PhaseScope scope(phases, "compute");
-    compute_panel(gemm, method);
+    compute(gemm, method, phases, [&] { chain(gemm); });
     if (leaves.begin(leaf + 1) == k.end) stack.end();
   }
   if (!at_home) {

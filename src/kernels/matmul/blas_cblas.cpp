@@ -2,6 +2,7 @@
 
 #include "kernels/matmul/blas.hpp"
 #include "kernels/matmul/operand.hpp"
+#include "machine/fork_join.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -19,6 +20,7 @@ void call(int m, int n, int k, const Gemm<double>& g, int lda, int ldb, int ldc)
 
 template <class T>
 void blas(const Gemm<T>& g, const Tuning&) {
+  openblas_set_num_threads(machine::default_threads());
   if (only_scales(g) || g.c.empty()) return scale(g.c, g.beta);
   call(narrow<int>(g.m()), narrow<int>(g.n()), narrow<int>(g.k()), g, narrow<int>(g.a.ld),
        narrow<int>(g.b.ld), narrow<int>(g.c.ld));
@@ -28,7 +30,7 @@ void blas(const Gemm<T>& g, const Tuning&) {
 
 std::vector<Variant> blas_rows() {
   return {
-      {{"blas", Space::host, "OpenBLAS through CBLAS, on the calling thread"}, blas<float>, blas<double>}};
+      {{"blas", Space::host, "OpenBLAS through CBLAS, on threads of its own"}, blas<float>, blas<double>}};
 }
 
 }  // namespace tessera::matmul

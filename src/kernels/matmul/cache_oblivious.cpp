@@ -13,11 +13,16 @@ namespace {
 
 // A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A, so more rows cost
 // nothing.
+// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A, so more rows cost
+// nothing.
 constexpr index_t tile_rows = 384;
 template <class T>
 constexpr index_t tile_columns = 768 / static_cast<index_t>(sizeof(T));
 // Operands are read where they lie when so few rows or columns would share a packed copy.
 constexpr index_t direct = 128;
+// A packed operand or a partial C holds at most so many bytes; larger products are halved. Bounds the working
+// memory.
+constexpr index_t working_bytes = index_t{64} << 20;
 
 /// Which forks become tasks.
 enum class Share {
@@ -48,28 +53,33 @@ class Product {
         leaves_(leaves),
         offset_(leaves.begin(node.first)),
         leaf_(leaf_kernels<T>(machine::isa())),
-        share_(choose_share(node.count)) {}
+        share_(choose_share(node.count)),
+        rows_(tile_rows),
+        columns_(tile_columns<T>) {
+    while (share_ == Share::c && rows_ > leaf_.mr &&
+           ceil_div(m_, rows_) * ceil_div(n_, columns_) < 4 * team()) {
+      rows_ = std::max(leaf_.mr, round_up(std::min(rows_, m_) / 2, leaf_.mr));
+    }
+  }
 
   /// c = the node, from beta * c.
   void tree(Subtree node, MatrixView<T> c, T beta) const {
-    if (node.count == 1) {
-      return chain(leaves_.begin(node.first) - offset_, leaves_.begin(node.first + 1) - offset_, c, beta);
-    }
+    if (node.count == 1) return leaf(node.first, c, beta, {});
     Scratch<T> partial(m_ * n_);
     const auto other = matrix_view(partial.data(), m_, n_);
-    const auto first = [&] { tree(left(node), c, beta); };
-    const auto second = [&] { tree(right(node), other, T{0}); };
     if (share_ == Share::k) {
-      machine::fork_join(first, second);
-    } else {
-      first();
-      second();
+      machine::fork_join([&] { tree(left(node), c, beta); }, [&] { tree(right(node), other, T{0}); });
+      return add<T>(other, c);
     }
+    tree(left(node), c, beta);
+    if (right(node).count == 1) return leaf(right(node).first, other, T{0}, c);
+    tree(right(node), other, T{0});
     add<T>(other, c);
   }
 
-  /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk.
-  void chain(index_t begin, index_t end, MatrixView<T> c, T beta) const {
+  /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk; the last one onto `onto`,
+  /// if any.
+  void chain(index_t begin, index_t end, MatrixView<T> c, T beta, MatrixView<T> onto) const {
     const bool pack_a = n_ > direct;
     const bool pack_b = b_.step != 1 || m_ > direct;
     const index_t longest = std::min(chunk_length<T>, end - begin);
@@ -77,9 +87,15 @@ class Product {
     Scratch<T> b(pack_b ? round_up(n_, leaf_.nr) * longest : 0);
     for (index_t p = begin; p < end; p += longest) {
       Chunk<T> chunk = in_place(p, std::min(longest, end - p));
-      if (pack_a) this->pack_a(chunk, p, a.data());
-      if (pack_b) this->pack_b(chunk, p, b.data());
-      tiles(chunk, {0, 0, m_, n_}, c, p == begin ? beta : T{1});
+      const auto first = [&] {
+        if (pack_a) this->pack_a(chunk, p, a.data());
+      };
+      const auto second = [&] {
+        if (pack_b) this->pack_b(chunk, p, b.data());
+      };
+      fork(first, second);
+      tiles(chunk, {0, 0, m_, n_},
+            {c, p == begin ? beta : T{1}, p + chunk.k == end ? onto : MatrixView<T>{}});
     }
   }
 
@@ -87,12 +103,33 @@ class Product {
   struct Block {
     index_t i, j, m, n;
   };
+  /// Where a chunk's product goes.
+  struct Target {
+    MatrixView<T> c;
+    T beta;
+    MatrixView<T> onto;
+  };
+
+  void leaf(index_t which, MatrixView<T> c, T beta, MatrixView<T> onto) const {
+    chain(leaves_.begin(which) - offset_, leaves_.begin(which + 1) - offset_, c, beta, onto);
+  }
+
+  [[nodiscard]] static index_t team() { return omp_get_num_threads(); }
 
   [[nodiscard]] Share choose_share(index_t leaf_count) const {
-    const index_t team = omp_get_num_threads();
-    if (team == 1) return Share::nothing;
+    if (team() == 1) return Share::nothing;
     const index_t tiles = ceil_div(m_, tile_rows) * ceil_div(n_, tile_columns<T>);
-    return tiles < 2 * team && leaf_count >= 2 * team ? Share::k : Share::c;
+    return tiles < 2 * team() && leaf_count >= 2 * team() ? Share::k : Share::c;
+  }
+
+  template <class First, class Second>
+  void fork(const First& first, const Second& second) const {
+    if (share_ == Share::c) {
+      machine::fork_join(first, second);
+    } else {
+      first();
+      second();
+    }
   }
 
   [[nodiscard]] Chunk<T> in_place(index_t p, index_t k) const {
@@ -137,11 +174,11 @@ class Product {
   }
 
   /// leaf? multiply : halve the longer side of the block of C.
-  void tiles(const Chunk<T>& chunk, Block block, MatrixView<T> c, T beta) const {
-    if (block.m <= tile_rows && block.n <= tile_columns<T>) return tile(chunk, block, c, beta);
+  void tiles(const Chunk<T>& chunk, Block block, const Target& target) const {
+    if (block.m <= rows_ && block.n <= columns_) return tile(chunk, block, target);
     Block first = block;
     Block second = block;
-    if (block.m * tile_columns<T> >= block.n * tile_rows) {
+    if (block.m * columns_ >= block.n * rows_) {
       first.m = round_up(block.m / 2, leaf_.mr);
       second.i += first.m;
       second.m -= first.m;
@@ -150,17 +187,10 @@ class Product {
       second.j += first.n;
       second.n -= first.n;
     }
-    const auto run_first = [&] { tiles(chunk, first, c, beta); };
-    const auto run_second = [&] { tiles(chunk, second, c, beta); };
-    if (share_ == Share::c) {
-      machine::fork_join(run_first, run_second);
-    } else {
-      run_first();
-      run_second();
-    }
+    fork([&] { tiles(chunk, first, target); }, [&] { tiles(chunk, second, target); });
   }
 
-  void tile(const Chunk<T>& chunk, Block block, MatrixView<T> c, T beta) const {
+  void tile(const Chunk<T>& chunk, Block block, const Target& target) const {
     leaf_.multiply({.m = block.m,
                     .n = block.n,
                     .k = chunk.k,
@@ -172,9 +202,11 @@ class Product {
                     .b = chunk.b + block.j / leaf_.nr * chunk.b_panel,
                     .b_step = chunk.b_step,
                     .b_panel = chunk.b_panel,
-                    .beta = beta,
-                    .c = &c(block.i, block.j),
-                    .ldc = c.ld});
+                    .beta = target.beta,
+                    .c = &target.c(block.i, block.j),
+                    .ldc = target.c.ld,
+                    .onto = target.onto.empty() ? nullptr : &target.onto(block.i, block.j),
+                    .ldonto = target.onto.ld});
   }
 
   T alpha_;
@@ -186,7 +218,35 @@ class Product {
   index_t offset_;  ///< of the slices in the whole k
   const LeafKernels<T>& leaf_;
   Share share_;
+  index_t rows_;  ///< of a tile: fewer where a team needs more tiles
+  index_t columns_;
 };
+
+/// The rows [i, i+m) and columns [j, j+n) of a product.
+template <class T>
+Gemm<T> part(const Gemm<T>& g, index_t i, index_t m, index_t j, index_t n) {
+  Gemm<T> out = g;
+  out.a = g.op_a == Op::none ? g.a.rows_range(i, m) : g.a.cols_range(i, m);
+  out.b = g.op_b == Op::none ? g.b.cols_range(j, n) : g.b.rows_range(j, n);
+  out.c = g.c.block(i, j, m, n);
+  return out;
+}
+
+/// body(piece) for pieces of C whose working memory is bounded: the larger of m and n is halved until it is.
+template <class T, class Body>
+void for_each_piece(const Gemm<T>& g, bool partial, const Body& body) {
+  constexpr index_t most = working_bytes / static_cast<index_t>(sizeof(T));
+  const index_t longer = std::max(g.m(), g.n());
+  if (longer * chunk_length<T> <= most && !(partial && g.m() * g.n() > most)) return body(g);
+  const index_t half = round_up(longer / 2, tile_rows);
+  if (g.m() >= g.n()) {
+    for_each_piece(part(g, 0, half, 0, g.n()), partial, body);
+    for_each_piece(part(g, half, g.m() - half, 0, g.n()), partial, body);
+  } else {
+    for_each_piece(part(g, 0, g.m(), 0, half), partial, body);
+    for_each_piece(part(g, 0, g.m(), half, g.n() - half), partial, body);
+  }
+}
 
 }  // namespace
 
@@ -197,7 +257,9 @@ void subtree(const Gemm<T>& g, const Leaves& leaves, Subtree node) {
   // An empty sum is -0 beside other summands: x + -0 is x for every x, -0 among them.
   if (only_scales(g) && node.first > 0) return fill(g.c, T{-0.0});
   if (only_scales(g)) return scale(g.c, g.beta);
-  Product<T>(g, leaves, node).tree(node, g.c, g.beta);
+  for_each_piece(g, node.count > 1, [&](const Gemm<T>& piece) {
+    Product<T>(piece, leaves, node).tree(node, piece.c, piece.beta);
+  });
 }
 
 template <class T>
@@ -210,7 +272,10 @@ template <class T>
 void chain(const Gemm<T>& g) {
   if (g.c.empty()) return;
   if (only_scales(g)) return scale(g.c, g.beta);
-  Product<T>(g, leaves<T>(g.k()), {0, 1}).chain(0, g.k(), g.c, g.beta);
+  for_each_piece(g, false, [](const Gemm<T>& piece) {
+    const Leaves all = leaves<T>(piece.k());
+    Product<T>(piece, all, {0, 1}).chain(0, piece.k(), piece.c, piece.beta, {});
+  });
 }
 
 template <class T>

@@ -14,7 +14,9 @@
 
 namespace tessera::matmul {
 
-/// c[0:m, 0:n] = alpha * (a * b) + beta * c, where a * b is one chain of fma over the chunk [0, k).
+/// c[0:m, 0:n] = alpha * (a * b) + beta * c, where a * b is one chain of fma over the chunk [0, k); or, with
+/// onto, onto[0:m, 0:n] += that value and c stays: the last chunk of a leaf enters its sibling without a pass
+/// of its own.
 template <class T>
 struct LeafTile {
   index_t m, n, k;
@@ -26,6 +28,8 @@ struct LeafTile {
   T beta;
   T* c;
   index_t ldc;
+  T* onto = nullptr;
+  index_t ldonto = 0;
 };
 
 template <class T>

@@ -32,35 +32,47 @@ struct MicroRow {
   T alpha, beta;
   T* c;
   index_t ldc;
+  T* onto;
+  index_t ldonto;
   index_t panels;
   index_t tail;  ///< columns in the last vector
 };
 
-/// c[0:R, 0:V*lanes] = alpha * sum + beta * c, the last vector of `tail` columns.
-template <class T, int R, int V, bool fresh, bool full>
-TESSERA_INLINE void put(const MicroRow<T>& t, T* c, const typename Simd<T>::vec (&sum)[R][V]) {
+/// alpha * sum + beta * c for one vector of n columns; not reading c when beta is 0.
+template <class T>
+TESSERA_INLINE typename Simd<T>::vec updated(const MicroRow<T>& t, typename Simd<T>::vec sum, const T* c,
+                                             index_t n) {
   using S = Simd<T>;
   const auto alpha = S::broadcast(t.alpha);
-  const auto beta = S::broadcast(t.beta);
+  if (t.beta == T{0}) return alpha * sum;
+  return S::fma(alpha, sum, S::broadcast(t.beta) * (n == S::lanes ? S::load(c) : S::load(c, n)));
+}
+
+/// The micro-tile at (row 0, column j) of c, or, where there is an `onto`, added to that.
+template <class T, int R, int V>
+TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>::vec (&sum)[R][V]) {
+  using S = Simd<T>;
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      T* const at = c + r * t.ldc + v * S::lanes;
-      if (full || v < V - 1) {
-        S::store(at, fresh ? alpha * sum[r][v] : S::fma(alpha, sum[r][v], beta * S::load(at)));
+      const index_t n = v < V - 1 ? S::lanes : t.tail;
+      T* const c = t.c + r * t.ldc + j + v * S::lanes;
+      const auto value = updated(t, sum[r][v], c, n);
+      if (t.onto == nullptr) {
+        n == S::lanes ? S::store(c, value) : S::store(c, value, n);
       } else {
-        S::store(at, fresh ? alpha * sum[r][v] : S::fma(alpha, sum[r][v], beta * S::load(at, t.tail)),
-                 t.tail);
+        T* const onto = t.onto + r * t.ldonto + j + v * S::lanes;
+        n == S::lanes ? S::store(onto, S::load(onto) + value) : S::store(onto, S::load(onto, n) + value, n);
       }
     }
   }
 }
 
-/// c[0:R, 0:V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it. Else
-/// b may end with the last column, so nothing is loaded beyond it.
+/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it.
+/// Else b may end with the last column, so nothing is loaded beyond it.
 template <class T, int R, int V, bool packed>
-TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, T* c) {
+TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
   using S = Simd<T>;
   const index_t row = packed ? 1 : t.a_row;
   const index_t a_step = packed ? Shape<T>::mr : t.a_step;
@@ -68,7 +80,7 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, T* c) {
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) __builtin_prefetch(c + r * t.ldc + v * S::lanes, 1);
+    for (int v = 0; v < V; ++v) __builtin_prefetch(t.c + r * t.ldc + j + v * S::lanes, 1);
   }
   typename S::vec sum[R][V];
 #pragma GCC unroll 8
@@ -91,17 +103,13 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, T* c) {
     a += a_step;
     b += b_step;
   }
-  if (t.tail == S::lanes) {
-    t.beta == T{0} ? put<T, R, V, true, true>(t, c, sum) : put<T, R, V, false, true>(t, c, sum);
-  } else {
-    t.beta == T{0} ? put<T, R, V, true, false>(t, c, sum) : put<T, R, V, false, false>(t, c, sum);
-  }
+  put<T, R, V>(t, j, sum);
 }
 
 template <class T, int R, int V, bool packed>
 void micro_row(const MicroRow<T>& t) {
   for (index_t j = 0; j < t.panels; ++j) {
-    micro<T, R, V, packed>(t, t.b + j * t.b_panel, t.c + j * V * Simd<T>::lanes);
+    micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes);
   }
 }
 
@@ -158,18 +166,23 @@ void multiply(const LeafTile<T>& t) {
                     .beta = t.beta,
                     .c = t.c + i * t.ldc,
                     .ldc = t.ldc,
+                    .onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto,
+                    .ldonto = t.ldonto,
                     .panels = panels,
                     .tail = lanes};
+    const auto advance = [&row](const T* b, index_t columns) {
+      row.b = b;
+      row.c += columns;
+      row.onto = row.onto == nullptr ? nullptr : row.onto + columns;
+      row.panels = 1;
+    };
     micro_of[most - 1](row);
-    row.b += panels * t.b_panel;
-    row.c += panels * nr;
-    row.panels = 1;
+    advance(row.b + panels * t.b_panel, panels * nr);
     index_t rest = vectors - panels * most;
     if (even) {
       constexpr index_t half = (most + 1) / 2;
       micro_of[half - 1](row);
-      row.b += half * lanes;
-      row.c += half * lanes;
+      advance(row.b + half * lanes, half * lanes);
       rest -= half;
     }
     row.tail = tail;
@@ -177,35 +190,102 @@ void multiply(const LeafTile<T>& t) {
   }
 }
 
-/// x(i, p), i < count, into one group of `width` values for each p.
+/// v[r][p] becomes flat[p * R + r]: every stage interleaves the two halves of the flat array, which moves the
+/// top bit of r below all others.
+template <class T, int R>
+TESSERA_INLINE void transpose(typename Simd<T>::vec (&v)[R]) {
+#pragma GCC unroll 4
+  for (int stage = 1; stage < R; stage *= 2) {
+    typename Simd<T>::vec w[R];
+#pragma GCC unroll 8
+    for (int i = 0; i < R / 2; ++i) {
+      w[2 * i] = interleave_low(v[i], v[i + R / 2]);
+      w[2 * i + 1] = interleave_high(v[i], v[i + R / 2]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) v[i] = w[i];
+  }
+}
+
+/// x(i, p), i < count <= R, p < length <= lanes, rows contiguous, to packed[p * width + i] for i < min(R,
+/// width), 0 where i >= count.
+template <class T, int R, index_t width>
+TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, index_t length, T* packed) {
+  using S = Simd<T>;
+  typename S::vec v[R];
+  if (count == R && length == S::lanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) v[i] = S::load(x + i * row);
+  } else {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) v[i] = i < count ? S::load(x + i * row, length) : S::zero();
+  }
+  transpose<T, R>(v);
+  // A vector holds one p, or it lies in the pack as it is: nothing is left to move.
+  constexpr bool one_each = R == S::lanes && R <= width;
+  if ((one_each || R == width) && length == S::lanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) S::store(packed + i * (one_each ? width : S::lanes), v[i]);
+    return;
+  }
+  T flat[R * S::lanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) S::store(flat + i * S::lanes, v[i]);
+  constexpr index_t take = smaller(R, width);
+  for (index_t p = 0; p < length; ++p) {
+    for (index_t i = 0; i < take; ++i) packed[p * width + i] = flat[p * R + i];
+  }
+}
+
+constexpr index_t pack_steps = 16;  // p at a time: a run of memory is read on before the next row of it is
+
+/// Elements x(i, p) with consecutive i side by side, into groups of width.
 template <class T, index_t width>
-void pack_group(Operand<T> x, index_t count, index_t k, T* packed) {
-  for (index_t p = 0; p < k; ++p) {
-    const T* const from = x.data + p * x.step;
-    T* const to = packed + p * width;
-    if (count == width && x.row == 1) {
-      for (index_t i = 0; i < width; ++i) to[i] = from[i];
-    } else {
-      for (index_t i = 0; i < count; ++i) to[i] = from[i * x.row];
-      for (index_t i = count; i < width; ++i) to[i] = T{0};
+void pack_runs(Operand<T> x, index_t count, index_t k, T* packed) {
+  for (index_t p0 = 0; p0 < k; p0 += pack_steps) {
+    const index_t p1 = smaller(p0 + pack_steps, k);
+    index_t i = 0;
+    for (; i + width <= count; i += width) {
+      for (index_t p = p0; p < p1; ++p) {
+        const T* const from = x.data + i + p * x.step;
+        T* const to = packed + i * k + p * width;
+        for (index_t j = 0; j < width; ++j) to[j] = from[j];
+      }
+    }
+    for (index_t p = p0; i < count && p < p1; ++p) {
+      for (index_t j = 0; j < width; ++j) packed[i * k + p * width + j] = i + j < count ? x(i + j, p) : T{0};
+    }
+  }
+}
+
+/// Elements x(i, p) with consecutive p side by side, into groups of width, R rows at a time.
+template <class T, int R, index_t width>
+void pack_rows(Operand<T> x, index_t count, index_t k, T* packed) {
+  constexpr index_t lanes = Simd<T>::lanes;
+  for (index_t i = 0; i < count; i += width) {
+    for (index_t g = 0; g < width; g += R) {
+      const index_t here = count - i - g;
+      const T* const rows = x.data + (here > 0 ? i + g : 0) * x.row;
+      for (index_t p = 0; p < k; p += lanes) {
+        pack_transposed<T, R, width>(rows + p, x.row, smaller(R, here), smaller(lanes, k - p),
+                                     packed + i * k + p * width + g);
+      }
     }
   }
 }
 
 template <class T>
 void pack_a(Operand<T> a, index_t rows, index_t k, T* packed) {
-  constexpr index_t mr = Shape<T>::mr;
-  for (index_t i = 0; i < rows; i += mr) {
-    pack_group<T, mr>({a.data + i * a.row, a.row, a.step}, smaller(mr, rows - i), k, packed + i * k);
-  }
+  if (a.row == 1) return pack_runs<T, Shape<T>::mr>(a, rows, k, packed);
+  pack_rows<T, 8, Shape<T>::mr>(a, rows, k, packed);
 }
 
 template <class T>
 void pack_b(Operand<T> b, index_t k, index_t cols, T* packed) {
   constexpr index_t nr = Shape<T>::nr;
-  for (index_t j = 0; j < cols; j += nr) {
-    pack_group<T, nr>({b.data + j * b.step, b.step, b.row}, smaller(nr, cols - j), k, packed + j * k);
-  }
+  const Operand<T> columns{b.data, b.step, b.row};
+  if (columns.row == 1) return pack_runs<T, nr>(columns, cols, k, packed);
+  pack_rows<T, static_cast<int>(Simd<T>::lanes), nr>(columns, cols, k, packed);
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 
 #include "kernels/matmul/blas.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
+#include "kernels/matmul/cuda.hpp"
 #include "kernels/matmul/textbook.hpp"
 
 namespace tessera::matmul {
@@ -40,6 +41,8 @@ std::vector<Variant> make_table() {
        cache_oblivious_row<double>}};
   const std::vector<Variant> blas = blas_rows();
   table.insert(table.end(), blas.begin(), blas.end());
+  const std::vector<Variant> cuda = cuda_rows();
+  table.insert(table.end(), cuda.begin(), cuda.end());
   return table;
 }
 

@@ -28,7 +28,7 @@ struct Packed {
 /// c = 1.5 a b + beta c with each operand packed or read where it lies.
 template <class T>
 Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b, Matrix<T> c,
-                     index_t k, T beta, Packed packed) {
+                     index_t k, T beta, Packed packed, MatrixView<T> onto = {}) {
   const index_t m = c.view().rows;
   const index_t n = c.view().cols;
   std::vector<T> a_packed(static_cast<std::size_t>(round_up(m, leaf.mr) * k),
@@ -50,7 +50,9 @@ Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matri
                  .b_panel = packed.b ? leaf.nr * k : leaf.nr,
                  .beta = beta,
                  .c = c.view().data,
-                 .ldc = c.view().ld});
+                 .ldc = c.view().ld,
+                 .onto = onto.data,
+                 .ldonto = onto.ld});
   return c;
 }
 
@@ -74,6 +76,30 @@ TYPED_TEST(Leaf, MultipliesEveryEdgeOfTheMicroTileOnEverySet) {
           ASSERT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, other), c))
               << machine::name(isa) << " " << m << " " << n << " " << other.a << other.b;
         }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Leaf, AddsOntoASiblingInsteadOfStoring) {
+  using T = TypeParam;
+  for (const auto isa : sets_here()) {
+    const LeafKernels<T>& leaf = leaf_kernels<T>(isa);
+    for (const T beta : {T(0), T(1)}) {
+      for (index_t n = 1; n <= 2 * leaf.nr + 1; ++n) {
+        const index_t m = leaf.mr + 2;
+        const auto a = Matrix<T>::random(m, 9, 1);
+        const auto b = Matrix<T>::random(9, n, 2);
+        const auto c0 = beta == T(0) ? Matrix<T>::filled(m, n, std::numeric_limits<T>::quiet_NaN())
+                                     : Matrix<T>::random(m, n, 3);
+        const auto sibling = Matrix<T>::random(m, n, 4);
+        auto want = sibling;
+        const auto value = multiplied(leaf, a, b, c0, 9, beta, {true, true});
+        for (index_t i = 0; i < m; ++i) leaf.add(&value.view()(i, 0), &want.view()(i, 0), n);
+        auto got = sibling;
+        const auto c = multiplied(leaf, a, b, c0, 9, beta, {false, false}, got.view());
+        EXPECT_TRUE(same_bits(got, want)) << machine::name(isa) << " " << n;
+        EXPECT_TRUE(same_bits(c, c0)) << machine::name(isa) << " " << n;
       }
     }
   }

@@ -107,6 +107,18 @@ TYPED_TEST(Summation, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+TYPED_TEST(Summation, OfAVeryLongCInPiecesIsThatOfItsParts) {
+  const Shape3 s{40001, 3, 700};  // packed at once it would exceed the working memory
+  const Operands<TypeParam> x(s, Op::none, Op::none);
+  const auto want = x.product(2);
+  Matrix<TypeParam> c = x.c0;
+  for (index_t i = 0; i < s.m; i += 9973) {
+    const index_t m = std::min<index_t>(9973, s.m - i);
+    cache_oblivious(x.slice(i, m, 0, s.n, 0, s.k, TypeParam(-0.5), c.view().rows_range(i, m)));
+  }
+  EXPECT_TRUE(same_bits(c, want));
+}
+
 TYPED_TEST(Summation, GivesTheSameBitsForAnySplitOfMAndN) {
   constexpr index_t chunk = chunk_length<TypeParam>;
   std::mt19937 random(11);

@@ -3,6 +3,7 @@
 #include "kernels/matmul/variants.hpp"
 
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 #include "matrices.hpp"
 
 namespace tessera::matmul {
@@ -12,6 +13,16 @@ constexpr Shape3 shapes[] = {{0, 0, 0},      {0, 5, 3},    {5, 0, 3},    {4, 6, 
                              {1, 7, 5},      {9, 1, 4},    {3, 5, 1},    {7, 23, 11},  {8, 24, 16},
                              {9, 25, 17},    {6, 48, 31},  {13, 49, 64}, {64, 33, 65}, {33, 100, 257},
                              {101, 97, 103}, {5, 200, 30}, {200, 5, 30}, {2, 3, 2100}};
+
+/// The rows that this machine can run.
+std::vector<Variant> usable() {
+  std::vector<Variant> rows;
+  const bool gpu = !machine::gpus().devices.empty();
+  for (const Variant& row : variants()) {
+    if (row.space == Space::host || gpu) rows.push_back(row);
+  }
+  return rows;
+}
 
 template <class T, class Make>
 void check(const Variant& variant, Shape3 s, T alpha, T beta, const Make& make, const Tuning& tuning = {}) {
@@ -36,15 +47,21 @@ class Variants : public ::testing::Test {};
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Variants, Types);
 
+TEST(DeviceVariants, AreAmongTheRowsTestedHere) {
+  if (usable().size() < variants().size()) {
+    GTEST_SKIP() << variants().size() - usable().size() << " device variants are not run: " << machine::gpus().reason;
+  }
+}
+
 TYPED_TEST(Variants, MultiplyEveryShapeWithEveryOp) {
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : usable()) {
     for (const Shape3 s : shapes)
       check<TypeParam>(variant, s, TypeParam{1}, TypeParam{0}, Matrix<TypeParam>::random);
   }
 }
 
 TYPED_TEST(Variants, ScaleByAlphaAndBeta) {
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : usable()) {
     for (const Shape3 s : {Shape3{1, 1, 1}, Shape3{9, 25, 17}, Shape3{50, 70, 300}, Shape3{4, 6, 0}}) {
       for (const double beta : {0.0, 1.0, -0.75}) {
         for (const double alpha : {1.0, 0.5, 0.0}) {
@@ -64,7 +81,7 @@ TYPED_TEST(Variants, AreExactOnIntegersSoEqualBitForBit) {
   Matrix<TypeParam> start = want;
   Gemm<TypeParam> g{TypeParam{2}, a.view(), Op::none, b.view(), Op::none, TypeParam{-3}, want.view()};
   variants().front()(g);
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : usable()) {
     Matrix<TypeParam> got = start;
     g.c = got.view();
     variant(g);
@@ -84,7 +101,7 @@ TYPED_TEST(Variants, TakeAnyTileAndColumnWidth) {
 TYPED_TEST(Variants, ReadNeitherOperandWhenAlphaIsZero) {
   const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
   const auto poison = Matrix<TypeParam>::filled(20, 20, nan);
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : usable()) {
     Matrix<TypeParam> c = Matrix<TypeParam>::random(20, 20, 5);
     const Matrix<TypeParam> c0 = c;
     variant({TypeParam{0}, poison.view(), Op::none, poison.view(), Op::none, TypeParam{1}, c.view()});
@@ -96,7 +113,7 @@ TYPED_TEST(Variants, CarryANanOfAnOperandToItsRowOnly) {
   Matrix<TypeParam> a = Matrix<TypeParam>::random(19, 40, 1);
   a.view()(11, 3) = std::numeric_limits<TypeParam>::quiet_NaN();
   const auto b = Matrix<TypeParam>::random(40, 29, 2);
-  for (const Variant& variant : variants()) {
+  for (const Variant& variant : usable()) {
     Matrix<TypeParam> c(19, 29);
     variant({TypeParam{1}, a.view(), Op::none, b.view(), Op::none, TypeParam{0}, c.view()});
     for (index_t i = 0; i < 19; ++i) {

@@ -1,0 +1,31 @@
+#pragma once
+// Matrix multiplication on the device: operands and result in device memory, row-major, on a stream.
+// Every variant serves any shape and both ops, and never reads c when beta == 0.
+
+#include "kernels/matmul/gemm.hpp"
+#include "kernels/matmul/variants.hpp"
+
+struct CUstream_st;
+
+namespace tessera::matmul {
+
+using DeviceStream = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
+
+template <class T>
+void cuda_naive(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
+template <class T>
+void cuda_column(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
+template <class T>
+void cuda_zigzag(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
+template <class T>
+void cuda_tiled(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
+template <class T>
+void cuda_register(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
+template <class T>
+void cublas(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
+
+/// The rows for the table: each copies its operands to the device, computes and copies the result back. Empty
+/// in a build without CUDA.
+[[nodiscard]] std::vector<Variant> cuda_rows();
+
+}  // namespace tessera::matmul

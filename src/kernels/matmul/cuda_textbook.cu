@@ -1,0 +1,106 @@
+// The first steps of the ladder: a thread an element, in several orders, and the shared-memory tile.
+
+#include "kernels/matmul/cuda_device.cuh"
+#include "kernels/matmul/sweep.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+enum class Walk { rows, column, zigzag };
+
+template <Walk walk>
+__device__ Cell cell_of(index_t step, index_t m, index_t n, index_t width) {
+  if constexpr (walk == Walk::column) return column_cell(step, m, n, width);
+  if constexpr (walk == Walk::zigzag) return zigzag_cell(step, m, n, width);
+  return {step / n, step % n};
+}
+
+/// Thread number `step` computes cell number `step` of the walk.
+template <Walk walk, Op op_a, Op op_b, class T>
+__global__ void one_element(Gemm<T> g, index_t width) {
+  const index_t step = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (step >= g.c.rows * g.c.cols) return;
+  const Cell cell = cell_of<walk>(step, g.c.rows, g.c.cols, width);
+  const index_t k = op_a == Op::none ? g.a.cols : g.a.rows;
+  T sum{0};
+  for (index_t p = 0; p < k; ++p) sum += element<op_a>(g.a, cell.i, p) * element<op_b>(g.b, p, cell.j);
+  store(g.c(cell.i, cell.j), g.alpha, sum, g.beta);
+}
+
+template <Walk walk, class T>
+void launch_one_element(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream) {
+  const index_t cells = g.c.rows * g.c.cols;
+  if (cells == 0) return;
+  const auto block = narrow<unsigned>(tuning.block);
+  dispatch_ops(g, [&](auto op_a, auto op_b) {
+    one_element<walk, op_a(), op_b()><<<blocks_for(cells, block), block, 0, stream>>>(g, tuning.column_width);
+  });
+  machine::cuda::check(cudaGetLastError(), "matmul kernel");
+}
+
+/// Both tiles in shared memory, a thread an element (Kirk and Hwu 2010, chapter 5).
+template <int tile, Op op_a, Op op_b, class T>
+__global__ void tiled(Gemm<T> g) {
+  __shared__ T a[tile][tile + 1];  // (tile, tile), padded against bank conflicts
+  __shared__ T b[tile][tile + 1];  // (tile, tile)
+  const index_t tiles = (g.c.cols + tile - 1) / tile;
+  const index_t row0 = blockIdx.x / tiles * tile, col0 = blockIdx.x % tiles * tile;
+  const int x = threadIdx.x, y = threadIdx.y;
+  const index_t k = op_a == Op::none ? g.a.cols : g.a.rows;
+  T sum{0};
+  for (index_t p0 = 0; p0 < k; p0 += tile) {
+    // Neighbouring threads read neighbouring addresses of the stored operand, whatever the op.
+    const index_t ai = row0 + (op_a == Op::none ? y : x), ap = p0 + (op_a == Op::none ? x : y);
+    const T av = ai < g.c.rows && ap < k ? element<op_a>(g.a, ai, ap) : T{0};
+    a[op_a == Op::none ? y : x][op_a == Op::none ? x : y] = av;
+    const index_t bp = p0 + (op_b == Op::none ? y : x), bj = col0 + (op_b == Op::none ? x : y);
+    const T bv = bp < k && bj < g.c.cols ? element<op_b>(g.b, bp, bj) : T{0};
+    b[op_b == Op::none ? y : x][op_b == Op::none ? x : y] = bv;
+    __syncthreads();
+#pragma unroll
+    for (int p = 0; p < tile; ++p) sum += a[y][p] * b[p][x];
+    __syncthreads();
+  }
+  if (row0 + y < g.c.rows && col0 + x < g.c.cols) store(g.c(row0 + y, col0 + x), g.alpha, sum, g.beta);
+}
+
+template <int tile, class T>
+void launch_tiled(const Gemm<T>& g, DeviceStream stream) {
+  const index_t tiles = ceil_div(g.c.rows, tile) * ceil_div(g.c.cols, tile);
+  if (tiles == 0) return;
+  dispatch_ops(g, [&](auto op_a, auto op_b) {
+    tiled<tile, op_a(), op_b()><<<narrow<unsigned>(tiles), dim3(tile, tile), 0, stream>>>(g);
+  });
+  machine::cuda::check(cudaGetLastError(), "matmul kernel");
+}
+
+}  // namespace
+
+template <class T>
+void cuda_naive(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream) {
+  launch_one_element<Walk::rows>(g, tuning, stream);
+}
+template <class T>
+void cuda_column(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream) {
+  launch_one_element<Walk::column>(g, tuning, stream);
+}
+template <class T>
+void cuda_zigzag(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream) {
+  launch_one_element<Walk::zigzag>(g, tuning, stream);
+}
+template <class T>
+void cuda_tiled(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream) {
+  if (tuning.tile <= 16) return launch_tiled<16>(g, stream);
+  launch_tiled<32>(g, stream);
+}
+
+template void cuda_naive(const Gemm<float>&, const Tuning&, DeviceStream);
+template void cuda_naive(const Gemm<double>&, const Tuning&, DeviceStream);
+template void cuda_column(const Gemm<float>&, const Tuning&, DeviceStream);
+template void cuda_column(const Gemm<double>&, const Tuning&, DeviceStream);
+template void cuda_zigzag(const Gemm<float>&, const Tuning&, DeviceStream);
+template void cuda_zigzag(const Gemm<double>&, const Tuning&, DeviceStream);
+template void cuda_tiled(const Gemm<float>&, const Tuning&, DeviceStream);
+template void cuda_tiled(const Gemm<double>&, const Tuning&, DeviceStream);
+
+}  // namespace tessera::matmul

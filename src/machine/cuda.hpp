@@ -1,0 +1,101 @@
+#pragma once
+// The CUDA runtime as values: checked calls, device memory, streams, events. Include it only where CUDA is
+// built.
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/view.hpp"
+
+namespace tessera::machine::cuda {
+
+/// Throws Error(memory) when the device has no memory left, else Error(internal), with the runtime's own
+/// words.
+void check(cudaError_t rc, const char* call);
+
+/// Makes the device of this rank current: number local_rank modulo the devices there are.
+void choose_device(int local_rank);
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const { return stream_; }  // NOLINT: it is the stream wherever CUDA wants one
+  void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// count uninitialised elements in device memory; move only.
+template <class T>
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(index_t count) : size_(count) {
+    if (count == 0) return;
+    const index_t bytes = checked_mul(count, static_cast<index_t>(sizeof(T)), "a device buffer");
+    check(cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<std::size_t>(bytes)), "cudaMalloc");
+  }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  ~DeviceBuffer() { cudaFree(data_); }
+
+  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] index_t size() const { return size_; }
+
+ private:
+  T* data_ = nullptr;
+  index_t size_ = 0;
+};
+
+/// Seconds between two points of a stream.
+class Stopwatch {
+ public:
+  explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
+    check(cudaEventCreate(&begin_), "cudaEventCreate");
+    check(cudaEventCreate(&end_), "cudaEventCreate");
+    check(cudaEventRecord(begin_, stream_), "cudaEventRecord");
+  }
+  ~Stopwatch() {
+    cudaEventDestroy(begin_);
+    cudaEventDestroy(end_);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  [[nodiscard]] double seconds() {
+    check(cudaEventRecord(end_, stream_), "cudaEventRecord");
+    check(cudaEventSynchronize(end_), "cudaEventSynchronize");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
+    return 1e-3 * static_cast<double>(milliseconds);
+  }
+
+ private:
+  cudaStream_t stream_;
+  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+};
+
+/// to[0:m, 0:n] = from[0:m, 0:n], one of them on the host; asynchronous on pinned memory.
+template <class T>
+void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (from.empty()) return;
+  const auto bytes = [](index_t elements) { return static_cast<std::size_t>(elements) * sizeof(T); };
+  check(cudaMemcpy2DAsync(to.data, bytes(to.ld), from.data, bytes(from.ld), bytes(from.cols),
+                          static_cast<std::size_t>(from.rows), kind, stream),
+        "cudaMemcpy2DAsync");
+}
+
+}  // namespace tessera::machine::cuda
