@@ -58,8 +58,12 @@ struct LeafKernels {
   /// to[0:n] = from[0:n] sorted, as raw keys; n <= few. from holds bits and may be to.
   void (*sort_few)(const B* from, B* to, index_t n, const KeyMap<B>& map);
   void (*sort_many)(const Bucket<B>&);
-  /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. bits may be raw.
-  void (*classify)(const Division<B>&, const B* raw, index_t n, B* bits, std::uint16_t* bucket);
+  /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. ahead[0:n], keys for a later call, is called
+  /// into the cache: the hardware stops at the ends of pages and pieces.
+  void (*classify)(const Division<B>&, const B* raw, index_t n, const B* ahead, B* bits,
+                   std::uint16_t* bucket);
+  /// to[0:n] = from[0:n] past the caches; n is a multiple of 64 bytes.
+  void (*copy_past_cache)(const B* from, B* to, index_t n);
   Bounds<B> (*find_bounds)(const B* raw, index_t n, const KeyMap<B>& map);
 };
 

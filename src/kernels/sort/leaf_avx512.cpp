@@ -259,21 +259,35 @@ class Classifier {
 };
 
 template <class B>
-void classify(const Division<B>& division, const B* raw, index_t n, B* bits, std::uint16_t* bucket) {
+void classify(const Division<B>& division, const B* raw, index_t n, const B* ahead, B* bits,
+              std::uint16_t* bucket) {
   using L = LanesOf<B>;
   const Classifier<L> classifier(division);
-  const bool copied = bits != raw;
   index_t i = 0;
   for (; i + L::lanes <= n; i += L::lanes) {
+    _mm_prefetch(reinterpret_cast<const char*>(ahead + i), _MM_HINT_T0);
     const auto mapped = classifier.bits(_mm512_loadu_si512(raw + i));
-    if (copied) _mm512_storeu_si512(bits + i, mapped);
+    _mm512_storeu_si512(bits + i, mapped);
     L::store_narrow(bucket + i, classifier.bucket(mapped));
   }
   if (i == n) return;
   const auto valid = valid_lanes<L>(n, i);
   const auto mapped = classifier.bits(L::load(raw + i, valid));
-  if (copied) L::store(bits + i, valid, mapped);
+  L::store(bits + i, valid, mapped);
   L::store_narrow_some(bucket + i, valid, classifier.bucket(mapped));
+}
+
+template <class B>
+void copy_past_cache(const B* from, B* to, index_t n) {
+  constexpr index_t step = 64 / static_cast<index_t>(sizeof(B));
+  const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+  for (index_t i = 0; i < n; i += step) {
+    const auto v = _mm512_loadu_si512(from + i);
+    if (aligned)
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), v);
+    else
+      _mm512_storeu_si512(to + i, v);
+  }
 }
 
 template <class B>
@@ -292,11 +306,11 @@ Bounds<B> find_bounds(const B* raw, index_t n, const KeyMap<B>& key_map) {
 
 }  // namespace
 
-const LeafKernels<std::uint32_t> leaf_kernels32{network_keys<std::uint32_t>, sort_few<std::uint32_t>,
-                                                sort_many<std::uint32_t>, classify<std::uint32_t>,
-                                                find_bounds<std::uint32_t>};
-const LeafKernels<std::uint64_t> leaf_kernels64{network_keys<std::uint64_t>, sort_few<std::uint64_t>,
-                                                sort_many<std::uint64_t>, classify<std::uint64_t>,
-                                                find_bounds<std::uint64_t>};
+const LeafKernels<std::uint32_t> leaf_kernels32{network_keys<std::uint32_t>,    sort_few<std::uint32_t>,
+                                                sort_many<std::uint32_t>,       classify<std::uint32_t>,
+                                                copy_past_cache<std::uint32_t>, find_bounds<std::uint32_t>};
+const LeafKernels<std::uint64_t> leaf_kernels64{network_keys<std::uint64_t>,    sort_few<std::uint64_t>,
+                                                sort_many<std::uint64_t>,       classify<std::uint64_t>,
+                                                copy_past_cache<std::uint64_t>, find_bounds<std::uint64_t>};
 
 }  // namespace tessera::sort::avx512

@@ -89,7 +89,9 @@ void sort_many(const Bucket<B>& bucket) {
 }
 
 template <class B>
-void classify(const Division<B>& division, const B* raw, index_t n, B* bits, std::uint16_t* bucket) {
+void classify(const Division<B>& division, const B* raw, index_t n, const B* ahead, B* bits,
+              std::uint16_t* bucket) {
+  for (index_t i = 0; i < n; i += 64 / static_cast<index_t>(sizeof(B))) __builtin_prefetch(ahead + i);
   for (index_t i = 0; i < n; ++i) {
     bits[i] = division.map.to_bits(raw[i]);
     const std::uint64_t above = std::max(bits[i], division.low) - division.low;
@@ -105,6 +107,11 @@ void classify(const Division<B>& division, const B* raw, index_t n, B* bits, std
 }
 
 template <class B>
+void copy_past_cache(const B* from, B* to, index_t n) {
+  std::copy(from, from + n, to);
+}
+
+template <class B>
 Bounds<B> find_bounds(const B* raw, index_t n, const KeyMap<B>& map) {
   Bounds<B> seen;
   for (index_t i = 0; i < n; ++i) {
@@ -116,7 +123,7 @@ Bounds<B> find_bounds(const B* raw, index_t n, const KeyMap<B>& map) {
 
 template <class B>
 constexpr LeafKernels<B> kernels() {
-  return {few<B>, sort_few<B>, sort_many<B>, classify<B>, find_bounds<B>};
+  return {few<B>, sort_few<B>, sort_many<B>, classify<B>, copy_past_cache<B>, find_bounds<B>};
 }
 
 }  // namespace

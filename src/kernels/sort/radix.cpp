@@ -20,11 +20,12 @@ namespace {
 
 constexpr index_t bucket_bytes = 256 << 10;  // with its parts inside a second-level cache of 1 MiB
 constexpr index_t most_buckets = 1 << 11;    // more streams than this leave the first-level cache too often
-constexpr index_t chunk_bytes = 2 << 10;     // of the first distribution
+constexpr index_t chunk_bytes = 1 << 10;     // so many buffers of the first distribution are 256 KiB
 constexpr index_t heavy = 8;                 // times the aim; such buckets are distributed again
 constexpr index_t batch = 512;               // keys classified at a time: they stay in the first-level cache
+constexpr std::size_t pieces_ahead = 3;      // called into the cache before they are needed
 constexpr index_t pad_bytes = 64;            // keeps the chunks of neighbours out of each other's cache sets
-constexpr index_t most_parts = 1 << 13;      // of a bucket; only buckets of very many equal keys would have more
+constexpr index_t most_parts = 1 << 13;  // of a bucket; only buckets of very many equal keys would have more
 
 /// The second step: one bucket from its pieces to its place, in cache. One object a thread.
 template <class B>
@@ -34,18 +35,21 @@ class CacheSort {
       : kernels_(leaf_kernels<B>()),
         capacity_(kernels_.few),
         parts_(std::min<index_t>(most_keys / aim() + 1, most_parts)),
-        chunks_(ChunkPool<B>::needed(most_keys, parts_, capacity_)),
+        chunks_(GrowingStreams<B>::chunks(most_keys, parts_, capacity_)),
         memory_(chunks_ * stride()) {}
 
   /// to[0:n] = the keys of the pieces, sorted; work[0:n] is overwritten, and may hold none of the pieces.
   void sort(const std::vector<Piece<B>>& pieces, B* to, B* work, index_t n, Bounds<B> bounds,
             const KeyMap<B>& map, const KeyMap<B>& back) {
     plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim(), 1, parts_), map);
-    streams_.start({memory_.data(), chunks_, nullptr, capacity_, stride()}, plan_.buckets(), chunks_);
-    for (const Piece<B>& piece : pieces) {
+    streams_.start(plan_.buckets(), capacity_, stride(), memory_.data(), chunks_);
+    for (std::size_t p = 0; p < pieces.size(); ++p) {
+      const Piece<B> piece = pieces[p];
+      const B* const after = pieces[std::min(p + pieces_ahead, pieces.size() - 1)].data;
       for (index_t i = 0; i < piece.n; i += batch) {
         const index_t length = std::min(batch, piece.n - i);
-        kernels_.classify(plan_.division(), piece.data + i, length, bits_, bucket_);
+        const B* const ahead = i + batch < piece.n ? piece.data + i + batch : after;
+        kernels_.classify(plan_.division(), piece.data + i, length, ahead, bits_, bucket_);
         streams_.put(bits_, bucket_, length);
       }
     }
@@ -85,7 +89,7 @@ class CacheSort {
   index_t capacity_, parts_, chunks_;
   machine::Buffer<B> memory_;
   RadixPlan<B> plan_;
-  ChunkStreams<B> streams_;
+  GrowingStreams<B> streams_;
   std::vector<Piece<B>> list_;
   B bits_[batch];
   std::uint16_t bucket_[batch];
@@ -118,23 +122,22 @@ class Radix {
   /// All keys of data into the streams, one set of them a task.
   void distribute() {
     tasks_ = team() == 1 ? 1 : 2 * team();
-    streams_ = std::vector<ChunkStreams<B>>(static_cast<std::size_t>(tasks_));
+    streams_ = std::vector<FlushedStreams<B>>(static_cast<std::size_t>(tasks_));
     const index_t length = round_up(ceil_div(n_, tasks_), chunk);
-    const index_t needed = ChunkPool<B>::needed(length, plan_.buckets(), chunk);
-    const index_t extra = needed - length / chunk + 1;
-    extra_ = machine::Buffer<B>(tasks_ * extra * chunk);
+    constexpr index_t stride = chunk + pad_bytes / static_cast<index_t>(sizeof(B));
+    buffers_ = machine::Buffer<B>(tasks_ * plan_.buckets() * stride);
     machine::parallel_for(0, tasks_, 1, [&](index_t t, index_t) {
       const index_t begin = std::min(n_, t * length), end = std::min(n_, begin + length);
       auto& streams = streams_[static_cast<std::size_t>(t)];
-      streams.start(
-          {scratch_ + begin, (end - begin) / chunk, extra_.data() + t * extra * chunk, chunk, chunk},
-          plan_.buckets(), needed);
+      streams.start(plan_.buckets(), chunk, stride, buffers_.data() + t * plan_.buckets() * stride,
+                    scratch_ + begin, end - begin);
       B bits[batch];
       std::uint16_t bucket[batch];
       for (index_t i = begin; i < end; i += batch) {
         const index_t count = std::min(batch, end - i);
-        kernels_.classify(plan_.division(), data_ + i, count, bits, bucket);
-        streams.put(bits, bucket, count);
+        kernels_.classify(plan_.division(), data_ + i, count, data_ + std::min(i + batch, n_ - count), bits,
+                          bucket);
+        streams.put(kernels_, bits, bucket, count);
       }
     });
   }
@@ -217,9 +220,9 @@ class Radix {
   const LeafKernels<B>& kernels_;
   RadixPlan<B> plan_;
   index_t tasks_ = 0, largest_ = 0;
-  std::vector<ChunkStreams<B>> streams_;  // of a task
-  machine::Buffer<B> extra_;              // chunks that scratch has no room for
-  machine::Buffer<index_t> place_;        // where in data a bucket begins
+  std::vector<FlushedStreams<B>> streams_;  // of a task
+  machine::Buffer<B> buffers_;              // of the streams
+  machine::Buffer<index_t> place_;          // where in data a bucket begins
 };
 
 }  // namespace
