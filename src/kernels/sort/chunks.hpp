@@ -35,9 +35,9 @@ class FlushedStreams {
   void start(index_t buckets, index_t capacity, index_t stride, B* buffer, B* out, index_t n) {
     capacity_ = capacity;
     out_ = out;
-    link_.resize(static_cast<std::size_t>(n / capacity));
+    owner_.resize(static_cast<std::size_t>(n / capacity));
+    used_ = 0;
     stream_.resize(static_cast<std::size_t>(buckets));
-    chain_.assign(static_cast<std::size_t>(buckets), {});
     for (index_t b = 0; b < buckets; ++b) {
       B* const first = buffer + b * stride;
       stream_[static_cast<std::size_t>(b)] = {first, first + capacity};
@@ -48,25 +48,29 @@ class FlushedStreams {
     put_all(stream_.data(), keys, bucket, n, [&](std::size_t b) { flush(kernels, b); });
   }
 
+  /// To be called when all keys are put: lists the chunks of every bucket.
+  void finish() {
+    begin_.assign(stream_.size() + 1, 0);
+    for (std::size_t c = 0; c < used_; ++c) ++begin_[owner_[c] + 1u];
+    for (std::size_t b = 0; b < stream_.size(); ++b) begin_[b + 1] += begin_[b];
+    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+    chunks_.resize(used_);
+    for (std::size_t c = 0; c < used_; ++c) chunks_[next[owner_[c]]++] = static_cast<std::uint32_t>(c);
+  }
+
   [[nodiscard]] index_t size(index_t b) const {
     const auto i = static_cast<std::size_t>(b);
-    return chain_[i].chunks * capacity_ + in_buffer(i);
+    return static_cast<index_t>(begin_[i + 1] - begin_[i]) * capacity_ + in_buffer(i);
   }
   void add_pieces(index_t b, std::vector<Piece<B>>& pieces) const {
     const auto i = static_cast<std::size_t>(b);
-    std::uint32_t chunk = chain_[i].first;
-    for (std::uint32_t c = 0; c < chain_[i].chunks; ++c, chunk = link_[chunk]) {
-      pieces.push_back({out_ + chunk * capacity_, capacity_});
-      if (c + 1 == chain_[i].chunks) break;
+    for (std::uint32_t c = begin_[i]; c < begin_[i + 1]; ++c) {
+      pieces.push_back({out_ + static_cast<index_t>(chunks_[c]) * capacity_, capacity_});
     }
     if (in_buffer(i) > 0) pieces.push_back({stream_[i].end - capacity_, in_buffer(i)});
   }
 
  private:
-  struct Chain {
-    std::uint32_t first = 0, last = 0, chunks = 0;
-  };
-
   [[nodiscard]] index_t in_buffer(std::size_t b) const {
     return capacity_ - (stream_[b].end - stream_[b].next);
   }
@@ -74,18 +78,33 @@ class FlushedStreams {
     B* const first = stream_[b].end - capacity_;
     kernels.copy_past_cache(first, out_ + static_cast<index_t>(used_) * capacity_, capacity_);
     stream_[b].next = first;
-    Chain& chain = chain_[b];
-    (chain.chunks++ == 0 ? chain.first : link_[chain.last]) = used_;
-    chain.last = used_++;
+    owner_[used_++] = static_cast<std::uint16_t>(b);
   }
 
   index_t capacity_ = 0;
   B* out_ = nullptr;
-  std::uint32_t used_ = 0;  // chunks of out
+  std::size_t used_ = 0;  // chunks of out
   std::vector<StreamEnd<B>> stream_;
-  std::vector<Chain> chain_;
-  std::vector<std::uint32_t> link_;  // of a chunk: the next of its bucket
+  std::vector<std::uint16_t> owner_;   // of a chunk: its bucket
+  std::vector<std::uint32_t> chunks_;  // those of bucket b: [begin_[b], begin_[b + 1])
+  std::vector<std::uint32_t> begin_;
 };
+
+/// The raw keys data[begin:end] into streams by their division, as bits; `begin` is a multiple of the
+/// capacity.
+template <class B>
+void stream_keys(const LeafKernels<B>& kernels, const Division<B>& division, const B* data, index_t begin,
+                 index_t end, FlushedStreams<B>& streams) {
+  B bits[classify_batch];
+  std::uint16_t bucket[classify_batch];
+  for (index_t i = begin; i < end; i += classify_batch) {
+    const index_t count = std::min(classify_batch, end - i);
+    kernels.classify(division, data + i, count, data + std::min(i + classify_batch, end - count), bits,
+                     bucket);
+    streams.put(kernels, bits, bucket, count);
+  }
+  streams.finish();
+}
 
 /// For work inside a cache: chunks of `memory`, of which every bucket has one from the start.
 template <class Item>

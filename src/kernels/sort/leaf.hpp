@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/sort/key.hpp"
+#include "kernels/sort/survey.hpp"
 
 namespace tessera::sort {
 
@@ -23,6 +24,9 @@ struct Division {
   const std::uint32_t* table = nullptr;
   KeyMap<B> map{};
 };
+
+/// Keys classified in one call, at most: they stay in the first-level cache.
+inline constexpr index_t classify_batch = 512;
 
 /// Some keys on their own.
 template <class B>
@@ -64,7 +68,8 @@ struct LeafKernels {
                    std::uint16_t* bucket);
   /// to[0:n] = from[0:n] past the caches; n is a multiple of 64 bytes.
   void (*copy_past_cache)(const B* from, B* to, index_t n);
-  Bounds<B> (*find_bounds)(const B* raw, index_t n, const KeyMap<B>& map);
+  /// Of raw[0:n]; `first` is the raw key before raw[0] (or raw[0] itself).
+  Survey (*survey)(const B* raw, index_t n, B first, const KeyMap<B>& map);
 };
 
 namespace baseline {

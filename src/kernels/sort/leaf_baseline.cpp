@@ -112,18 +112,26 @@ void copy_past_cache(const B* from, B* to, index_t n) {
 }
 
 template <class B>
-Bounds<B> find_bounds(const B* raw, index_t n, const KeyMap<B>& map) {
-  Bounds<B> seen;
+Survey survey(const B* raw, index_t n, B first, const KeyMap<B>& map) {
+  B least = static_cast<B>(~B{0}), greatest = 0, any = 0, every = static_cast<B>(~B{0});
+  index_t descents = 0, ascents = 0;
+  B before = map.to_bits(first);
   for (index_t i = 0; i < n; ++i) {
     const B bits = map.to_bits(raw[i]);
-    seen = {std::min(seen.low, bits), std::max(seen.high, bits)};
+    least = std::min(least, bits);
+    greatest = std::max(greatest, bits);
+    any |= bits;
+    every &= bits;
+    descents += bits < before ? 1 : 0;
+    ascents += before < bits ? 1 : 0;
+    before = bits;
   }
-  return seen;
+  return {least, greatest, static_cast<std::uint64_t>(any ^ every), descents, ascents};
 }
 
 template <class B>
 constexpr LeafKernels<B> kernels() {
-  return {few<B>, sort_few<B>, sort_many<B>, classify<B>, copy_past_cache<B>, find_bounds<B>};
+  return {few<B>, sort_few<B>, sort_many<B>, classify<B>, copy_past_cache<B>, survey<B>};
 }
 
 }  // namespace
