@@ -28,24 +28,24 @@ void put_all(StreamEnd<Item>* stream, const Item* items, const std::uint16_t* bu
 
 /// For the way to memory: one buffer a bucket, all together inside a second-level cache; full ones are copied
 /// to the next place of `out` past the caches.
-template <class B>
+template <class Item>
 class FlushedStreams {
  public:
-  /// buffer: buckets * stride keys; out: room for n keys.
-  void start(index_t buckets, index_t capacity, index_t stride, B* buffer, B* out, index_t n) {
+  /// buffer: buckets * stride items; out: room for n items.
+  void start(index_t buckets, index_t capacity, index_t stride, Item* buffer, Item* out, index_t n) {
     capacity_ = capacity;
     out_ = out;
     owner_.resize(static_cast<std::size_t>(n / capacity));
     used_ = 0;
     stream_.resize(static_cast<std::size_t>(buckets));
     for (index_t b = 0; b < buckets; ++b) {
-      B* const first = buffer + b * stride;
+      Item* const first = buffer + b * stride;
       stream_[static_cast<std::size_t>(b)] = {first, first + capacity};
     }
   }
 
-  void put(const LeafKernels<B>& kernels, const B* keys, const std::uint16_t* bucket, index_t n) {
-    put_all(stream_.data(), keys, bucket, n, [&](std::size_t b) { flush(kernels, b); });
+  void put(const Item* items, const std::uint16_t* bucket, index_t n) {
+    put_all(stream_.data(), items, bucket, n, [this](std::size_t b) { flush(b); });
   }
 
   /// To be called when all keys are put: lists the chunks of every bucket.
@@ -62,7 +62,7 @@ class FlushedStreams {
     const auto i = static_cast<std::size_t>(b);
     return static_cast<index_t>(begin_[i + 1] - begin_[i]) * capacity_ + in_buffer(i);
   }
-  void add_pieces(index_t b, std::vector<Piece<B>>& pieces) const {
+  void add_pieces(index_t b, std::vector<Piece<Item>>& pieces) const {
     const auto i = static_cast<std::size_t>(b);
     for (std::uint32_t c = begin_[i]; c < begin_[i + 1]; ++c) {
       pieces.push_back({out_ + static_cast<index_t>(chunks_[c]) * capacity_, capacity_});
@@ -74,37 +74,23 @@ class FlushedStreams {
   [[nodiscard]] index_t in_buffer(std::size_t b) const {
     return capacity_ - (stream_[b].end - stream_[b].next);
   }
-  [[gnu::noinline]] void flush(const LeafKernels<B>& kernels, std::size_t b) {
-    B* const first = stream_[b].end - capacity_;
-    kernels.copy_past_cache(first, out_ + static_cast<index_t>(used_) * capacity_, capacity_);
+  [[gnu::noinline]] void flush(std::size_t b) {
+    Item* const first = stream_[b].end - capacity_;
+    copy_(first, out_ + static_cast<index_t>(used_) * capacity_,
+          capacity_ * static_cast<index_t>(sizeof(Item)));
     stream_[b].next = first;
     owner_[used_++] = static_cast<std::uint16_t>(b);
   }
 
+  void (*copy_)(const void*, void*, index_t) = leaf_kernels<std::uint64_t>().copy_past_cache;
   index_t capacity_ = 0;
-  B* out_ = nullptr;
+  Item* out_ = nullptr;
   std::size_t used_ = 0;  // chunks of out
-  std::vector<StreamEnd<B>> stream_;
+  std::vector<StreamEnd<Item>> stream_;
   std::vector<std::uint16_t> owner_;   // of a chunk: its bucket
   std::vector<std::uint32_t> chunks_;  // those of bucket b: [begin_[b], begin_[b + 1])
   std::vector<std::uint32_t> begin_;
 };
-
-/// The raw keys data[begin:end] into streams by their division, as bits; `begin` is a multiple of the
-/// capacity.
-template <class B>
-void stream_keys(const LeafKernels<B>& kernels, const Division<B>& division, const B* data, index_t begin,
-                 index_t end, FlushedStreams<B>& streams) {
-  B bits[classify_batch];
-  std::uint16_t bucket[classify_batch];
-  for (index_t i = begin; i < end; i += classify_batch) {
-    const index_t count = std::min(classify_batch, end - i);
-    kernels.classify(division, data + i, count, data + std::min(i + classify_batch, end - count), bits,
-                     bucket);
-    streams.put(kernels, bits, bucket, count);
-  }
-  streams.finish();
-}
 
 /// For work inside a cache: chunks of `memory`, of which every bucket has one from the start.
 template <class Item>
@@ -170,5 +156,51 @@ class GrowingStreams {
   std::vector<std::uint32_t> chunk_;  // of a bucket: the one being written; its first is its own number
   std::vector<std::uint32_t> link_;   // of a chunk: the next of its bucket
 };
+
+/// The next items to be classified, called into the cache by the way.
+template <class Item, class Streams>
+void stream_batch(const Division<KeyBits<Item>>& division, const Item* items, index_t n, const Item* ahead,
+                  Streams& streams) {
+  using B = KeyBits<Item>;
+  const auto& kernels = leaf_kernels<B>();
+  B bits[classify_batch];
+  std::uint16_t bucket[classify_batch];
+  if constexpr (std::is_same_v<Item, Pair>) {
+    for (index_t i = 0; i < n; i += 4) __builtin_prefetch(ahead + i);
+    for (index_t i = 0; i < n; ++i) bits[i] = items[i].key;
+    kernels.classify(division, bits, n, bits, bits, bucket);
+    streams.put(items, bucket, n);
+  } else {
+    kernels.classify(division, items, n, ahead, bits, bucket);
+    streams.put(bits, bucket, n);
+  }
+}
+
+/// items[0:n] into streams by their division; raw keys become bits.
+template <class Item>
+void stream_all(const Division<KeyBits<Item>>& division, const Item* items, index_t n,
+                FlushedStreams<Item>& streams) {
+  for (index_t i = 0; i < n; i += classify_batch) {
+    const index_t count = std::min(classify_batch, n - i);
+    stream_batch(division, items + i, count, items + std::min(i + classify_batch, n - count), streams);
+  }
+  streams.finish();
+}
+
+/// The pieces, which hold bits or pairs, into streams.
+template <class Item>
+void stream_pieces(const Division<KeyBits<Item>>& division, const std::vector<Piece<Item>>& pieces,
+                   GrowingStreams<Item>& streams) {
+  constexpr std::size_t pieces_ahead = 3;
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    const Piece<Item> piece = pieces[p];
+    const Item* const after = pieces[std::min(p + pieces_ahead, pieces.size() - 1)].data;
+    for (index_t i = 0; i < piece.n; i += classify_batch) {
+      const index_t count = std::min(classify_batch, piece.n - i);
+      const Item* const ahead = i + classify_batch < piece.n ? piece.data + i + classify_batch : after;
+      stream_batch(division, piece.data + i, count, ahead, streams);
+    }
+  }
+}
 
 }  // namespace tessera::sort

@@ -65,7 +65,6 @@ void count_in_one_pass(const Block<B>& block, B low, index_t slots) {
 
 template <class B>
 void count_by_buckets(const Block<B>& block, Bounds<B> bounds) {
-  const auto& kernels = leaf_kernels<B>();
   const auto range = static_cast<index_t>(bounds.high - bounds.low);
   const auto plan = std::make_unique<RadixPlan<B>>();
   plan->divide_evenly(bounds, std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_buckets),
@@ -81,7 +80,7 @@ void count_by_buckets(const Block<B>& block, Bounds<B> bounds) {
     auto& its = streams[static_cast<std::size_t>(t)];
     its.start(buckets, chunk, stride, buffers.data() + t * buckets * stride, block.scratch + begin,
               end - begin);
-    stream_keys(kernels, plan->division(), block.data, begin, end, its);
+    stream_all(plan->division(), block.data + begin, end - begin, its);
   });
   machine::Buffer<index_t> place(buckets + 1);
   place[0] = 0;

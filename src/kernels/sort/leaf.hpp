@@ -28,10 +28,10 @@ struct Division {
 /// Keys classified in one call, at most: they stay in the first-level cache.
 inline constexpr index_t classify_batch = 512;
 
-/// Some keys on their own.
-template <class B>
+/// Some keys (or pairs) on their own.
+template <class Item>
 struct Piece {
-  const B* data;
+  const Item* data;
   index_t n;
 };
 
@@ -66,8 +66,8 @@ struct LeafKernels {
   /// into the cache: the hardware stops at the ends of pages and pieces.
   void (*classify)(const Division<B>&, const B* raw, index_t n, const B* ahead, B* bits,
                    std::uint16_t* bucket);
-  /// to[0:n] = from[0:n] past the caches; n is a multiple of 64 bytes.
-  void (*copy_past_cache)(const B* from, B* to, index_t n);
+  /// to[0:bytes] = from[0:bytes] past the caches; bytes is a multiple of 64.
+  void (*copy_past_cache)(const void* from, void* to, index_t bytes);
   /// Of raw[0:n]; `first` is the raw key before raw[0] (or raw[0] itself).
   Survey (*survey)(const B* raw, index_t n, B first, const KeyMap<B>& map);
 };

@@ -291,16 +291,16 @@ void classify(const Division<B>& division, const B* raw, index_t n, const B* ahe
   if (!even) look_up_buckets(division.table, places, n, bucket);
 }
 
-template <class B>
-void copy_past_cache(const B* from, B* to, index_t n) {
-  constexpr index_t step = 64 / static_cast<index_t>(sizeof(B));
+void copy_past_cache(const void* from, void* to, index_t bytes) {
+  const auto* source = static_cast<const char*>(from);
+  auto* target = static_cast<char*>(to);
   const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
-  for (index_t i = 0; i < n; i += step) {
-    const auto v = _mm512_loadu_si512(from + i);
+  for (index_t i = 0; i < bytes; i += 64) {
+    const auto v = _mm512_loadu_si512(source + i);
     if (aligned)
-      _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), v);
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(target + i), v);
     else
-      _mm512_storeu_si512(to + i, v);
+      _mm512_storeu_si512(target + i, v);
   }
 }
 
@@ -346,11 +346,11 @@ Survey survey(const B* raw, index_t n, B first, const KeyMap<B>& key_map) {
 
 }  // namespace
 
-const LeafKernels<std::uint32_t> leaf_kernels32{network_keys<std::uint32_t>,    sort_few<std::uint32_t>,
-                                                sort_many<std::uint32_t>,       classify<std::uint32_t>,
-                                                copy_past_cache<std::uint32_t>, survey<std::uint32_t>};
-const LeafKernels<std::uint64_t> leaf_kernels64{network_keys<std::uint64_t>,    sort_few<std::uint64_t>,
-                                                sort_many<std::uint64_t>,       classify<std::uint64_t>,
-                                                copy_past_cache<std::uint64_t>, survey<std::uint64_t>};
+const LeafKernels<std::uint32_t> leaf_kernels32{
+    network_keys<std::uint32_t>, sort_few<std::uint32_t>, sort_many<std::uint32_t>,
+    classify<std::uint32_t>,     copy_past_cache,         survey<std::uint32_t>};
+const LeafKernels<std::uint64_t> leaf_kernels64{
+    network_keys<std::uint64_t>, sort_few<std::uint64_t>, sort_many<std::uint64_t>,
+    classify<std::uint64_t>,     copy_past_cache,         survey<std::uint64_t>};
 
 }  // namespace tessera::sort::avx512

@@ -2,6 +2,7 @@
 // small ones by quicksort without branches on keys and insertions.
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "kernels/sort/leaf.hpp"
@@ -106,9 +107,8 @@ void classify(const Division<B>& division, const B* raw, index_t n, const B* ahe
   }
 }
 
-template <class B>
-void copy_past_cache(const B* from, B* to, index_t n) {
-  std::copy(from, from + n, to);
+void copy_past_cache(const void* from, void* to, index_t bytes) {
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
 template <class B>
@@ -131,7 +131,7 @@ Survey survey(const B* raw, index_t n, B first, const KeyMap<B>& map) {
 
 template <class B>
 constexpr LeafKernels<B> kernels() {
-  return {few<B>, sort_few<B>, sort_many<B>, classify<B>, copy_past_cache<B>, survey<B>};
+  return {few<B>, sort_few<B>, sort_many<B>, classify<B>, copy_past_cache, survey<B>};
 }
 
 }  // namespace
