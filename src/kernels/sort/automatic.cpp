@@ -50,9 +50,15 @@ Plan choose(const Survey& seen, index_t n) {
   return Plan::radix;
 }
 
+bool promising(const Glance& seen, index_t n) {
+  const bool ordered = seen.descents < seen.keys / 64 || seen.ascents < seen.keys / 64;
+  return ordered || choose({seen.min, seen.max, seen.varying, n / 2, n / 2}, n) != Plan::radix;
+}
+
 template <class Item>
 void automatic(const Block<Item>& block) {
-  switch (choose(survey(block), block.n)) {
+  const Plan plan = promising(glance(block), block.n) ? choose(survey(block), block.n) : Plan::radix;
+  switch (plan) {
     case Plan::nothing:
       return;
     case Plan::reverse:

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/sort/key.hpp"
+#include "kernels/sort/survey.hpp"
 
 namespace tessera::sort {
 
@@ -24,10 +25,13 @@ struct Division {
   KeyMap<B> map{};
 };
 
-/// Some keys on their own.
-template <class B>
+/// Keys classified in one call, at most: they stay in the first-level cache.
+inline constexpr index_t classify_batch = 512;
+
+/// Some keys (or pairs) on their own.
+template <class Item>
 struct Piece {
-  const B* data;
+  const Item* data;
   index_t n;
 };
 
@@ -58,9 +62,14 @@ struct LeafKernels {
   /// to[0:n] = from[0:n] sorted, as raw keys; n <= few. from holds bits and may be to.
   void (*sort_few)(const B* from, B* to, index_t n, const KeyMap<B>& map);
   void (*sort_many)(const Bucket<B>&);
-  /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. bits may be raw.
-  void (*classify)(const Division<B>&, const B* raw, index_t n, B* bits, std::uint16_t* bucket);
-  Bounds<B> (*find_bounds)(const B* raw, index_t n, const KeyMap<B>& map);
+  /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. ahead[0:n], keys for a later call, is called
+  /// into the cache: the hardware stops at the ends of pages and pieces.
+  void (*classify)(const Division<B>&, const B* raw, index_t n, const B* ahead, B* bits,
+                   std::uint16_t* bucket);
+  /// to[0:bytes] = from[0:bytes] past the caches; bytes is a multiple of 64.
+  void (*copy_past_cache)(const void* from, void* to, index_t bytes);
+  /// Of raw[0:n]; `first` is the raw key before raw[0] (or raw[0] itself).
+  Survey (*survey)(const B* raw, index_t n, B first, const KeyMap<B>& map);
 };
 
 namespace baseline {

@@ -138,19 +138,27 @@ index_t partition_pieces(const Bucket<typename E::B>& bucket, typename E::B* to,
 template <class B>
 using EightOf = std::conditional_t<sizeof(B) == 4, Eight32, Eight64>;
 
-/// The middle of a small random sample.
+template <class L>
+__m512i middle(__m512i a, __m512i b, __m512i c) {
+  return L::max(L::min(a, b), L::min(L::max(a, b), c));
+}
+
+/// A median of three of medians of nine, from random places; n >= network_keys.
 template <class B>
 B sampled_pivot(const B* keys, index_t n, std::uint64_t& state) {
-  constexpr int samples = 15;
-  B sorted[samples];
-  for (int s = 0; s < samples; ++s) {
+  using L = LanesOf<B>;
+  const auto places = static_cast<std::uint64_t>(n - L::lanes < 0xffffffff ? n - L::lanes : 0xffffffff);
+  __m512i v[9];
+  for (auto& some : v) {
     state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX generator
-    const auto at = static_cast<index_t>((state >> 16) % static_cast<std::uint64_t>(n));
-    int hole = s;
-    for (; hole > 0 && keys[at] < sorted[hole - 1]; --hole) sorted[hole] = sorted[hole - 1];
-    sorted[hole] = keys[at];
+    some = _mm512_loadu_si512(keys + (((state >> 32) * places) >> 32));
   }
-  return sorted[samples / 2];
+  const auto low = middle<L>(v[0], v[1], v[2]), high = middle<L>(v[3], v[4], v[5]);
+  B ninther[L::lanes];
+  _mm512_storeu_si512(ninther, middle<L>(low, high, middle<L>(v[6], v[7], v[8])));
+  const B x = ninther[0], y = ninther[L::lanes / 2], z = ninther[L::lanes - 1];
+  const B least = x < y ? x : y, greatest = x < y ? y : x;
+  return z < least ? least : (z < greatest ? z : greatest);
 }
 
 enum class Pivots { halve_range, sample };
@@ -235,68 +243,114 @@ class Classifier {
         low_(L::all(division.low)),
         last_(L::all(division.last)),
         factor_(L::all(division.factor)),
-        fraction_(L::all(0xffff)),
         right_(_mm_cvtsi32_si128(division.right)),
-        left_(_mm_cvtsi32_si128(division.left)),
-        table_(division.table) {}
+        left_(_mm_cvtsi32_si128(division.left)) {}
 
   [[nodiscard]] __m512i bits(__m512i raw) const { return map_.to_bits(raw); }
-  [[nodiscard]] __m512i bucket(__m512i bits) const {
+  [[nodiscard]] __m512i place(__m512i bits) const {
     const auto above = L::sub(L::max(bits, low_), low_);
-    const auto place = L::min(L::shift_left(L::shift_right(above, right_), left_), last_);
-    if (table_ == nullptr) return L::shift_right(L::multiply(L::shift_right(place, 12), factor_), 16);
-    const auto entry = L::look_up(table_, L::shift_right(place, 16));
-    const auto width = _mm512_and_si512(entry, fraction_);
-    const auto within = L::shift_right(L::multiply(_mm512_and_si512(place, fraction_), width), 16);
-    return L::add(L::shift_right(entry, 16), within);
+    return L::min(L::shift_left(L::shift_right(above, right_), left_), last_);
+  }
+  [[nodiscard]] __m512i even_bucket(__m512i place) const {
+    return L::shift_right(L::multiply(L::shift_right(place, 12), factor_), 16);
   }
 
  private:
   Map<B> map_;
-  __m512i low_, last_, factor_, fraction_;
+  __m512i low_, last_, factor_;
   __m128i right_, left_;
-  const std::uint32_t* table_;
 };
 
-template <class B>
-void classify(const Division<B>& division, const B* raw, index_t n, B* bits, std::uint16_t* bucket) {
-  using L = LanesOf<B>;
-  const Classifier<L> classifier(division);
-  const bool copied = bits != raw;
-  index_t i = 0;
-  for (; i + L::lanes <= n; i += L::lanes) {
-    const auto mapped = classifier.bits(_mm512_loadu_si512(raw + i));
-    if (copied) _mm512_storeu_si512(bits + i, mapped);
-    L::store_narrow(bucket + i, classifier.bucket(mapped));
+/// bucket[0:n] from places and the table of a division. Plain loads: the gather instruction takes longer.
+void look_up_buckets(const std::uint32_t* table, const std::uint32_t* place, index_t n,
+                     std::uint16_t* bucket) {
+  for (index_t i = 0; i < n; ++i) {
+    const std::uint32_t entry = table[place[i] >> 16];
+    bucket[i] = static_cast<std::uint16_t>((entry >> 16) + (((place[i] & 0xffff) * (entry & 0xffff)) >> 16));
   }
-  if (i == n) return;
-  const auto valid = valid_lanes<L>(n, i);
-  const auto mapped = classifier.bits(L::load(raw + i, valid));
-  if (copied) L::store(bits + i, valid, mapped);
-  L::store_narrow_some(bucket + i, valid, classifier.bucket(mapped));
 }
 
 template <class B>
-Bounds<B> find_bounds(const B* raw, index_t n, const KeyMap<B>& key_map) {
+void classify(const Division<B>& division, const B* raw, index_t n, const B* ahead, B* bits,
+              std::uint16_t* bucket) {
   using L = LanesOf<B>;
-  const Map<B> map(key_map);
-  auto least = L::all(static_cast<B>(~B{0})), greatest = L::all(0);
+  const Classifier<L> classifier(division);
+  std::uint32_t places[classify_batch];
+  const bool even = division.table == nullptr;
   for (index_t i = 0; i < n; i += L::lanes) {
     const auto valid = valid_lanes<L>(n, i);
-    const auto bits = map.to_bits(L::load(raw + i, valid));
-    least = L::min(least, L::blend(valid, L::all(static_cast<B>(~B{0})), bits));
-    greatest = L::max(greatest, L::blend(valid, L::all(0), bits));
+    _mm_prefetch(reinterpret_cast<const char*>(ahead + i), _MM_HINT_T0);
+    const auto mapped = classifier.bits(L::load(raw + i, valid));
+    L::store(bits + i, valid, mapped);
+    const auto place = classifier.place(mapped);
+    if (even)
+      L::store_u16(bucket + i, valid, classifier.even_bucket(place));
+    else
+      L::store_u32(places + i, classifier.place(mapped));
   }
-  return {L::least(least), L::greatest(greatest)};
+  if (!even) look_up_buckets(division.table, places, n, bucket);
+}
+
+void copy_past_cache(const void* from, void* to, index_t bytes) {
+  const auto* source = static_cast<const char*>(from);
+  auto* target = static_cast<char*>(to);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+  for (index_t i = 0; i < bytes; i += 64) {
+    const auto v = _mm512_loadu_si512(source + i);
+    if (aligned)
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(target + i), v);
+    else
+      _mm512_storeu_si512(target + i, v);
+  }
+}
+
+/// The reductions of a survey, a vector of keys at a time.
+template <class L>
+struct Look {
+  using B = typename L::B;
+  __m512i least = L::all(static_cast<B>(~B{0})), greatest = L::all(0);
+  __m512i any = L::all(0), every = L::all(static_cast<B>(~B{0}));
+  index_t descents = 0, ascents = 0;
+
+  void operator()(typename L::Mask valid, __m512i bits, __m512i before) {
+    least = L::blend(valid, least, L::min(least, bits));
+    greatest = L::blend(valid, greatest, L::max(greatest, bits));
+    any = L::blend(valid, any, _mm512_or_si512(any, bits));
+    every = L::blend(valid, every, _mm512_and_si512(every, bits));
+    descents += _mm_popcnt_u32(L::less(bits, before) & valid);
+    ascents += _mm_popcnt_u32(L::less(before, bits) & valid);
+  }
+};
+
+template <class B>
+Survey survey(const B* raw, index_t n, B first, const KeyMap<B>& key_map) {
+  using L = LanesOf<B>;
+  const Map<B> map(key_map);
+  Look<L> look;
+  if (n > 0)
+    look(valid_lanes<L>(n, 0), map.to_bits(L::load(raw, valid_lanes<L>(n, 0))),
+         map.to_bits(L::load_after(first, raw, valid_lanes<L>(n, 0))));
+  index_t i = L::lanes;
+  for (; i + L::lanes <= n; i += L::lanes) {
+    _mm_prefetch(reinterpret_cast<const char*>(raw + i + 1024), _MM_HINT_T0);
+    look(static_cast<typename L::Mask>(~0u), map.to_bits(_mm512_loadu_si512(raw + i)),
+         map.to_bits(_mm512_loadu_si512(raw + i - 1)));
+  }
+  if (i < n) {
+    const auto valid = valid_lanes<L>(n, i);
+    look(valid, map.to_bits(L::load(raw + i, valid)), map.to_bits(L::load(raw + i - 1, valid)));
+  }
+  return {L::least(look.least), L::greatest(look.greatest), L::any(look.any) ^ L::every(look.every),
+          look.descents, look.ascents};
 }
 
 }  // namespace
 
-const LeafKernels<std::uint32_t> leaf_kernels32{network_keys<std::uint32_t>, sort_few<std::uint32_t>,
-                                                sort_many<std::uint32_t>, classify<std::uint32_t>,
-                                                find_bounds<std::uint32_t>};
-const LeafKernels<std::uint64_t> leaf_kernels64{network_keys<std::uint64_t>, sort_few<std::uint64_t>,
-                                                sort_many<std::uint64_t>, classify<std::uint64_t>,
-                                                find_bounds<std::uint64_t>};
+const LeafKernels<std::uint32_t> leaf_kernels32{
+    network_keys<std::uint32_t>, sort_few<std::uint32_t>, sort_many<std::uint32_t>,
+    classify<std::uint32_t>,     copy_past_cache,         survey<std::uint32_t>};
+const LeafKernels<std::uint64_t> leaf_kernels64{
+    network_keys<std::uint64_t>, sort_few<std::uint64_t>, sort_many<std::uint64_t>,
+    classify<std::uint64_t>,     copy_past_cache,         survey<std::uint64_t>};
 
 }  // namespace tessera::sort::avx512

@@ -2,6 +2,7 @@
 // small ones by quicksort without branches on keys and insertions.
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "kernels/sort/leaf.hpp"
@@ -89,7 +90,9 @@ void sort_many(const Bucket<B>& bucket) {
 }
 
 template <class B>
-void classify(const Division<B>& division, const B* raw, index_t n, B* bits, std::uint16_t* bucket) {
+void classify(const Division<B>& division, const B* raw, index_t n, const B* ahead, B* bits,
+              std::uint16_t* bucket) {
+  for (index_t i = 0; i < n; i += 64 / static_cast<index_t>(sizeof(B))) __builtin_prefetch(ahead + i);
   for (index_t i = 0; i < n; ++i) {
     bits[i] = division.map.to_bits(raw[i]);
     const std::uint64_t above = std::max(bits[i], division.low) - division.low;
@@ -104,19 +107,31 @@ void classify(const Division<B>& division, const B* raw, index_t n, B* bits, std
   }
 }
 
+void copy_past_cache(const void* from, void* to, index_t bytes) {
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
 template <class B>
-Bounds<B> find_bounds(const B* raw, index_t n, const KeyMap<B>& map) {
-  Bounds<B> seen;
+Survey survey(const B* raw, index_t n, B first, const KeyMap<B>& map) {
+  B least = static_cast<B>(~B{0}), greatest = 0, any = 0, every = static_cast<B>(~B{0});
+  index_t descents = 0, ascents = 0;
+  B before = map.to_bits(first);
   for (index_t i = 0; i < n; ++i) {
     const B bits = map.to_bits(raw[i]);
-    seen = {std::min(seen.low, bits), std::max(seen.high, bits)};
+    least = std::min(least, bits);
+    greatest = std::max(greatest, bits);
+    any |= bits;
+    every &= bits;
+    descents += bits < before ? 1 : 0;
+    ascents += before < bits ? 1 : 0;
+    before = bits;
   }
-  return seen;
+  return {least, greatest, static_cast<std::uint64_t>(any ^ every), descents, ascents};
 }
 
 template <class B>
 constexpr LeafKernels<B> kernels() {
-  return {few<B>, sort_few<B>, sort_many<B>, classify<B>, find_bounds<B>};
+  return {few<B>, sort_few<B>, sort_many<B>, classify<B>, copy_past_cache, survey<B>};
 }
 
 }  // namespace

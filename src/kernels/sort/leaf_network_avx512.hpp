@@ -99,11 +99,11 @@ struct Lanes64 {
     return _mm512_mask_loadu_epi64(_mm512_set1_epi64(-1), valid, p);
   }
   static void store(B* p, Mask valid, __m512i v) { _mm512_mask_storeu_epi64(p, valid, v); }
-  static void store_narrow(std::uint16_t* p, __m512i v) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi64_epi16(v));
-  }
-  static void store_narrow_some(std::uint16_t* p, Mask valid, __m512i v) {
+  static void store_u16(std::uint16_t* p, Mask valid, __m512i v) {
     _mm_mask_storeu_epi16(p, valid, _mm512_cvtepi64_epi16(v));
+  }
+  static void store_u32(std::uint32_t* p, __m512i v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi64_epi32(v));
   }
   static __m512i all(B x) { return _mm512_set1_epi64(static_cast<Word>(x)); }
   static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi64(a, b); }
@@ -113,9 +113,14 @@ struct Lanes64 {
   static __m512i shift_right(__m512i v, __m128i count) { return _mm512_srl_epi64(v, count); }
   static __m512i shift_left(__m512i v, __m128i count) { return _mm512_sll_epi64(v, count); }
   static __m512i shift_right(__m512i v, unsigned count) { return _mm512_srli_epi64(v, count); }
-  static __m512i look_up(const std::uint32_t* table, __m512i at) {
-    return _mm512_cvtepu32_epi64(_mm512_i64gather_epi32(at, table, 4));
+  static Mask less(__m512i a, __m512i b) { return _mm512_cmplt_epu64_mask(a, b); }
+  /// first, p[0], p[1], ...
+  static __m512i load_after(B first, const B* p, Mask valid) {
+    const auto shifted = _mm512_alignr_epi64(load(p, valid), _mm512_setzero_si512(), 7);
+    return _mm512_mask_set1_epi64(shifted, 1, static_cast<Word>(first));
   }
+  static B any(__m512i v) { return static_cast<B>(_mm512_reduce_or_epi64(v)); }
+  static B every(__m512i v) { return static_cast<B>(_mm512_reduce_and_epi64(v)); }
   static B least(__m512i v) { return _mm512_reduce_min_epu64(v); }
   static B greatest(__m512i v) { return _mm512_reduce_max_epu64(v); }
   static __m512i min(__m512i a, __m512i b) { return _mm512_min_epu64(a, b); }
@@ -144,12 +149,10 @@ struct Lanes32 {
     return _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), valid, p);
   }
   static void store(B* p, Mask valid, __m512i v) { _mm512_mask_storeu_epi32(p, valid, v); }
-  static void store_narrow(std::uint16_t* p, __m512i v) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(v));
-  }
-  static void store_narrow_some(std::uint16_t* p, Mask valid, __m512i v) {
+  static void store_u16(std::uint16_t* p, Mask valid, __m512i v) {
     _mm256_mask_storeu_epi16(p, valid, _mm512_cvtepi32_epi16(v));
   }
+  static void store_u32(std::uint32_t* p, __m512i v) { _mm512_storeu_si512(p, v); }
   static __m512i all(B x) { return _mm512_set1_epi32(static_cast<int>(x)); }
   static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
   static __m512i sub(__m512i a, __m512i b) { return _mm512_sub_epi32(a, b); }
@@ -157,9 +160,13 @@ struct Lanes32 {
   static __m512i shift_right(__m512i v, __m128i count) { return _mm512_srl_epi32(v, count); }
   static __m512i shift_left(__m512i v, __m128i count) { return _mm512_sll_epi32(v, count); }
   static __m512i shift_right(__m512i v, unsigned count) { return _mm512_srli_epi32(v, count); }
-  static __m512i look_up(const std::uint32_t* table, __m512i at) {
-    return _mm512_i32gather_epi32(at, table, 4);
+  static Mask less(__m512i a, __m512i b) { return _mm512_cmplt_epu32_mask(a, b); }
+  static __m512i load_after(B first, const B* p, Mask valid) {
+    const auto shifted = _mm512_alignr_epi32(load(p, valid), _mm512_setzero_si512(), 15);
+    return _mm512_mask_set1_epi32(shifted, 1, static_cast<int>(first));
   }
+  static B any(__m512i v) { return static_cast<B>(_mm512_reduce_or_epi32(v)); }
+  static B every(__m512i v) { return static_cast<B>(_mm512_reduce_and_epi32(v)); }
   static B least(__m512i v) { return _mm512_reduce_min_epu32(v); }
   static B greatest(__m512i v) { return _mm512_reduce_max_epu32(v); }
   static __m512i min(__m512i a, __m512i b) { return _mm512_min_epu32(a, b); }

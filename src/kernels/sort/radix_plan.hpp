@@ -33,14 +33,15 @@ class RadixPlan {
         static_cast<std::uint32_t>((static_cast<std::uint64_t>(buckets_) << 16) / ((places + 0xfff) >> 12));
   }
 
-  /// About `wanted` buckets of like weight for raw keys data[0:n], n > 0, from a sample.
-  void divide_sampled(const B* data, index_t n, index_t wanted, const KeyMap<B>& map) {
+  /// About `wanted` buckets of like weight for raw keys (or pairs) data[0:n], n > 0, from a sample.
+  template <class Item>
+  void divide_sampled(const Item* data, index_t n, index_t wanted, const KeyMap<B>& map) {
     const index_t samples = std::clamp<index_t>(n / 512, 256, most_samples);
     Bounds<B> bounds;
     for (index_t s = 0; s < samples; ++s) {
       const auto jitter = static_cast<index_t>(mix64(static_cast<std::uint64_t>(s)) %
                                                static_cast<std::uint64_t>(n / samples + 1));
-      const B bits = map.to_bits(data[std::min(n - 1, s * (n / samples) + jitter)]);
+      const B bits = map.to_bits(key_of(data[std::min(n - 1, s * (n / samples) + jitter)]));
       sample_[static_cast<std::size_t>(s)] = bits;
       bounds = {std::min(bounds.low, bits), std::max(bounds.high, bits)};
     }

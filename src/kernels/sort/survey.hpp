@@ -15,8 +15,16 @@ struct Survey {
   [[nodiscard]] std::uint64_t range() const { return max - min; }
 };
 
-/// In parallel on the threads of the region it is called in.
+/// Of all keys, in parallel on the threads of the region it is called in.
 template <class Item>
 [[nodiscard]] Survey survey(const Block<Item>& block);
+
+/// Of some stretches of neighbours, a few thousand keys in all: enough to tell whether the survey of all can
+/// promise anything. `keys` tells how many were seen.
+struct Glance : Survey {
+  index_t keys = 0;
+};
+template <class Item>
+[[nodiscard]] Glance glance(const Block<Item>& block);
 
 }  // namespace tessera::sort
