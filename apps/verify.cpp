@@ -21,12 +21,13 @@ Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
   const std::string file = parsed.lists.at("file").front();
   require(!file.empty(), ExitCode::usage, "name the file to verify: tessera verify c.h5");
   const io::FileCheck check = io::check_file(file);
-  bool right = check.state == io::schema::state_complete;
+  bool right = check.state == io::schema::state_complete && !check.datasets.empty();
   for (const io::DatasetCheck& dataset : check.datasets) {
     fmt::print("{}:{}  {}  checksum {}  {}\n", file, dataset.path, dataset.shape, dataset.found,
                dataset.matches() ? "matches" : "DIFFERS from the stored " + dataset.expected);
     right = right && dataset.matches();
   }
+  if (check.datasets.empty()) fmt::print("{}: no dataset of ours is left in it\n", file);
   fmt::print("{}: {}, {}\n", file, check.state, right ? "verified" : "NOT as it was written");
   code = right ? ExitCode::ok : ExitCode::verification;
   return {};

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "io/schema.hpp"
 
 namespace tessera::io {
 
@@ -56,6 +57,15 @@ Handle open_file(const std::string& file) {
                               words));
   }
   return {id, H5Fclose};
+}
+
+void require_complete(hid_t file, const std::string& name) {
+  if (H5Lexists(file, schema::group, H5P_DEFAULT) <= 0) return;
+  const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), ExitCode::bad_data, name),
+                     H5Gclose);
+  const std::string state = read_text_attribute(group, schema::state);
+  require(state == schema::state_complete, ExitCode::bad_data,
+          fmt::format("'{}' is an output of Tessera in state '{}'; make it again", name, state));
 }
 
 Handle open_dataset(hid_t file, const DatasetName& name) {

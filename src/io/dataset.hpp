@@ -37,6 +37,8 @@ struct DatasetInfo {
 /// Opens for reading: Error(missing_input) when the file or the path is not there, Error(bad_data) when it is
 /// no HDF5 file or damaged.
 [[nodiscard]] Handle open_file(const std::string& file);
+/// Throws Error(bad_data) when the file is an output of ours that was never finished.
+void require_complete(hid_t file, const std::string& name);
 [[nodiscard]] Handle open_dataset(hid_t file, const DatasetName& name);
 [[nodiscard]] DatasetInfo inspect(hid_t dataset, const DatasetName& name);
 

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 #include <hdf5_hl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
-#include <random>
 
 #include "base/text.hpp"
 #include "io/checksum.hpp"
@@ -25,23 +23,6 @@ namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
 constexpr index_t piece_bytes = index_t{64} << 20;  // one hash, one read-back, one heartbeat
-
-std::string partial_prefix(const std::string& file) {
-  return fmt::format(".{}.partial-{}-", std::filesystem::path(file).filename().string(), mpi::host_name());
-}
-
-/// Partial files of this name that a process of this host left when it was killed.
-void remove_abandoned(const std::string& file) {
-  const std::string prefix = partial_prefix(file);
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_of(file), ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(prefix)) continue;
-    const long pid = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
-    if (pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
-      std::filesystem::remove(entry, ignored);
-  }
-}
 
 /// An output may not lie where our own group and the dimension scales do.
 void require_free_path(const DatasetSpec& spec) {
@@ -127,8 +108,7 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const st
             fmt::format("output '{}' is a directory; name a file", file_));
     for (const DatasetSpec& spec : specs) require_free_path(spec);
     remove_abandoned(file_);
-    partial_ = directory_of(file_) + partial_prefix(file_) +
-               fmt::format("{}-{:08x}", getpid(), std::random_device()());
+    partial_ = partial_name(file_);
     try {
       create(specs);
     } catch (...) {

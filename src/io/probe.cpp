@@ -154,6 +154,7 @@ int probe_main(int argc, char** argv) {
       return 0;
     }
     const Handle file = open_file(name.file);
+    require_complete(file, name.file);
     const Handle dataset = open_dataset(file, name);
     const DatasetInfo info = inspect(dataset, name);
     read_sample(dataset, info, name);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,8 +11,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <random>
 
 #include "base/text.hpp"
+#include "mpi/runtime.hpp"
 
 namespace tessera::io {
 namespace {
@@ -21,6 +24,10 @@ namespace {
   throw Error(full ? ExitCode::cannot_create : ExitCode::io,
               fmt::format("{}: {}{}", what, std::strerror(error),
                           full ? "; free some space or write elsewhere" : ""));
+}
+
+std::string partial_prefix(const std::string& file) {
+  return fmt::format(".{}.partial-{}-", std::filesystem::path(file).filename().string(), mpi::host_name());
 }
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;  // Linux moves less than 2 GiB a call
@@ -70,6 +77,23 @@ void RawFile::reserve(index_t bytes) const {
 void RawFile::sync() const {
   if (fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
     fail(errno, "cannot sync '" + path_ + "'");
+}
+
+std::string partial_name(const std::string& file) {
+  return directory_of(file) + partial_prefix(file) +
+         fmt::format("{}-{:08x}", getpid(), std::random_device()());
+}
+
+void remove_abandoned(const std::string& file) {
+  const std::string prefix = partial_prefix(file);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_of(file), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    const long pid = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
+    if (pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
+      std::filesystem::remove(entry, ignored);
+  }
 }
 
 void publish_file(const std::string& from, const std::string& to) {

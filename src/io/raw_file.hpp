@@ -30,6 +30,10 @@ class RawFile {
   int descriptor_;
 };
 
+/// A hidden name beside the file for what is not complete yet; no other process takes it.
+[[nodiscard]] std::string partial_name(const std::string& file);
+/// Removes partial files of this name that processes of this host left when they were killed.
+void remove_abandoned(const std::string& file);
 /// rename, then the directory to the medium.
 void publish_file(const std::string& from, const std::string& to);
 /// "dir/" of a path, "./" when it has none.

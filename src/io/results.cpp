@@ -160,8 +160,8 @@ void append_results(const std::string& file, const std::string& run,
   require(!error, ExitCode::cannot_create,
           fmt::format("cannot make the folder '{}' for the results: {}", directory, error.message()));
   const FileLock lock(file);
-  const std::string partial =
-      fmt::format("{}.{}.partial-{}", directory, std::filesystem::path(file).filename().string(), getpid());
+  remove_abandoned(file);
+  const std::string partial = partial_name(file);
   try {
     const bool exists = file_exists(file);
     if (exists) {

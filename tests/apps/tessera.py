@@ -244,7 +244,9 @@ class Case(unittest.TestCase):
 
     def fail_with(self, code, *arguments, words=(), **how):
         """The program ends with the code and one line of ours that has all the words."""
-        result = self.run_tessera(*arguments, **how)
+        return self.assert_failed(self.run_tessera(*arguments, **how), code, words)
+
+    def assert_failed(self, result, code, words=()):
         self.assertEqual(result.code, code, str(result))
         self.assertEqual(len(result.errors), 1, f"one line of ours is wanted\n{result}")
         for word in (words,) if isinstance(words, str) else words:

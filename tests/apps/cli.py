@@ -1,0 +1,348 @@
+"""The program as its users meet it: help, options, sweeps, results, plans, verification."""
+
+import importlib
+import os
+import random
+import shutil
+import socket
+import subprocess
+import unittest
+
+import tessera
+from tessera import BAD_DATA, MEMORY, OK, VERIFICATION, h5py, numpy
+
+COMMANDS = ("matmul", "list", "machine", "verify", "report")
+QUICK = ("--repetitions", 2, "--warmups", 0)
+
+
+class Help(tessera.Case):
+    def test_examples_come_first(self):
+        for words in (("--help",), ("-h",), ("help",), (), *((command, "--help") for command in COMMANDS)):
+            result = self.succeed(*words)
+            lines = result.out.splitlines()
+            self.assertEqual(lines[2], "Examples:", str(result))
+            self.assertIn("tessera", lines[3], str(result))
+            self.assertEqual(result.err, "")
+            self.assertLessEqual(max(map(len, lines)), 200, str(result))
+
+    def test_general_help_names_every_command(self):
+        out = self.succeed("--help").out
+        for command in COMMANDS:
+            self.assertIn(f"\n  {command} ", out)
+
+    def test_the_examples_are_right(self):
+        """Every example of the help is a command line that the options understand."""
+        for command in COMMANDS:
+            for line in self.succeed(command, "--help").out.split("\n\n")[1].splitlines()[1:]:
+                words = line.split("#")[0].split()
+                words = words[words.index("tessera") + 1:]
+                with self.subTest(line=line):
+                    result = self.run_tessera(*words[:1], *words[1:], *(["--plan"] if words[0] == "matmul" else []),
+                                              timeout=120)
+                    self.assertNotEqual(result.code, tessera.USAGE, str(result))
+
+    def test_version(self):
+        with open(os.path.join(tessera.ROOT, "CMakeLists.txt")) as file:
+            version = file.read().split("VERSION ")[2].split()[0]
+        self.assertEqual(self.succeed("--version").out, f"tessera {version}\n")
+
+    def test_list(self):
+        out = self.succeed("list").out
+        for name in ("naive", "transposed", "tiled", "transposed_tiled", "column", "zigzag", "cache_oblivious", "recursive",
+                     "summa"):
+            self.assertIn(f" {name} ", out)
+
+    def test_many_ranks_speak_once(self):
+        for words in (("list",), ("--help",), ("--version",), ("matmul", "--help")):
+            self.assertEqual(self.succeed(*words, ranks=3).out, self.succeed(*words).out)
+
+
+class Precedence(tessera.Case):
+    def option(self, name, *words, environment=None):
+        """The value and source that the results tell."""
+        self.succeed("matmul", "--n", 8, *words, "--results", "r.h5", "--again", environment=environment)
+        with h5py.File(self.path("r.h5")) as file:
+            attributes = file[sorted(file)[-1]].attrs
+            return attributes[f"option_{name}"], attributes["options_set"]
+
+    def test_flag_before_environment_before_toml_before_default(self):
+        with open(self.path("run.toml"), "w") as file:
+            file.write("# a comment\nrepetitions = 4\nkernel = \"tiled\"\n")
+        environment = {"TESSERA_REPETITIONS": "3"}
+        config = ("--config", "run.toml")
+        for words, env, value, source in (
+                (("--repetitions", 2, *config), environment, "2", "repetitions (flag)"),
+                (config, environment, "3", "repetitions (environment)"),
+                (config, None, "4", "repetitions (run.toml:2:1)"),
+                ((), None, "5", None)):
+            got, sources = self.option("repetitions", *words, environment=env)
+            self.assertEqual(got, value, sources)
+            self.assertIn(source or "n (flag)", sources)
+            if source is None:
+                self.assertNotIn("repetitions", sources)
+        with h5py.File(self.path("r.h5")) as file:
+            rows = {run: len(file[run]["samples/seconds"]) for run in file}
+        self.assertEqual(rows, {"matmul_0001": 2, "matmul_0002": 3, "matmul_0003": 4, "matmul_0004": 5})
+
+    def test_configuration_by_environment(self):
+        with open(self.path("run.toml"), "w") as file:
+            file.write("kernel = \"zigzag\"\n")
+        value, _ = self.option("kernel", environment={"TESSERA_CONFIG": "run.toml"})
+        self.assertEqual(value, "zigzag")
+
+    def test_forms_of_values(self):
+        with open(self.path("run.toml"), "w") as file:
+            file.write("n = 16\nalpha = 0.5\nno-verify = true\nmemory = \"1GiB\"\nbeta = 0.0\nseed = 3\n")
+        self.assertIn("not checked", self.succeed("matmul", "--config", "run.toml", *QUICK).out)
+        self.succeed("matmul", "--n=1e1", "--alpha=-2.5e-3", "--memory=64MiB", "--trans-a=T", *QUICK)
+        self.assertIn("passed", self.succeed("matmul", "--n", 4, "--n", 8, *QUICK).out)
+
+    def test_a_later_flag_wins(self):
+        value, _ = self.option("kernel", "--kernel", "naive", "--kernel", "column")
+        self.assertEqual(value, "column")
+
+
+class Sweeps(tessera.Case):
+    def points(self, *words, **how):
+        """What (kernel, m, n, k) the last run in the results measured, in order."""
+        result = self.succeed("matmul", *words, *QUICK, "--results", "r.h5", **how)
+        with h5py.File(self.path("r.h5")) as file:
+            table = file[sorted(file)[-1]]["summary"]
+            rows = list(zip(*(table[c][()] for c in ("kernel", "m", "n", "k"))))
+        return [(kernel.decode(), int(m), int(n), int(k)) for kernel, m, n, k in rows], result
+
+    def test_product_of_the_axes(self):
+        rows, _ = self.points("--m", "8,16", "--k", "4:12:4", "--n", 5, "--kernel", "naive,tiled", ranks=2)
+        want = [(kernel, m, 5, k) for m in (8, 16) for k in (4, 8, 12) for kernel in ("naive", "tiled")]
+        self.assertEqual(rows, want)
+
+    def test_ranges(self):
+        for text, want in (("16:128:x2", [16, 32, 64, 128]), ("16:100:x2", [16, 32, 64]), ("3:5", [3, 4, 5]),
+                           ("7:7", [7]), ("1,10:30:10,64:128:x2", [1, 10, 20, 30, 64, 128])):
+            rows, _ = self.points("--n", text, "--again")
+            self.assertEqual([row[2] for row in rows], want, text)
+
+    def test_lists_in_toml(self):
+        with open(self.path("run.toml"), "w") as file:
+            file.write("n = [8, \"16:32:x2\"]\nkernel = [\"naive\", \"column\"]\n")
+        rows, _ = self.points("--config", "run.toml")
+        self.assertEqual(sorted(rows), sorted((k, n, n, n) for n in (8, 16, 32) for k in ("naive", "column")))
+
+    def test_resume(self):
+        """A second run skips what is there and adds what is not; --again measures all."""
+        first, _ = self.points("--n", "8,16")
+        before = tessera.digest(self.path("r.h5"))
+        result = self.succeed("matmul", "--n", "8,16", *QUICK, "--results", "r.h5")
+        self.assertIn("2 points already in r.h5: skipped", result.out)
+        self.assertEqual(tessera.digest(self.path("r.h5")), before, "nothing to add, nothing written")
+        rows, result = self.points("--n", "8,16,32")
+        self.assertEqual([row[2] for row in rows], [32])
+        self.assertIn("2 points", result.out)
+        rows, _ = self.points("--n", "8,16", "--again")
+        self.assertEqual(len(rows), 2)
+        rows, _ = self.points("--n", 8, ranks=2)
+        self.assertEqual(len(rows), 1, "another number of ranks is another point")
+        rows, _ = self.points("--n", 8, "--threads", 2)
+        self.assertEqual(len(rows), 1, "another number of threads is another point")
+
+    def test_a_killed_sweep_resumes(self):
+        job = tessera.Job(["matmul", "--n", "8:2000:8", *QUICK, "--results", "r.h5"], folder=self.folder)
+        while not os.path.exists(self.path("r.h5")) and job.process.poll() is None:
+            pass
+        job.end()
+        job.wait()
+        with h5py.File(self.path("r.h5")) as file:
+            done = len(file["matmul_0001/summary/n"])
+        self.assertGreater(done, 0)
+        rows, result = self.points("--n", f"8:{8 * (done + 2)}:8")
+        self.assertEqual(len(rows), 2, str(result))
+
+    def test_what_killed_runs_left_goes(self):
+        """Partial files of processes that are no more, of this host."""
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        stale = {f".{name}.partial-{socket.gethostname()}-{ended.pid}-0badcafe" for name in ("r.h5", "c.h5")}
+        alive = f".r.h5.partial-{socket.gethostname()}-{os.getpid()}-0badcafe"
+        for name in (*stale, alive):
+            open(self.path(name), "w").close()
+        self.succeed("matmul", "--n", 8, *QUICK, "--results", "r.h5", "--out", "c.h5:/C")
+        self.assertEqual(sorted(os.listdir(self.folder)), [".r.h5.lock", alive, "c.h5", "r.h5"])
+
+
+class Results(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        self.succeed("matmul", "--n", "16,32", "--kernel", "naive,tiled", "--repetitions", 3, "--results", "r.h5",
+                     ranks=2)
+        self.file = self.path("r.h5")
+
+    def test_h5py_reads_them(self):
+        with h5py.File(self.file) as file:
+            self.assertEqual(list(file), ["matmul_0001"])
+            self.assertEqual(file.attrs["tessera_schema"], 1)
+            run = file["matmul_0001"]
+            for name in ("command_line", "title", "workload", "compiler", "mpi_library", "hdf5_version", "hosts",
+                         "git_describe", "build_type", "instruction_set", "processor", "tessera_version", "start_time",
+                         "slurm_job_id", "options_set"):
+                self.assertIsInstance(run.attrs[name], str, name)
+            self.assertEqual(run.attrs["ranks"], 2)
+            self.assertIn("--kernel naive,tiled", run.attrs["command_line"])
+            for table, rows in (("samples", 12), ("summary", 4), ("ranks", 2)):
+                self.assertEqual({len(column) for column in run[table].values()}, {rows}, table)
+            self.assertEqual(run["samples/seconds"].attrs["units"], "s")
+            self.assertEqual(run["samples/rate"].attrs["units"], "GFLOP/s")
+            summary, samples = run["summary"], run["samples"]
+            seconds = samples["seconds"][()].reshape(4, 3)
+            numpy.testing.assert_array_equal(summary["median"][()], numpy.median(seconds, axis=1))
+            numpy.testing.assert_array_equal(summary["min"][()], seconds.min(axis=1))
+            n = summary["n"][()].astype(float)
+            numpy.testing.assert_allclose(summary["rate"][()], 2e-9 * n**3 / summary["median"][()])
+            self.assertTrue((summary["verified"][()] == 1).all())
+            self.assertTrue((summary["verification_ratio"][()] <= summary["verification_tolerance"][()]).all())
+            phases = {name.decode() for name in run["phases/phase"][()]}
+            self.assertLessEqual({"read", "compute", "exchange", "verify"}, phases)
+
+    def test_pandas_reads_them(self):
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            self.skipTest("no pandas here")
+        with h5py.File(self.file) as file:
+            table = file["matmul_0001/samples"]
+            frame = pandas.DataFrame({name: column.asstr()[()] if column.dtype == object else column[()]
+                                      for name, column in table.items()})
+        self.assertEqual(sorted(frame.groupby(["kernel", "n"]).size()), [3, 3, 3, 3])
+        self.assertEqual(frame["type"].unique().tolist(), ["f64"])
+
+    def test_xarray_reads_them(self):
+        try:
+            xarray = importlib.import_module("xarray")
+            importlib.import_module("netCDF4")
+        except ImportError as missing:
+            self.skipTest(f"{missing} here")
+        for table, rows in (("samples", 12), ("summary", 4), ("phases", None), ("ranks", 2)):
+            with xarray.open_dataset(self.file, group=f"matmul_0001/{table}") as dataset:
+                frame = dataset.to_dataframe()
+            self.assertGreater(len(frame), 0)
+            if rows:
+                self.assertEqual(len(frame), rows)
+        with xarray.open_dataset(self.file, group="matmul_0001/samples") as dataset:
+            self.assertEqual(dataset["rate"].attrs["units"], "GFLOP/s")
+            self.assertEqual(dataset["kernel"].values[0], "naive")
+
+    @unittest.skipUnless(shutil.which("ncdump"), "no ncdump here")
+    def test_ncdump_reads_results_and_output(self):
+        self.succeed("matmul", "--n", 16, "--out", "c.h5:/C", *QUICK)
+        for name, word in (("r.h5", "group: samples"), ("c.h5", "double C(row, col)")):
+            dumped = subprocess.run(["ncdump", "-h", self.path(name)], capture_output=True, text=True)
+            self.assertEqual(dumped.returncode, 0, dumped.stderr)
+            self.assertIn(word, dumped.stdout)
+
+    def test_output_carries_its_provenance(self):
+        self.succeed("matmul", "--n", 16, "--out", "c.h5:/deep/er/C", *QUICK, ranks=2)
+        with h5py.File(self.path("c.h5")) as file:
+            about = file["_tessera"].attrs
+            self.assertEqual(about["state"], "complete")
+            self.assertEqual(about["verified"], 1)
+            self.assertEqual(about["verification_method"], "freivalds")
+            self.assertIn("--n 16", about["command_line"])
+            self.assertEqual(len(file["deep/er/C"].attrs["tessera_checksum"]), 16)
+            self.assertEqual([d.keys()[0] for d in file["deep/er/C"].dims], ["row", "col"])
+
+
+class Plans(tessera.Case):
+    def test_plan_prints_and_writes_nothing(self):
+        for ranks in (0, 3):
+            result = self.succeed("matmul", "--n", 3000, "--plan", "--out", "c.h5:/C", "--results", "r.h5", ranks=ranks)
+            for word in ("received", "messages", "at home", "predicted", "GFLOP"):
+                self.assertIn(word, result.out)
+            self.assertEqual(os.listdir(self.folder), [])
+
+    def test_plan_for_other_ranks_and_more_than_memory(self):
+        out = self.succeed("matmul", "--n", 300000, "--ranks", 64, "--plan").out
+        self.assertIn("on 64 ranks", out)
+        self.assertIn("GiB", out)
+
+    def test_memory_refusal_has_the_numbers(self):
+        for ranks in (0, 2):
+            result = self.fail_with(MEMORY, "matmul", "--n", 512, "--memory", "1MiB", "--out", "c.h5:/C", ranks=ranks,
+                                    words=("MiB", "1 MiB", "--memory"))
+            self.assertEqual(os.listdir(self.folder), [], str(result))
+        self.assertIn("ranks would fit", self.fail_with(MEMORY, "matmul", "--n", 512, "--memory", "4MiB").errors[0])
+
+
+class Verify(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        self.succeed("matmul", "--m", 50, "--n", 40, "--k", 9, "--out", "c.h5:/C", *QUICK, ranks=2)
+        self.file = self.path("c.h5")
+
+    def test_a_good_file(self):
+        result = self.succeed("verify", "c.h5")
+        self.assertIn("/C  50 x 40", result.out)
+        self.assertIn("matches", result.out)
+        self.assertIn("complete, verified", result.out)
+        self.assertEqual(self.succeed("verify", "c.h5", ranks=3).out, result.out)
+
+    def test_every_flipped_byte_of_the_data_is_found(self):
+        with h5py.File(self.file) as file:
+            begin, size = file["C"].id.get_offset(), 50 * 40 * 8
+        rng = random.Random(tessera.SEED)
+        for at in [0, size - 1] + [rng.randrange(size) for _ in range(10)]:
+            with open(self.file, "r+b") as file:
+                file.seek(begin + at)
+                byte = file.read(1)[0]
+                file.seek(begin + at)
+                file.write(bytes([byte ^ 1 << rng.randrange(8)]))
+            result = self.run_tessera("verify", "c.h5")
+            self.assertEqual(result.code, VERIFICATION, f"byte {at}\n{result}")
+            self.assertIn("DIFFERS", result.out)
+            with open(self.file, "r+b") as file:
+                file.seek(begin + at)
+                file.write(bytes([byte]))
+        self.succeed("verify", "c.h5")
+
+    def test_exchanged_elements_are_found(self):
+        with h5py.File(self.file, "r+") as file:
+            file["C"][3, :] = file["C"][3, :][::-1]
+        self.assertEqual(self.run_tessera("verify", "c.h5").code, VERIFICATION)
+
+    def test_an_incomplete_file(self):
+        with h5py.File(self.file, "r+") as file:
+            file["_tessera"].attrs["state"] = "incomplete"
+        result = self.run_tessera("verify", "c.h5")
+        self.assertEqual(result.code, VERIFICATION)
+        self.assertIn("incomplete", result.out)
+
+    def test_an_incomplete_file_is_no_input(self):
+        with h5py.File(self.file, "r+") as file:
+            file["_tessera"].attrs["state"] = "incomplete"
+        self.fail_with(BAD_DATA, "matmul", "--a", "c.h5:/C", "--trans-a", "T", "--b", "c.h5:/C",
+                       words=("c.h5", "incomplete"))
+
+    def test_a_foreign_file(self):
+        tessera.write_matrix(self.path("x.h5"), numpy.ones((3, 3)))
+        self.fail_with(BAD_DATA, "verify", "x.h5", words=("x.h5", "not written by Tessera"))
+
+    def test_a_damaged_file_of_ours(self):
+        """Any cut: never verified, never a crash."""
+        with open(self.file, "rb") as file:
+            whole = file.read()
+        for cut in (100, 2000, len(whole) // 2, len(whole) - 1):
+            with open(self.path("cut.h5"), "wb") as file:
+                file.write(whole[:cut])
+            self.fail_with(BAD_DATA, "verify", "cut.h5", words="cut.h5")
+
+    def test_results_files_say_that_they_have_no_checksums(self):
+        self.succeed("matmul", "--n", 8, "--results", "r.h5", *QUICK)
+        self.fail_with(BAD_DATA, "verify", "r.h5", words="r.h5")
+
+    def test_a_missing_checksum_is_no_match(self):
+        """A file without any dataset of ours left has nothing that was verified."""
+        with h5py.File(self.file, "r+") as file:
+            del file["C"]
+        self.assertNotEqual(self.run_tessera("verify", "c.h5").code, OK)
+
+
+if __name__ == "__main__":
+    tessera.main()
