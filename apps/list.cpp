@@ -4,7 +4,9 @@
 #include "command.hpp"
 #include "dist/matmul/multiply.hpp"
 #include "dist/transpose/transpose.hpp"
+#include "dist/sort/sort.hpp"
 #include "kernels/matmul/variants.hpp"
+#include "kernels/sort/variants.hpp"
 #include "mpi/runtime.hpp"
 #include "kernels/transpose/variants.hpp"
 
@@ -22,12 +24,15 @@ Body list(const run::Parsed&, const Arguments&, ExitCode&) {
   Table kernels({"workload", "kernel", "space", "what it does"});
   add_rows(kernels, "matmul", infos(matmul::variants()));
   add_rows(kernels, "transpose", infos(transpose::variants()));
+  add_rows(kernels, "sort", infos(sort::variants()));
   fmt::print("{}\n", kernels.text());
   Table distributed({"workload", "algorithm", "how the ranks share the work"});
   for (const auto& row : dist::matmul::algorithms())
     distributed.add({"matmul", std::string(row.name), std::string(row.about)});
   for (const auto& row : dist::transpose::algorithms())
     distributed.add({"transpose", std::string(row.name), std::string(row.about)});
+  for (const auto& row : dist::sort::algorithms())
+    distributed.add({"sort", std::string(row.name), std::string(row.about)});
   fmt::print("{}", distributed.text());
   return {};
 }

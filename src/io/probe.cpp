@@ -28,15 +28,22 @@ struct Child {
   bool timed_out = false;
 };
 
-Child run_child(const DatasetName& name) {
+constexpr const char* as_table = "table";
+
+Child run_child(const DatasetName& name, const char* how) {
   std::array<int, 2> pipe_ends{};
   require(pipe2(pipe_ends.data(), O_CLOEXEC) == 0, ExitCode::internal, "cannot create a pipe");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::array<std::string, 4> words{"tessera", probe_command, name.file, name.path};
-  std::array<char*, 5> argv{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  std::array<std::string, 5> words{"tessera", probe_command, name.file, name.path, how};
+  std::array<char*, 6> argv{words[0].data(),
+                            words[1].data(),
+                            words[2].data(),
+                            words[3].data(),
+                            words[4].empty() ? nullptr : words[4].data(),
+                            nullptr};
   pid_t pid = 0;
   const int rc = posix_spawn(&pid, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -92,10 +99,9 @@ void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name
   }
 }
 
-}  // namespace
-
-DatasetInfo probe(const DatasetName& name) {
-  const Child child = run_child(name);
+/// The child's answer; throws its error, or what its death says of the file.
+std::string ask_child(const DatasetName& name, const char* how) {
+  const Child child = run_child(name, how);
   const std::string damaged = fmt::format("'{}' is damaged", name.file);
   require(!child.timed_out, ExitCode::bad_data, damaged + ": reading it does not end; make it again");
   require(WIFEXITED(child.status), ExitCode::bad_data,
@@ -106,7 +112,25 @@ DatasetInfo probe(const DatasetName& name) {
     const std::string message(trim(child.output));
     throw Error(static_cast<ExitCode>(code), message.empty() ? damaged + "; make it again" : message);
   }
-  std::istringstream words(child.output);
+  return child.output;
+}
+
+void answer_table(const DatasetName& name) {
+  const TableInfo table = inspect_table(name);
+  const Handle file = open_file(name.file);
+  for (const Column& column : table.columns) {
+    const DatasetName part{name.file, column.path};
+    read_sample(open_dataset(file, part), column.info, part);
+  }
+  fmt::print("{}", to_text(table));
+}
+
+}  // namespace
+
+TableInfo probe_table(const DatasetName& name) { return parse_table(ask_child(name, as_table)); }
+
+DatasetInfo probe(const DatasetName& name) {
+  std::istringstream words(ask_child(name, ""));
   DatasetInfo info;
   int kind = 0;
   std::size_t rank = 0;
@@ -119,12 +143,16 @@ DatasetInfo probe(const DatasetName& name) {
 }
 
 int probe_main(int argc, char** argv) {
-  if (argc != 4) return static_cast<int>(ExitCode::usage);
+  if (argc != 4 && argc != 5) return static_cast<int>(ExitCode::usage);
   set_limit(RLIMIT_CPU, 10);
   set_limit(RLIMIT_AS, rlim_t{4} << 30);
   set_limit(RLIMIT_CORE, 0);
   try {
     const DatasetName name{argv[2], argv[3]};
+    if (argc == 5) {
+      answer_table(name);
+      return 0;
+    }
     const Handle file = open_file(name.file);
     require_complete(file, name.file);
     const Handle dataset = open_dataset(file, name);

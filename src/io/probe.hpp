@@ -2,7 +2,7 @@
 // A first look at an input by a child process with limits: a damaged file can crash or hang any HDF5 reader,
 // and then it is the child that dies, and one clear message that comes out.
 
-#include "io/dataset.hpp"
+#include "io/columns.hpp"
 
 namespace tessera::io {
 
@@ -14,7 +14,11 @@ inline constexpr const char* probe_command = "--probe-dataset";
 /// is initialised, or on a rank where creating processes is safe.
 [[nodiscard]] DatasetInfo probe(const DatasetName& name);
 
-/// The child's side: argv is program, probe_command, file, path. Returns its exit code.
+/// The same for a dataset or a group of columns.
+[[nodiscard]] TableInfo probe_table(const DatasetName& name);
+
+/// The child's side: argv is program, probe_command, file, path, and for a table one more. Returns its exit
+/// code.
 [[nodiscard]] int probe_main(int argc, char** argv);
 
 }  // namespace tessera::io

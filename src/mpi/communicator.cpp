@@ -27,11 +27,12 @@ T all_reduce(T value, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   return result;
 }
 
-void all_reduce(std::span<double> values, MPI_Op op, MPI_Comm comm) {
+template <class T>
+void all_reduce(std::span<T> values, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   constexpr std::size_t piece = std::size_t{1} << 26;
   for (std::size_t offset = 0; offset < values.size(); offset += piece) {
     const auto count = narrow<int>(std::min(piece, values.size() - offset));
-    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_DOUBLE, op, comm), "MPI_Allreduce");
+    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, type, op, comm), "MPI_Allreduce");
     heartbeat();
   }
 }
@@ -140,8 +141,11 @@ double Communicator::sum(double value) const { return all_reduce(value, MPI_DOUB
 index_t Communicator::max(index_t value) const { return all_reduce(value, MPI_INT64_T, MPI_MAX, handle()); }
 double Communicator::max(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_MAX, handle()); }
 double Communicator::min(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_MIN, handle()); }
-void Communicator::sum(std::span<double> values) const { all_reduce(values, MPI_SUM, handle()); }
-void Communicator::max(std::span<double> values) const { all_reduce(values, MPI_MAX, handle()); }
+void Communicator::sum(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_SUM, handle()); }
+void Communicator::sum(std::span<index_t> values) const {
+  all_reduce(values, MPI_INT64_T, MPI_SUM, handle());
+}
+void Communicator::max(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_MAX, handle()); }
 
 std::vector<double> Communicator::all_gather(double value) const {
   return mpi::all_gather(value, MPI_DOUBLE, size_, handle());
@@ -149,6 +153,28 @@ std::vector<double> Communicator::all_gather(double value) const {
 
 std::vector<index_t> Communicator::all_gather(index_t value) const {
   return mpi::all_gather(value, MPI_INT64_T, size_, handle());
+}
+
+void Communicator::sum_before(std::span<index_t> values) const {
+  const auto count = narrow<int>(values.size());
+  check(MPI_Exscan(MPI_IN_PLACE, values.data(), count, MPI_INT64_T, MPI_SUM, handle()), "MPI_Exscan");
+  if (is_root()) std::fill(values.begin(), values.end(), index_t{0});  // where MPI leaves them undefined
+  heartbeat();
+}
+
+void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
+  TESSERA_EXPECTS(all.size() == mine.size() * static_cast<std::size_t>(size_));
+  const auto count = narrow<int>(mine.size());
+  check(MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, handle()), "MPI_Allgather");
+  heartbeat();
+}
+
+std::vector<index_t> Communicator::all_to_all(std::span<const index_t> values) const {
+  TESSERA_EXPECTS(values.size() == static_cast<std::size_t>(size_));
+  std::vector<index_t> result(values.size());
+  check(MPI_Alltoall(values.data(), 1, MPI_INT64_T, result.data(), 1, MPI_INT64_T, handle()), "MPI_Alltoall");
+  heartbeat();
+  return result;
 }
 
 std::vector<double> Communicator::gather(std::span<const double> values, int root) const {

@@ -65,11 +65,25 @@ class Communicator {
   [[nodiscard]] double max(double value) const;
   [[nodiscard]] double min(double value) const;
   void sum(std::span<double> values) const;  ///< in place, on every rank
+  void sum(std::span<index_t> values) const;
   void max(std::span<double> values) const;
 
   /// Every rank's value, by rank, on every rank.
   [[nodiscard]] std::vector<double> all_gather(double value) const;
   [[nodiscard]] std::vector<index_t> all_gather(index_t value) const;
+  /// In place: the sums over the ranks before this one; zeros on rank 0.
+  void sum_before(std::span<index_t> values) const;
+
+  /// all[r * mine.size() ...] = rank r's bytes, on every rank; every rank gives equally many.
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) const;
+  template <class T>
+  [[nodiscard]] std::vector<T> all_gather(std::span<const T> mine) const {
+    std::vector<T> all(mine.size() * static_cast<std::size_t>(size_));
+    all_gather(std::as_bytes(mine), std::as_writable_bytes(std::span(all)));
+    return all;
+  }
+  /// One value for every rank to one value from every rank.
+  [[nodiscard]] std::vector<index_t> all_to_all(std::span<const index_t> values) const;
   /// Every rank's values (equally many) concatenated by rank, on the root; empty elsewhere.
   [[nodiscard]] std::vector<double> gather(std::span<const double> values, int root) const;
   [[nodiscard]] std::vector<std::string> gather(const std::string& text, int root) const;

@@ -37,6 +37,24 @@ io::DatasetInfo Input::share(const mpi::Communicator& comm) const {
   return info;
 }
 
+TableInput::TableInput(const std::string& text, const std::string& option)
+    : name_(io::parse_dataset_name(text, option)) {
+  if (mpi::launcher_rank() != 0) return;
+  try {
+    info_ = io::probe_table(name_);
+    io::require_table(info_, name_);
+  } catch (const Error& error) {
+    error_ = error;
+  }
+}
+
+io::TableInfo TableInput::share(const mpi::Communicator& comm) const {
+  mpi::on_root(comm, "open input", [&] {
+    if (error_) throw *error_;
+  });
+  return io::parse_table(comm.broadcast(comm.is_root() ? io::to_text(info_) : std::string(), 0));
+}
+
 void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option) {
   require(out != input.file && !io::same_file(out, input.file), ExitCode::usage,
           "--out and --" + option + " name the same file '" + input.file +

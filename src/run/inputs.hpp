@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "io/dataset.hpp"
+#include "io/columns.hpp"
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
@@ -23,6 +23,22 @@ class Input {
  private:
   io::DatasetName name_;
   io::DatasetInfo info_;
+  std::optional<Error> error_;
+};
+
+/// The same for a dataset or a group of columns.
+class TableInput {
+ public:
+  TableInput(const std::string& text, const std::string& option);
+
+  [[nodiscard]] const io::DatasetName& name() const { return name_; }
+  [[nodiscard]] io::DatasetName name(const io::Column& column) const { return {name_.file, column.path}; }
+  /// Collective; throws AgreedError. The columns are 1-D and equally long.
+  [[nodiscard]] io::TableInfo share(const mpi::Communicator& comm) const;
+
+ private:
+  io::DatasetName name_;
+  io::TableInfo info_;
   std::optional<Error> error_;
 };
 

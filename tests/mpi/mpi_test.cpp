@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 
 #include "layout/matrix_layout.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/exchange.hpp"
 #include "mpi/phases.hpp"
 #include "mpi/probes.hpp"
 #include "mpi/runtime.hpp"
@@ -138,6 +140,63 @@ TEST(Redistribute, ReplicatesWhereSeveralRanksNeedTheSame) {
     const layout::Range rows = home.of(r).rows;
     for (index_t i = rows.begin; i < rows.end; ++i) EXPECT_EQ(to[i * 4 + 3], static_cast<float>(r));
   }
+}
+
+TEST(Communicator, SumsBeforeAndGathersSeveral) {
+  const Communicator comm = Communicator::world();
+  const index_t p = comm.size(), r = comm.rank();
+  std::vector<index_t> values{1, r};
+  comm.sum_before(values);
+  EXPECT_EQ(values, (std::vector<index_t>{r, r * (r - 1) / 2}));
+  values = {1, r};
+  comm.sum(values);
+  EXPECT_EQ(values, (std::vector<index_t>{p, p * (p - 1) / 2}));
+  const std::vector<std::uint32_t> mine{static_cast<std::uint32_t>(r), 7};
+  const auto all = comm.all_gather(std::span<const std::uint32_t>(mine));
+  for (index_t q = 0; q < p; ++q) EXPECT_EQ(all[static_cast<std::size_t>(2 * q)], q);
+  EXPECT_EQ(all.back(), 7U);
+  std::vector<index_t> to;
+  for (index_t q = 0; q < p; ++q) to.push_back(100 * r + q);
+  const auto from = comm.all_to_all(to);
+  for (index_t q = 0; q < p; ++q) EXPECT_EQ(from[static_cast<std::size_t>(q)], 100 * q + r);
+}
+
+/// Every pair its own amount, some of them nothing.
+void exchange_amounts(const Communicator& comm, const std::function<index_t(index_t, index_t)>& amount) {
+  const index_t p = comm.size(), me = comm.rank();
+  std::vector<index_t> to, from;
+  std::vector<std::uint32_t> out;
+  for (index_t r = 0; r < p; ++r) {
+    to.push_back(amount(me, r));
+    from.push_back(amount(r, me));
+    for (index_t i = 0; i < to.back(); ++i)
+      out.push_back(static_cast<std::uint32_t>((me * p + r) * 1000003 + i));
+  }
+  std::vector<std::uint32_t> in(
+      static_cast<std::size_t>(std::accumulate(from.begin(), from.end(), index_t{0})) + 1, 77);
+  exchange_items(comm, std::span<const std::uint32_t>(out), to, std::span(in).first(in.size() - 1), from);
+  std::size_t at = 0;
+  for (index_t r = 0; r < p; ++r) {
+    index_t wrong = 0;
+    for (index_t i = 0; i < from[static_cast<std::size_t>(r)]; ++i)
+      wrong += in[at++] == static_cast<std::uint32_t>((r * p + me) * 1000003 + i) ? 0 : 1;
+    EXPECT_EQ(wrong, 0);
+  }
+  EXPECT_EQ(in.back(), 77U);
+}
+
+TEST(Exchange, GivesEveryPairItsOwnAmount) {
+  const Communicator comm = Communicator::world();
+  exchange_amounts(comm, [](index_t, index_t) { return 0; });
+  exchange_amounts(comm, [](index_t from, index_t to) { return (from * 7 + to * 3) % 5; });
+  exchange_amounts(comm, [](index_t from, index_t to) { return from == 0 && to == 1 ? 1000 : 0; });
+  exchange_amounts(comm, [](index_t from, index_t to) { return 100000 * (from + 1) + to; });
+}
+
+TEST(Exchange, TakesSeveralRoundsForLargeAmounts) {
+  const Communicator comm = Communicator::world();
+  const index_t round = round_bytes / 4 / comm.size();  // elements of a round for one peer
+  exchange_amounts(comm, [&](index_t from, index_t to) { return to == 0 ? 2 * round + from : 3; });
 }
 
 TEST(Phases, AddUp) {

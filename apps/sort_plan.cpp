@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "sort.hpp"
+
+namespace tessera::apps::sort {
+namespace {
+
+using dist::sort::Forecast;
+
+std::string human(double bytes) { return human_bytes(bytes); }
+std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+/// A key is read and written about six times while a rank sorts (twice to distribute, twice in the
+/// cache-sized rest, twice to merge), at the measured copy bandwidth of the node; then the messages. -1 where
+/// the machine was never measured.
+double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
+                         index_t ranks_per_node) {
+  const auto copy = ceilings.at("copy", request.method.threads * ranks_per_node);
+  if (!copy) return -1;
+  constexpr double passes = 6;
+  const double bandwidth = ceilings.at("mpi_bandwidth", 2).value_or(5) * 1e9;
+  const double latency = ceilings.at("mpi_latency", 2).value_or(1) * 1e-6;
+  const double node = *copy * 1e9 / static_cast<double>(ranks_per_node);
+  return passes * static_cast<double>(f.home_bytes) / node + f.sent_bytes / bandwidth +
+         static_cast<double>(f.messages) * latency;
+}
+
+}  // namespace
+
+std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
+  dist::sort::ForecastRequest q{.n = request.n,
+                                .key_bytes = 0,
+                                .ranks = ranks,
+                                .algorithm = request.method.algorithm,
+                                .keeps_input = request.keeps_input};
+  for (const SortColumn& column : request.by) q.key_bytes += static_cast<index_t>(bytes(column.element));
+  for (const io::Column& column : request.carried)
+    q.widest_column_bytes = std::max(q.widest_column_bytes, column.info.element_bytes);
+  if (request.task != Task::keys) q.passes = std::max<index_t>(1, static_cast<index_t>(request.by.size()));
+  return forecast(q);
+}
+
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
+  const auto forecasts = forecast_of(request, request.ranks);
+  fmt::print("plan: {} {} on {} ranks x {} threads, algorithm {}, kernel {}\n", request.n,
+             request.task == Task::keys ? "keys" : "rows", request.ranks, request.method.threads,
+             request.algorithm, request.method.kernel);
+  Table table({"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
+  double slowest = 0;
+  constexpr std::size_t most_rows = 32;
+  for (std::size_t r = 0; r < forecasts.size(); ++r) {
+    const Forecast& f = forecasts[r];
+    const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node);
+    slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
+    if (r >= most_rows) continue;
+    table.add({std::to_string(r), std::to_string(f.items), human(f.sent_bytes), human(f.most_sent_bytes),
+               std::to_string(f.messages), human(f.home_bytes), human(f.work_bytes),
+               seconds < 0 ? "unknown" : human_seconds(seconds)});
+  }
+  fmt::print("{}", table.text());
+  if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
+  fmt::print("the shares differ by at most one item; the worst rank holds {}; predicted {}\n",
+             human(forecasts.front().memory()),
+             slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+}
+
+}  // namespace tessera::apps::sort

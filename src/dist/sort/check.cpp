@@ -1,0 +1,159 @@
+#include "dist/sort/check.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "base/hash.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::dist::sort {
+namespace {
+
+using tessera::sort::Bits;
+using tessera::sort::Content;
+
+constexpr index_t grain = 1 << 16;  // elements of one task
+
+/// Borders between ranks whose keys are out of order; first and last are this rank's keys as ordered bits.
+index_t wrong_borders(const mpi::Communicator& comm, bool empty, std::uint64_t first, std::uint64_t last) {
+  const std::array<std::uint64_t, 3> mine{empty ? 1U : 0U, first, last};
+  const auto all = comm.all_gather(std::span<const std::uint64_t>(mine));
+  index_t wrong = 0;
+  const std::uint64_t* before = nullptr;  // the last key of the ranks so far
+  for (std::size_t r = 0; r < all.size(); r += 3) {
+    if (all[r] != 0) continue;
+    wrong += before != nullptr && all[r + 1] < *before ? 1 : 0;
+    before = &all[r + 2];
+  }
+  return wrong;
+}
+
+template <class Sum>
+std::uint64_t sum_of(index_t n, int threads, const Sum& sum) {
+  std::atomic<std::uint64_t> total = 0;
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
+      std::uint64_t part = 0;
+      for (index_t j = begin; j < end; ++j) part += sum(j);
+      total += part;
+    });
+  });
+  return total;
+}
+
+std::uint64_t hash_bytes(const std::byte* data, index_t bytes) {
+  std::uint64_t hash = 0;
+  for (index_t at = 0; at < bytes; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + at, static_cast<std::size_t>(std::min<index_t>(8, bytes - at)));
+    hash = mix64(hash ^ word);
+  }
+  return hash;
+}
+
+template <class IndexOf>
+std::uint64_t hash_at_indices(ColumnView column, index_t n, std::uint64_t seed, int threads,
+                              const IndexOf& index) {
+  const index_t bytes = column.element_bytes;
+  return sum_of(n, threads, [&](index_t j) {
+    return hash_at(hash_bytes(column.data + j * bytes, bytes), index(j) ^ seed);
+  });
+}
+
+}  // namespace
+
+template <class T>
+Content content(const mpi::Communicator& comm, std::span<const T> keys, std::uint64_t seed, int threads) {
+  Content mine;
+  machine::parallel(threads, [&] { mine = tessera::sort::content(keys, seed); });
+  return {comm.sum(mine.count), comm.sum(mine.hash)};
+}
+
+template <class T>
+index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order, const Content& input,
+               std::uint64_t seed, int threads) {
+  const auto map = tessera::sort::key_map<T>(order);
+  const auto bits = [&](const T& key) { return std::uint64_t{map.to_bits(std::bit_cast<Bits<T>>(key))}; };
+  bool sorted = true;
+  machine::parallel(threads, [&] { sorted = tessera::sort::is_sorted(keys, order); });
+  const layout::BlockMap shares(input.count, comm.size());
+  const bool exact = static_cast<index_t>(keys.size()) == shares.size(comm.rank());
+  const index_t borders = wrong_borders(comm, keys.empty(), keys.empty() ? 0 : bits(keys.front()),
+                                        keys.empty() ? 0 : bits(keys.back()));
+  const bool same = content(comm, keys, seed, threads) == input;
+  return comm.sum(index_t{sorted ? 0 : 1} + index_t{exact ? 0 : 1}) + borders + (same ? 0 : 1);
+}
+
+index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map, std::span<const KeyColumn> columns,
+               Indices permutation, std::uint64_t seed, int threads) {
+  const auto n = static_cast<index_t>(permutation.size());
+  if (!is_permutation(comm, map, permutation, seed)) return 1;
+  // The last element of the rank before comes along: then every neighbour lies here.
+  const auto lasts = comm.all_gather(n > 0 ? static_cast<index_t>(permutation.back()) : index_t{0});
+  const index_t extra = n > 0 && comm.rank() > 0 ? 1 : 0;
+  machine::Buffer<std::uint64_t> indices, bits;
+  machine::Buffer<std::byte> values, decided;
+  mpi::together(comm, "verify", [&] {
+    indices = machine::Buffer<std::uint64_t>(n + extra);
+    bits = machine::Buffer<std::uint64_t>(n + extra);
+    values = machine::Buffer<std::byte>(8 * (n + extra));
+    decided = machine::Buffer<std::byte>(n + extra);
+  });
+  if (extra > 0) indices[0] = static_cast<std::uint64_t>(lasts[static_cast<std::size_t>(comm.rank() - 1)]);
+  std::copy(permutation.begin(), permutation.end(), indices.begin() + extra);
+  std::fill(decided.begin(), decided.end(), std::byte{0});
+  std::atomic<index_t> wrong = 0;
+  const auto compare = [&] {  // neighbours not yet decided by a column before
+    wrong += static_cast<index_t>(sum_of(n + extra - 1, threads, [&](index_t j) -> std::uint64_t {
+      if (decided[j] != std::byte{0} || bits[j] == bits[j + 1]) return 0;
+      decided[j] = std::byte{1};
+      return bits[j] > bits[j + 1] ? 1 : 0;
+    }));
+  };
+  for (const KeyColumn& column : columns) {
+    gather(comm, map, {column.data, static_cast<index_t>(bytes(column.element))}, indices.span(),
+           values.data(), threads);
+    number_bits({column.element, values.data(), column.order}, n + extra, bits.data(), threads);
+    compare();
+  }
+  std::copy(indices.begin(), indices.end(), bits.begin());
+  compare();
+  return comm.sum(wrong.load());
+}
+
+bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,
+                    std::uint64_t seed) {
+  const layout::Range mine = map.range(comm.rank());
+  std::uint64_t difference = 0;
+  for (const std::uint64_t index : indices) difference += mix64(index ^ seed);
+  for (index_t i = mine.begin; i < mine.end; ++i) difference -= mix64(static_cast<std::uint64_t>(i) ^ seed);
+  const index_t count = comm.sum(static_cast<index_t>(indices.size()));
+  return comm.sum(difference) == 0 && count == map.extent();
+}
+
+std::uint64_t hash_elements(ColumnView column, Indices indices, std::uint64_t seed, int threads) {
+  return hash_at_indices(column, static_cast<index_t>(indices.size()), seed, threads,
+                         [&](index_t j) { return indices[static_cast<std::size_t>(j)]; });
+}
+
+std::uint64_t hash_elements(ColumnView column, index_t n, index_t first, std::uint64_t seed, int threads) {
+  return hash_at_indices(column, n, seed, threads,
+                         [&](index_t j) { return static_cast<std::uint64_t>(first + j); });
+}
+
+#define INSTANTIATE(T)                                                                         \
+  template Content content(const mpi::Communicator&, std::span<const T>, std::uint64_t, int);  \
+  template index_t faults(const mpi::Communicator&, std::span<const T>, Order, const Content&, \
+                          std::uint64_t, int)
+INSTANTIATE(float);
+INSTANTIATE(double);
+INSTANTIATE(std::int32_t);
+INSTANTIATE(std::int64_t);
+INSTANTIATE(std::uint32_t);
+INSTANTIATE(std::uint64_t);
+#undef INSTANTIATE
+
+}  // namespace tessera::dist::sort

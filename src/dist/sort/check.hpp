@@ -1,0 +1,44 @@
+#pragma once
+// Is the result in order, and is it the input?
+
+#include <cstdint>
+#include <span>
+
+#include "dist/sort/argsort.hpp"
+#include "kernels/sort/verify.hpp"
+
+namespace tessera::dist::sort {
+
+using Indices = std::span<const std::uint64_t>;
+
+/// The content of what all ranks hold. Collective.
+template <class T>
+[[nodiscard]] tessera::sort::Content content(const mpi::Communicator& comm, std::span<const T> keys,
+                                             std::uint64_t seed, int threads);
+
+/// How many things are wrong with sorted keys, the same on every rank: ranks whose keys are out of order,
+/// borders between ranks that are, shares of another size than BlockMap's, and one if the content is not that
+/// of the input. Collective.
+template <class T>
+[[nodiscard]] index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order,
+                             const tessera::sort::Content& input, std::uint64_t seed, int threads);
+
+/// The same for a permutation and the columns it sorts: neighbours out of order by (columns, index), and one
+/// if the indices are not those of all elements. Collective.
+[[nodiscard]] index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
+                             std::span<const KeyColumn> columns, Indices permutation, std::uint64_t seed,
+                             int threads);
+
+/// Whether the indices of all ranks are 0 .. n-1, each once (wrongly yes with probability 2^-64). Collective.
+[[nodiscard]] bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,
+                                  std::uint64_t seed);
+
+/// The sum over j of a hash of element j's bytes and indices[j]. A column at 0, 1, ... and the permuted
+/// column at the permutation's indices have the same, summed over all ranks. Local.
+[[nodiscard]] std::uint64_t hash_elements(ColumnView column, Indices indices, std::uint64_t seed,
+                                          int threads);
+/// The same at first, first + 1, ...
+[[nodiscard]] std::uint64_t hash_elements(ColumnView column, index_t n, index_t first, std::uint64_t seed,
+                                          int threads);
+
+}  // namespace tessera::dist::sort

@@ -1,0 +1,129 @@
+#include "dist/sort/sort.hpp"
+
+#include <numeric>
+
+#include "dist/sort/algorithms.hpp"
+#include "kernels/sort/variants.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::dist::sort {
+namespace {
+
+namespace kernels = tessera::sort;
+
+constexpr index_t map_grain = 1 << 18;  // keys mapped by one task
+
+template <class Item>
+index_t run(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
+            mpi::Phases& phases) {
+  return method.algorithm == Algorithm::samplesort ? samplesort(comm, room, method, phases)
+                                                   : exact(comm, room, method, phases);
+}
+
+template <class B, class F>
+void map_all(B* bits, index_t n, int threads, const F& map) {
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, n, map_grain, [&](index_t begin, index_t end) {
+      for (index_t i = begin; i < end; ++i) bits[i] = map(bits[i]);
+    });
+  });
+}
+
+}  // namespace
+
+const std::vector<AlgorithmInfo>& algorithms() {
+  static const std::vector<AlgorithmInfo> table{
+      {"exact", Algorithm::exact, "cut exactly at the borders of the shares by counting, one exchange"},
+      {"samplesort", Algorithm::samplesort,
+       "cut at regular samples, then move the borders (Shi and Schaeffer 1992)"}};
+  return table;
+}
+
+index_t Counts::received() const { return std::accumulate(from.begin(), from.end(), index_t{0}); }
+
+Counts counts_of(const mpi::Communicator& comm, const std::vector<index_t>& cuts) {
+  Counts counts;
+  for (std::size_t r = 0; r + 1 < cuts.size(); ++r) counts.to.push_back(cuts[r + 1] - cuts[r]);
+  counts.from = comm.all_to_all(counts.to);
+  return counts;
+}
+
+template <class Item>
+void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
+                  mpi::Phases& phases) {
+  const mpi::PhaseScope scope(phases, "sort");
+  const auto n = static_cast<std::size_t>(room.n);
+  mpi::together(comm, "sort", [&] {
+    machine::parallel(method.threads, [&] {
+      if constexpr (std::is_same_v<Item, Pair>)
+        kernels::sort_pairs(method.kernel, std::span(room.items, n), std::span(room.spare, n));
+      else
+        kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n));
+    });
+  });
+}
+
+template <class Item>
+void merge_received(const Counts& counts, const Item* from, Item* to, const Method& method,
+                    mpi::Phases& phases) {
+  const mpi::PhaseScope scope(phases, "merge");
+  std::vector<Run<Item>> runs;
+  for (const index_t count : counts.from) {
+    runs.push_back({from, count});
+    from += count;
+  }
+  machine::parallel(method.threads, [&] { kernels::merge_runs<Item>(runs, to); });
+}
+
+template <class T>
+index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order, const Method& method,
+                  mpi::Phases& phases) {
+  using B = kernels::Bits<T>;
+  if (comm.size() == 1) {
+    const mpi::PhaseScope scope(phases, "sort");
+    const auto n = static_cast<std::size_t>(room.n);
+    mpi::together(comm, "sort", [&] {
+      machine::parallel(method.threads, [&] {
+        kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order);
+      });
+    });
+    return room.n;
+  }
+  const Room<B> bits{reinterpret_cast<B*>(room.items), reinterpret_cast<B*>(room.spare), room.n};
+  const auto map = kernels::key_map<T>(order);
+  if (map.identity()) return run(comm, bits, method, phases);
+  {
+    const mpi::PhaseScope scope(phases, "sort");
+    map_all(bits.items, bits.n, method.threads, [map](B raw) { return map.to_bits(raw); });
+  }
+  const index_t n = run(comm, bits, method, phases);
+  const mpi::PhaseScope scope(phases, "merge");
+  map_all(bits.items, n, method.threads, [map](B one) { return map.to_raw(one); });
+  return n;
+}
+
+index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const Method& method,
+                   mpi::Phases& phases) {
+  return run(comm, room, method, phases);
+}
+
+#define INSTANTIATE(T) \
+  template index_t sort_keys(const mpi::Communicator&, const Room<T>&, Order, const Method&, mpi::Phases&)
+INSTANTIATE(float);
+INSTANTIATE(double);
+INSTANTIATE(std::int32_t);
+INSTANTIATE(std::int64_t);
+INSTANTIATE(std::uint32_t);
+INSTANTIATE(std::uint64_t);
+#undef INSTANTIATE
+
+#define INSTANTIATE(Item)                                                                               \
+  template void sort_locally(const mpi::Communicator&, const Room<Item>&, const Method&, mpi::Phases&); \
+  template void merge_received(const Counts&, const Item*, Item*, const Method&, mpi::Phases&)
+INSTANTIATE(std::uint32_t);
+INSTANTIATE(std::uint64_t);
+INSTANTIATE(Pair);
+#undef INSTANTIATE
+
+}  // namespace tessera::dist::sort

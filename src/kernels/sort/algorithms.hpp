@@ -1,0 +1,35 @@
+#pragma once
+// The sort algorithms, one file each, instantiated for u32, u64 and Pair. Each sorts block.data by the mapped
+// bits (pairs by (key, index), given ascending indices), on the threads of the region it is called in.
+
+#include "kernels/sort/key.hpp"
+
+namespace tessera::sort {
+
+template <class Item>
+void standard(const Block<Item>& block);
+template <class Item>
+void counting(const Block<Item>& block);
+template <class Item>
+void counting_bucketed(const Block<Item>& block);
+template <class Item>
+void quicksort(const Block<Item>& block);
+template <class Item>
+void mergesort(const Block<Item>& block);
+template <class Item>
+void samplesort(const Block<Item>& block);
+template <class Item>
+void radix(const Block<Item>& block);
+template <class Item>
+void cache_oblivious(const Block<Item>& block);
+
+/// The widest range max - min (of bits) that the counting sorts serve.
+inline constexpr std::uint64_t counting_range = std::uint64_t{1} << 28;
+
+/// At the end of an algorithm's file.
+#define TESSERA_SORT_INSTANTIATE(algorithm)             \
+  template void algorithm(const Block<std::uint32_t>&); \
+  template void algorithm(const Block<std::uint64_t>&); \
+  template void algorithm(const Block<Pair>&)
+
+}  // namespace tessera::sort

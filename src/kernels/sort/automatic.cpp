@@ -1,0 +1,80 @@
+// `auto`: one look at the input, then the best plan for it.
+
+#include <array>
+
+#include "kernels/sort/algorithms.hpp"
+#include "kernels/sort/common.hpp"
+#include "kernels/sort/runs.hpp"
+#include "kernels/sort/variants.hpp"
+
+namespace tessera::sort {
+namespace {
+
+constexpr index_t most_runs = 16;               // beyond, merging costs more than distributing
+constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
+
+template <class Item>
+void reverse(Item* data, index_t n) {
+  machine::parallel_for(0, n / 2, 4 * task_grain, [=](index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) std::swap(data[i], data[n - 1 - i]);
+  });
+}
+
+template <class Item>
+void merge_natural_runs(Item* data, Item* scratch, index_t n) {
+  std::vector<Run<Item>> runs;
+  index_t begin = 0;
+  for (index_t i = 1; i <= n; ++i) {
+    if (i < n && !(data[i] < data[i - 1])) continue;
+    runs.push_back({data + begin, i - begin});
+    begin = i;
+  }
+  merge_runs<Item>(runs, scratch);
+  copy_items(scratch, data, n);
+}
+
+}  // namespace
+
+std::string_view name(Plan plan) {
+  constexpr std::array<std::string_view, 5> names{"nothing", "reverse", "merge_runs", "counting_bucketed",
+                                                  "radix"};
+  return names[static_cast<std::size_t>(plan)];
+}
+
+Plan choose(const Survey& seen, index_t n) {
+  if (seen.descents == 0) return Plan::nothing;
+  if (seen.descents == n - 1) return Plan::reverse;
+  if (seen.descents < most_runs) return Plan::merge_runs;
+  if (seen.range() < small_range && static_cast<index_t>(seen.range()) < n / 4)
+    return Plan::counting_bucketed;
+  return Plan::radix;
+}
+
+bool promising(const Glance& seen, index_t n) {
+  const bool ordered = seen.descents < seen.keys / 64 || seen.ascents < seen.keys / 64;
+  return ordered || choose({seen.min, seen.max, seen.varying, n / 2, n / 2}, n) != Plan::radix;
+}
+
+template <class Item>
+void automatic(const Block<Item>& block) {
+  const Plan plan = promising(glance(block), block.n) ? choose(survey(block), block.n) : Plan::radix;
+  switch (plan) {
+    case Plan::nothing:
+      return;
+    case Plan::reverse:
+      reverse(block.data, block.n);
+      return;
+    case Plan::merge_runs:
+      on_bits(block, [](Item* data, Item* scratch, index_t n) { merge_natural_runs(data, scratch, n); });
+      return;
+    case Plan::counting_bucketed:
+      counting_bucketed(block);
+      return;
+    case Plan::radix:
+      radix(block);
+      return;
+  }
+}
+TESSERA_SORT_INSTANTIATE(automatic);
+
+}  // namespace tessera::sort

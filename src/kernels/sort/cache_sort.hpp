@@ -1,0 +1,99 @@
+#pragma once
+// The second step of radix on keys: one bucket from its pieces to its place, inside a second-level cache.
+
+#include <algorithm>
+
+#include "kernels/sort/chunks.hpp"
+#include "kernels/sort/radix_plan.hpp"
+
+namespace tessera::sort {
+
+inline constexpr index_t pad_bytes = 64;  // keeps the chunks of neighbours out of each other's cache sets
+inline constexpr index_t most_parts =
+    1 << 13;  // of a bucket; only buckets of very many equal keys would have more
+
+/// One object a thread.
+template <class B>
+class CacheSort {
+ public:
+  /// For buckets of at most so many keys; memory[0 : keys_of_memory(most_keys)] is used.
+  CacheSort(index_t most_keys, B* memory)
+      : kernels_(leaf_kernels<B>()),
+        most_keys_(most_keys),
+        memory_(memory),
+        work_(memory + chunks() * stride()) {}
+
+  [[nodiscard]] static index_t keys_of_memory(index_t most_keys) {
+    const CacheSort sizes(most_keys, nullptr);
+    return sizes.chunks() * sizes.stride() + most_keys;
+  }
+
+  /// to[0:n] = the keys of the pieces, sorted; `to` may be the only piece.
+  void sort(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<B> bounds, const KeyMap<B>& map,
+            const KeyMap<B>& back) {
+    plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim(), 1, parts()), map);
+    if (n > kernels_.few && pieces[0].data != to && is_uneven(pieces)) {
+      kernels_.sort_many({pieces.data(), static_cast<index_t>(pieces.size()), to, work_, n, bounds, back});
+      return;
+    }
+    streams_.start(plan_.buckets(), kernels_.few, stride(), memory_, chunks());
+    stream_pieces(plan_.division(), pieces, streams_);
+    for (index_t part = 0; part < plan_.buckets(); ++part) to += sort_part(part, to, bounds, back);
+  }
+
+ private:
+  static constexpr index_t samples = 64;
+
+  /// Keys of a part on average: few enough that a part of evenly spread keys hardly ever exceeds `few`.
+  [[nodiscard]] index_t aim() const { return kernels_.few - kernels_.few / 4; }
+  [[nodiscard]] index_t stride() const { return kernels_.few + pad_bytes / static_cast<index_t>(sizeof(B)); }
+  [[nodiscard]] index_t parts() const { return std::min<index_t>(most_keys_ / aim() + 1, most_parts); }
+  [[nodiscard]] index_t chunks() const {
+    return GrowingStreams<B>::chunks(most_keys_, parts(), kernels_.few);
+  }
+
+  /// Whether a sample lies so that even parts would be of very different sizes.
+  [[nodiscard]] bool is_uneven(const std::vector<Piece<B>>& pieces) {
+    constexpr index_t slots = 8;
+    index_t count[slots] = {};
+    for (index_t s = 0; s < samples; ++s) {
+      const auto& piece = pieces[static_cast<std::size_t>(s) * pieces.size() / samples];
+      bits_[s] = piece.data[static_cast<index_t>(mix64(static_cast<std::uint64_t>(s)) %
+                                                 static_cast<std::uint64_t>(piece.n))];
+    }
+    kernels_.classify(plan_.division(), bits_, samples, bits_, bits_, bucket_);
+    for (index_t s = 0; s < samples; ++s) ++count[bucket_[s] * slots / plan_.buckets()];
+    return plan_.buckets() >= slots && *std::max_element(count, count + slots) > samples / 2;
+  }
+
+  index_t sort_part(index_t part, B* to, Bounds<B> bounds, const KeyMap<B>& back) {
+    const Piece<B> piece = streams_.first_piece(part);
+    if (streams_.is_one_chunk(part)) {
+      kernels_.sort_few(piece.data, to, piece.n, back);
+      return piece.n;
+    }
+    const index_t n = streams_.size(part);
+    Bounds<B> own = plan_.bounds(part);
+    own = {std::max(own.low, bounds.low), std::min(own.high, bounds.high)};
+    if (own.low == own.high) {
+      std::fill_n(to, n, back.to_raw(own.low));
+      return n;
+    }
+    list_.clear();
+    streams_.add_pieces(part, list_);
+    kernels_.sort_many({list_.data(), static_cast<index_t>(list_.size()), to, work_, n, own, back});
+    return n;
+  }
+
+  const LeafKernels<B>& kernels_;
+  index_t most_keys_;
+  B* memory_;  // (chunks, stride)
+  B* work_;    // (most_keys)
+  RadixPlan<B> plan_;
+  GrowingStreams<B> streams_;
+  std::vector<Piece<B>> list_;
+  B bits_[samples];
+  std::uint16_t bucket_[samples];
+};
+
+}  // namespace tessera::sort

@@ -1,0 +1,105 @@
+#pragma once
+// The second step of radix on pairs, inside a second-level cache.
+//
+// The keys of a part differ in few bits: below its least key and the place in the part fit one word together.
+// Words are sorted by the leaf kernels of keys, and the pairs follow their places; equal keys keep their
+// order.
+
+#include <algorithm>
+
+#include "kernels/sort/cache_sort.hpp"
+
+namespace tessera::sort {
+
+template <>
+class CacheSort<Pair> {
+ public:
+  CacheSort(index_t most_pairs, Pair* memory)
+      : kernels_(leaf_kernels<std::uint64_t>()),
+        most_pairs_(most_pairs),
+        memory_(memory),
+        gathered_(memory + chunks() * stride),
+        words_(reinterpret_cast<std::uint64_t*>(gathered_ + most_pairs)),
+        work_(words_ + most_pairs) {}
+
+  [[nodiscard]] static index_t keys_of_memory(index_t most_pairs) {
+    return chunks(most_pairs) * stride + 2 * most_pairs;  // two words are one pair
+  }
+
+  /// to[0:n] = the pairs of the pieces, sorted by key, equal keys in order; `to` may be the only piece.
+  void sort(const std::vector<Piece<Pair>>& pieces, Pair* to, index_t n, Bounds<std::uint64_t> bounds,
+            const KeyMap<std::uint64_t>&, const KeyMap<std::uint64_t>&) {
+    plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim, 1, parts(most_pairs_)), {});
+    streams_.start(plan_.buckets(), capacity, stride, memory_, chunks());
+    stream_pieces(plan_.division(), pieces, streams_);
+    for (index_t part = 0; part < plan_.buckets(); ++part) {
+      Bounds<std::uint64_t> own = plan_.bounds(part);
+      own = {std::max(own.low, bounds.low), std::min(own.high, bounds.high)};
+      to += sort_part(part, to, own);
+    }
+  }
+
+ private:
+  static constexpr index_t capacity = 128;  // the registers' worth of words
+  static constexpr index_t aim = 96;
+  static constexpr index_t stride = capacity + pad_bytes / index_t{sizeof(Pair)};
+
+  [[nodiscard]] static index_t parts(index_t most_pairs) {
+    return std::min<index_t>(most_pairs / aim + 1, most_parts);
+  }
+  [[nodiscard]] static index_t chunks(index_t most_pairs) {
+    return GrowingStreams<Pair>::chunks(most_pairs, parts(most_pairs), capacity);
+  }
+  [[nodiscard]] index_t chunks() const { return chunks(most_pairs_); }
+
+  index_t sort_part(index_t part, Pair* to, Bounds<std::uint64_t> bounds) {
+    if (streams_.is_one_chunk(part)) {
+      const Piece<Pair> piece = streams_.first_piece(part);
+      sort_together(piece.data, to, piece.n, bounds);
+      return piece.n;
+    }
+    list_.clear();
+    streams_.add_pieces(part, list_);
+    Pair* const here = bounds.low == bounds.high ? to : gathered_;
+    Pair* end = here;
+    for (const Piece<Pair>& piece : list_) end = std::copy(piece.data, piece.data + piece.n, end);
+    if (here != to) sort_together(here, to, end - here, bounds);
+    return end - here;
+  }
+
+  /// to[0:n] = from[0:n] sorted; they do not overlap.
+  void sort_together(const Pair* from, Pair* to, index_t n, Bounds<std::uint64_t> bounds) {
+    const int place_bits = bit_length(static_cast<std::uint64_t>(n));
+    if (bit_length(bounds.high - bounds.low) + place_bits > 64) {
+      std::copy(from, from + n, to);
+      std::stable_sort(to, to + n, [](const Pair& a, const Pair& b) { return a.key < b.key; });
+      return;
+    }
+    for (index_t i = 0; i < n; ++i) {
+      words_[i] = (from[i].key - bounds.low) << place_bits | static_cast<std::uint64_t>(i);
+    }
+    if (n <= kernels_.few) {
+      kernels_.sort_few(words_, words_, n, {});
+    } else {
+      const Piece<std::uint64_t> piece{words_, n};
+      const std::uint64_t last =
+          (bounds.high - bounds.low) << place_bits | ((std::uint64_t{1} << place_bits) - 1);
+      kernels_.sort_many({&piece, 1, work_, words_, n, {0, last}, {}});
+      std::copy(work_, work_ + n, words_);
+    }
+    const std::uint64_t mask = (std::uint64_t{1} << place_bits) - 1;
+    for (index_t i = 0; i < n; ++i) to[i] = from[words_[i] & mask];
+  }
+
+  const LeafKernels<std::uint64_t>& kernels_;
+  index_t most_pairs_;
+  Pair* memory_;    // (chunks, stride)
+  Pair* gathered_;  // (most_pairs)
+  std::uint64_t* words_;
+  std::uint64_t* work_;  // (most_pairs) each
+  RadixPlan<std::uint64_t> plan_;
+  GrowingStreams<Pair> streams_;
+  std::vector<Piece<Pair>> list_;
+};
+
+}  // namespace tessera::sort

@@ -1,0 +1,77 @@
+#pragma once
+// What the sort algorithms share: team size, parallel copies, the way to bits and back, the base case.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/sort/key.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::sort {
+
+/// Threads that forked tasks may run on.
+[[nodiscard]] inline int team() { return omp_get_num_threads(); }
+
+/// Below this many items a task costs more than it gains.
+inline constexpr index_t task_grain = 1 << 15;
+
+template <class Item>
+void copy_items(const Item* from, Item* to, index_t n) {
+  machine::parallel_for(0, n, 8 * task_grain,
+                        [=](index_t begin, index_t end) { std::copy(from + begin, from + end, to + begin); });
+}
+
+/// f(data, scratch, n) on data mapped to bits in place; mapped back afterwards.
+template <class Item, class F>
+void on_bits(const Block<Item>& block, const F& f) {
+  const auto map_all = [&](auto one) {
+    machine::parallel_for(0, block.n, 8 * task_grain, [&](index_t begin, index_t end) {
+      for (index_t i = begin; i < end; ++i) block.data[i] = one(block.data[i]);
+    });
+  };
+  if constexpr (std::is_same_v<Item, Pair>) {
+    f(block.data, block.scratch, block.n);
+  } else {
+    const auto map = block.map;
+    if (!map.identity()) map_all([map](Item raw) { return map.to_bits(raw); });
+    f(block.data, block.scratch, block.n);
+    if (!map.identity()) map_all([map](Item bits) { return map.to_raw(bits); });
+  }
+}
+
+/// Stable, for a few items.
+template <class Item>
+void insertion_sort(Item* data, index_t n) {
+  for (index_t i = 1; i < n; ++i) {
+    const Item item = data[i];
+    index_t hole = i;
+    for (; hole > 0 && item < data[hole - 1]; --hole) data[hole] = data[hole - 1];
+    data[hole] = item;
+  }
+}
+
+/// First position in sorted data[0:n] whose item is not less than x (not_above: greater than x); no branches.
+template <class Item>
+[[nodiscard]] index_t lower_bound(const Item* data, index_t n, const Item& x) {
+  const Item* first = data;
+  while (n > 1) {
+    const index_t half = n / 2;
+    first += first[half - 1] < x ? half : 0;
+    n -= half;
+  }
+  return (first - data) + (n == 1 && *first < x ? 1 : 0);
+}
+template <class Item>
+[[nodiscard]] index_t upper_bound(const Item* data, index_t n, const Item& x) {
+  const Item* first = data;
+  while (n > 1) {
+    const index_t half = n / 2;
+    first += x < first[half - 1] ? 0 : half;
+    n -= half;
+  }
+  return (first - data) + (n == 1 && !(x < *first) ? 1 : 0);
+}
+
+}  // namespace tessera::sort

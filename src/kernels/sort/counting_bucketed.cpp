@@ -1,0 +1,161 @@
+// Counting sort whose counters and output stay in cache. A small range is counted in one pass, per thread. A
+// wider one is first distributed to buckets of neighbouring keys; then every bucket is counted and written on
+// its own. Keys alone need no placement: runs are filled from the counts.
+
+#include <memory>
+
+#include "kernels/sort/algorithms.hpp"
+#include "kernels/sort/chunks.hpp"
+#include "kernels/sort/distribute.hpp"
+#include "kernels/sort/radix_plan.hpp"
+#include "kernels/sort/survey.hpp"
+
+namespace tessera::sort {
+namespace {
+
+constexpr std::uint64_t one_pass_range = 1 << 13;  // u32 counters: 32 KiB, most of a first-level cache
+constexpr index_t most_buckets = 1 << 12;
+constexpr index_t aimed_slots = 1 << 15;  // counters of a bucket: 128 KiB, a part of a second-level cache
+constexpr index_t chunk_bytes = 1 << 10;
+
+/// Fills runs: counts[s] times the key low + s, from `to` on; returns where they end.
+template <class B>
+B* fill_runs(B* to, B low, const std::uint32_t* counts, index_t slots, const KeyMap<B>& map) {
+  for (index_t s = 0; s < slots; ++s)
+    to = std::fill_n(to, counts[s], map.to_raw(static_cast<B>(low + static_cast<B>(s))));
+  return to;
+}
+
+/// Four tables in turn: equal neighbours do not wait for each other's increment.
+template <class B>
+void count_keys(const B* data, index_t n, B low, index_t slots, const KeyMap<B>& map, std::uint32_t* counts) {
+  machine::Buffer<std::uint32_t> tables(3 * slots);
+  std::fill(tables.begin(), tables.end(), 0u);
+  std::fill(counts, counts + slots, 0u);
+  std::uint32_t* const table[4] = {counts, tables.data(), tables.data() + slots, tables.data() + 2 * slots};
+  index_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (int t = 0; t < 4; ++t) ++table[t][static_cast<B>(map.to_bits(data[i + t]) - low)];
+  }
+  for (; i < n; ++i) ++counts[static_cast<B>(map.to_bits(data[i]) - low)];
+  for (index_t s = 0; s < slots; ++s) counts[s] += table[1][s] + table[2][s] + table[3][s];
+}
+
+template <class B>
+void count_in_one_pass(const Block<B>& block, B low, index_t slots) {
+  const index_t pieces = team();
+  machine::Buffer<std::uint32_t> counts(pieces * slots);
+  machine::parallel_for(0, pieces, 1, [&](index_t p, index_t) {
+    const index_t begin = p * block.n / pieces, end = (p + 1) * block.n / pieces;
+    count_keys(block.data + begin, end - begin, low, slots, block.map, counts.data() + p * slots);
+  });
+  machine::Buffer<index_t> begin(slots + 1);
+  begin[0] = 0;
+  for (index_t s = 0; s < slots; ++s) {
+    begin[s + 1] = begin[s];
+    for (index_t p = 0; p < pieces; ++p) begin[s + 1] += counts[p * slots + s];
+  }
+  machine::parallel_for(0, slots, ceil_div(slots, 4 * pieces), [&](index_t first, index_t last) {
+    for (index_t s = first; s < last; ++s) {
+      std::fill(block.data + begin[s], block.data + begin[s + 1],
+                block.map.to_raw(static_cast<B>(low + static_cast<B>(s))));
+    }
+  });
+}
+
+template <class B>
+void count_by_buckets(const Block<B>& block, Bounds<B> bounds) {
+  const auto range = static_cast<index_t>(bounds.high - bounds.low);
+  const auto plan = std::make_unique<RadixPlan<B>>();
+  plan->divide_evenly(bounds, std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_buckets),
+                      block.map);
+  const index_t buckets = plan->buckets(), tasks = team() == 1 ? 1 : 2 * team();
+  std::vector<FlushedStreams<B>> streams(static_cast<std::size_t>(tasks));
+  constexpr index_t chunk = chunk_bytes / static_cast<index_t>(sizeof(B));
+  constexpr index_t stride = chunk + 64 / static_cast<index_t>(sizeof(B));
+  machine::Buffer<B> buffers(tasks * buckets * stride);
+  const index_t length = round_up(ceil_div(block.n, tasks), chunk);
+  machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
+    const index_t begin = std::min(block.n, t * length), end = std::min(block.n, begin + length);
+    auto& its = streams[static_cast<std::size_t>(t)];
+    its.start(buckets, chunk, stride, buffers.data() + t * buckets * stride, block.scratch + begin,
+              end - begin);
+    stream_all(plan->division(), block.data + begin, end - begin, its);
+  });
+  machine::Buffer<index_t> place(buckets + 1);
+  place[0] = 0;
+  for (index_t b = 0; b < buckets; ++b) {
+    place[b + 1] = place[b];
+    for (const auto& its : streams) place[b + 1] += its.size(b);
+  }
+  machine::parallel_for(
+      0, buckets, std::max<index_t>(1, buckets / (16 * team())), [&](index_t first, index_t last) {
+        std::vector<Piece<B>> pieces;
+        std::vector<std::uint32_t> counts;
+        for (index_t b = first; b < last; ++b) {
+          const Bounds<B> own = plan->bounds(b);
+          const B low = std::max(own.low, bounds.low), high = std::min(own.high, bounds.high);
+          counts.assign(static_cast<std::size_t>(high - low) + 1, 0);
+          pieces.clear();
+          for (const auto& its : streams) its.add_pieces(b, pieces);
+          for (std::size_t p = 0; p < pieces.size(); ++p) {
+            const Piece<B>& after = pieces[std::min(p + 4, pieces.size() - 1)];
+            for (index_t i = 0; i < after.n; i += 64 / index_t{sizeof(B)}) __builtin_prefetch(after.data + i);
+            for (index_t i = 0; i < pieces[p].n; ++i) ++counts[static_cast<B>(pieces[p].data[i] - low)];
+          }
+          fill_runs(block.data + place[b], low, counts.data(), static_cast<index_t>(counts.size()),
+                    block.map);
+        }
+      });
+}
+
+/// Pairs keep their order among equal keys, so they are placed, not filled.
+void count_pairs(const Block<Pair>& block, std::uint64_t low, std::uint64_t range) {
+  const int shift = std::max(bit_length(range) - 12, std::min(bit_length(range), 13));
+  const index_t buckets = static_cast<index_t>(range >> shift) + 1;
+  machine::Buffer<index_t> begin(buckets + 1);
+  distribute(
+      block.data, block.scratch, block.n, buckets, begin.data(),
+      [=](const Pair& pair) { return static_cast<index_t>((pair.key - low) >> shift); },
+      [](const Pair& pair) { return pair; });
+  const index_t slots = index_t{1} << shift;
+  machine::parallel_for(0, buckets, std::max<index_t>(1, buckets / (16 * team())),
+                        [&](index_t first, index_t last) {
+                          machine::Buffer<std::uint32_t> place(slots);
+                          for (index_t b = first; b < last; ++b) {
+                            const Pair* const from = block.scratch + begin[b];
+                            Pair* const to = block.data + begin[b];
+                            const index_t n = begin[b + 1] - begin[b];
+                            const std::uint64_t least = low + (static_cast<std::uint64_t>(b) << shift);
+                            std::fill(place.begin(), place.end(), 0u);
+                            for (index_t i = 0; i < n; ++i)
+                              ++place[static_cast<index_t>(from[i].key - least)];
+                            std::uint32_t sum = 0;
+                            for (std::uint32_t& p : place) sum += std::exchange(p, sum);
+                            for (index_t i = 0; i < n; ++i)
+                              to[place[static_cast<index_t>(from[i].key - least)]++] = from[i];
+                          }
+                        });
+}
+
+}  // namespace
+
+template <class Item>
+void counting_bucketed(const Block<Item>& block) {
+  if (block.n < 2) return;
+  if (block.n >> 32 != 0) {  // counters here have 32 bits
+    counting(block);
+    return;
+  }
+  const Survey seen = survey(block);
+  if constexpr (std::is_same_v<Item, Pair>) {
+    count_pairs(block, seen.min, seen.range());
+  } else if (seen.range() < one_pass_range) {
+    count_in_one_pass(block, static_cast<Item>(seen.min), static_cast<index_t>(seen.range()) + 1);
+  } else {
+    count_by_buckets(block, Bounds<Item>{static_cast<Item>(seen.min), static_cast<Item>(seen.max)});
+  }
+}
+TESSERA_SORT_INSTANTIATE(counting_bucketed);
+
+}  // namespace tessera::sort

@@ -1,0 +1,103 @@
+#pragma once
+// Keys as unsigned bits: every key type is mapped order-preservingly to u32 or u64, bits are sorted, and
+// mapped back.
+//
+// The order is the total order of the mapped bits:
+//   integers  as numbers;
+//   floats    -inf < ... < -0 < +0 < ... < +inf < NaN, with NaNs of positive sign before those of negative
+//   sign, each
+//             by payload. The map is a bijection, so every NaN keeps its bits.
+// Descending order reverses the numbers; NaN stays last.
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "base/index.hpp"
+
+namespace tessera::sort {
+
+/// Bits needed to write x.
+[[nodiscard]] constexpr int bit_length(std::uint64_t x) { return 64 - std::countl_zero(x); }
+
+enum class Order { ascending, descending };
+
+/// A key's bits with the position it came from. Sorted by (key, index), so that every sort of pairs with
+/// ascending indices is stable.
+struct Pair {
+  std::uint64_t key;
+  std::uint64_t index;
+
+  friend constexpr bool operator<(const Pair& a, const Pair& b) {
+    return (a.key < b.key) | ((a.key == b.key) & (a.index < b.index));  // no branch: the outcome is random
+  }
+  friend constexpr bool operator==(const Pair&, const Pair&) = default;
+};
+
+/// The unsigned type of a key type's width.
+template <class T>
+using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+template <class Item>
+using KeyBits = std::conditional_t<std::is_same_v<Item, Pair>, std::uint64_t, Item>;
+
+[[nodiscard]] constexpr std::uint32_t key_of(std::uint32_t item) { return item; }
+[[nodiscard]] constexpr std::uint64_t key_of(std::uint64_t item) { return item; }
+[[nodiscard]] constexpr std::uint64_t key_of(const Pair& item) { return item.key; }
+
+/// The map of one key type and order, as run-time numbers: one instantiation a width serves all types.
+///   bits = (raw ^ flip ^ (raw < 0 ? spread : 0)) - offset;  mirrored: bits <= top becomes top - bits
+template <class B>
+struct KeyMap {
+  B spread = 0;  ///< further bits to flip in negative floats, whose magnitude grows downwards
+  B flip = 0;    ///< the sign bit of signed types
+  B offset = 0;  ///< moves negative NaNs below -inf round to the end
+  B top = 0;     ///< the last number's bits
+  B mirrored = 0;
+
+  [[nodiscard]] constexpr bool identity() const { return (spread | flip | offset | mirrored) == 0; }
+  [[nodiscard]] constexpr B to_bits(B raw) const {
+    const B bits = static_cast<B>((raw ^ flip ^ (sign(raw) & spread)) - offset);
+    return mirror(bits);
+  }
+  [[nodiscard]] constexpr B to_raw(B bits) const {
+    const B shifted = static_cast<B>(mirror(bits) + offset);
+    return shifted ^ flip ^ (static_cast<B>(~sign(shifted)) & spread);
+  }
+
+ private:
+  static constexpr B sign(B raw) {
+    return static_cast<B>(B{0} - (raw >> (std::numeric_limits<B>::digits - 1)));
+  }
+  [[nodiscard]] constexpr B mirror(B bits) const {
+    return mirrored != 0 && bits <= top ? static_cast<B>(top - bits) : bits;
+  }
+};
+
+template <class T>
+[[nodiscard]] constexpr KeyMap<Bits<T>> key_map(Order order) {
+  using B = Bits<T>;
+  constexpr B sign = B{1} << (std::numeric_limits<B>::digits - 1);
+  KeyMap<B> map;
+  map.top = static_cast<B>(~B{0});
+  if constexpr (!std::is_unsigned_v<T>) map.flip = sign;
+  if constexpr (std::is_floating_point_v<T>) {
+    map.spread = static_cast<B>(~sign);
+    map.offset = static_cast<B>(~std::bit_cast<B>(-std::numeric_limits<T>::infinity()));
+    map.top = map.to_bits(std::bit_cast<B>(std::numeric_limits<T>::infinity()));
+  }
+  map.mirrored = order == Order::descending ? 1 : 0;
+  return map;
+}
+
+/// One problem: data[0:n] is to be sorted by the mapped bits; scratch[0:n] may be overwritten.
+template <class Item>
+struct Block {
+  Item* data = nullptr;
+  Item* scratch = nullptr;
+  index_t n = 0;
+  KeyMap<KeyBits<Item>> map{};  ///< identity for pairs: their keys are bits already
+};
+
+}  // namespace tessera::sort

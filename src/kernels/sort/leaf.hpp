@@ -1,0 +1,92 @@
+#pragma once
+// The inner kernels of radix, compiled per instruction set: how keys find their bucket, and what happens in a
+// cache.
+
+#include <cstdint>
+
+#include "kernels/sort/key.hpp"
+#include "kernels/sort/survey.hpp"
+
+namespace tessera::sort {
+
+/// How the range of keys is divided among buckets. A key's place in the range is scaled to 28 bits, the upper
+/// 12 of which are its slice:
+///   place = min(((max(bits, low) - low) >> right) << left, last)
+/// Buckets are either even (table == nullptr): (place >> 12) * factor >> 16; or each slice has its own
+/// `width` buckets from `base` on: base + ((place & 0xffff) * width >> 16), table[slice] = base << 16 |
+/// width.
+template <class B>
+struct Division {
+  B low = 0;
+  int right = 0, left = 0;
+  std::uint32_t last = 0;
+  std::uint32_t factor = 0;
+  const std::uint32_t* table = nullptr;
+  KeyMap<B> map{};
+};
+
+/// Keys classified in one call, at most: they stay in the first-level cache.
+inline constexpr index_t classify_batch = 512;
+
+/// Some keys (or pairs) on their own.
+template <class Item>
+struct Piece {
+  const Item* data;
+  index_t n;
+};
+
+/// Least and greatest of the bits seen.
+template <class B>
+struct Bounds {
+  B low = static_cast<B>(~B{0});
+  B high = 0;
+};
+
+/// to[0:n] = the keys of the pieces (n in all), sorted by bits, as raw keys. All bits lie in bounds;
+/// work[0:n] is overwritten; neither overlaps a piece.
+template <class B>
+struct Bucket {
+  const Piece<B>* pieces;
+  index_t count;
+  B* to;
+  B* work;
+  index_t n;
+  Bounds<B> bounds;
+  KeyMap<B> map;  ///< of the way back: pieces hold bits
+};
+
+template <class B>
+struct LeafKernels {
+  /// As many keys as sort_few takes.
+  index_t few;
+  /// to[0:n] = from[0:n] sorted, as raw keys; n <= few. from holds bits and may be to.
+  void (*sort_few)(const B* from, B* to, index_t n, const KeyMap<B>& map);
+  void (*sort_many)(const Bucket<B>&);
+  /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. ahead[0:n], keys for a later call, is called
+  /// into the cache: the hardware stops at the ends of pages and pieces.
+  void (*classify)(const Division<B>&, const B* raw, index_t n, const B* ahead, B* bits,
+                   std::uint16_t* bucket);
+  /// to[0:bytes] = from[0:bytes] past the caches; bytes is a multiple of 64.
+  void (*copy_past_cache)(const void* from, void* to, index_t bytes);
+  /// Of raw[0:n]; `first` is the raw key before raw[0] (or raw[0] itself).
+  Survey (*survey)(const B* raw, index_t n, B first, const KeyMap<B>& map);
+};
+
+namespace baseline {
+extern const LeafKernels<std::uint32_t> leaf_kernels32;
+extern const LeafKernels<std::uint64_t> leaf_kernels64;
+}  // namespace baseline
+namespace avx512 {
+extern const LeafKernels<std::uint32_t> leaf_kernels32;
+extern const LeafKernels<std::uint64_t> leaf_kernels64;
+}  // namespace avx512
+
+/// Those of the best instruction set here.
+template <class B>
+[[nodiscard]] const LeafKernels<B>& leaf_kernels();
+template <>
+[[nodiscard]] const LeafKernels<std::uint32_t>& leaf_kernels();
+template <>
+[[nodiscard]] const LeafKernels<std::uint64_t>& leaf_kernels();
+
+}  // namespace tessera::sort

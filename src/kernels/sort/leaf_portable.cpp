@@ -1,0 +1,16 @@
+// Processors without AVX-512: the plain kernels alone.
+
+#include "kernels/sort/leaf.hpp"
+
+namespace tessera::sort {
+
+template <>
+const LeafKernels<std::uint32_t>& leaf_kernels() {
+  return baseline::leaf_kernels32;
+}
+template <>
+const LeafKernels<std::uint64_t>& leaf_kernels() {
+  return baseline::leaf_kernels64;
+}
+
+}  // namespace tessera::sort

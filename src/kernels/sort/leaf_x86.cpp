@@ -1,0 +1,17 @@
+// The kernels of the best instruction set of this x86-64 processor.
+
+#include "kernels/sort/leaf.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::sort {
+
+template <>
+const LeafKernels<std::uint32_t>& leaf_kernels() {
+  return machine::isa() == machine::Isa::avx512 ? avx512::leaf_kernels32 : baseline::leaf_kernels32;
+}
+template <>
+const LeafKernels<std::uint64_t>& leaf_kernels() {
+  return machine::isa() == machine::Isa::avx512 ? avx512::leaf_kernels64 : baseline::leaf_kernels64;
+}
+
+}  // namespace tessera::sort

@@ -1,0 +1,72 @@
+#include "kernels/sort/survey.hpp"
+
+#include "kernels/sort/common.hpp"
+#include "kernels/sort/leaf.hpp"
+
+namespace tessera::sort {
+namespace {
+
+Survey join(const Survey& a, const Survey& b) {
+  // Bits in which the parts agree inside may still differ between them.
+  return {std::min(a.min, b.min), std::max(a.max, b.max), a.varying | b.varying | (a.min ^ b.min),
+          a.descents + b.descents, a.ascents + b.ascents};
+}
+
+Survey look(const Block<Pair>& block, index_t begin, index_t end) {
+  Survey seen{~std::uint64_t{0}, 0, 0, 0, 0};
+  const std::uint64_t one = block.data[begin].key;
+  std::uint64_t before = block.data[std::max<index_t>(begin, 1) - 1].key;
+  for (index_t i = begin; i < end; ++i) {
+    const std::uint64_t key = block.data[i].key;
+    seen.min = std::min(seen.min, key);
+    seen.max = std::max(seen.max, key);
+    seen.varying |= key ^ one;
+    seen.descents += key < before ? 1 : 0;
+    seen.ascents += before < key ? 1 : 0;
+    before = key;
+  }
+  return seen;
+}
+template <class B>
+Survey look(const Block<B>& block, index_t begin, index_t end) {
+  return leaf_kernels<B>().survey(block.data + begin, end - begin,
+                                  block.data[std::max<index_t>(begin, 1) - 1], block.map);
+}
+
+template <class Item>
+Survey look_parallel(const Block<Item>& block, index_t begin, index_t end) {
+  if (end - begin <= 8 * task_grain || team() == 1) return look(block, begin, end);
+  const index_t middle = begin + (end - begin) / 2;
+  Survey left, right;
+  machine::fork_join([&] { left = look_parallel(block, begin, middle); },
+                     [&] { right = look_parallel(block, middle, end); });
+  return join(left, right);
+}
+
+}  // namespace
+
+template <class Item>
+Survey survey(const Block<Item>& block) {
+  return block.n == 0 ? Survey{} : look_parallel(block, 0, block.n);
+}
+
+template <class Item>
+Glance glance(const Block<Item>& block) {
+  constexpr index_t stretches = 128, length = 32;
+  if (block.n <= stretches * length) return {survey(block), block.n};
+  Survey seen = look(block, 0, length);
+  for (index_t s = 1; s < stretches; ++s) {
+    const index_t begin = s * (block.n - length) / (stretches - 1);
+    seen = join(seen, look(Block<Item>{block.data + begin, nullptr, length, block.map}, 0, length));
+  }
+  return {seen, stretches * length};
+}
+
+template Glance glance(const Block<std::uint32_t>&);
+template Glance glance(const Block<std::uint64_t>&);
+template Glance glance(const Block<Pair>&);
+template Survey survey(const Block<std::uint32_t>&);
+template Survey survey(const Block<std::uint64_t>&);
+template Survey survey(const Block<Pair>&);
+
+}  // namespace tessera::sort

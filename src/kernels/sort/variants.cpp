@@ -1,0 +1,88 @@
+#include "kernels/sort/variants.hpp"
+
+#include <array>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "kernels/sort/algorithms.hpp"
+
+namespace tessera::sort {
+namespace {
+
+constexpr std::uint64_t any_range = ~std::uint64_t{0};
+
+#define ROW(function) function<std::uint32_t>, function<std::uint64_t>, function<Pair>
+const std::array<Variant, 8> table{{
+    {{"std", Space::host, "std::sort, one thread: the reference"}, any_range, ROW(standard)},
+    {{"counting", Space::host, "one counter a key value, one thread (Seward 1954)"},
+     counting_range,
+     ROW(counting)},
+    {{"counting_bucketed", Space::host, "counting in cache-sized buckets of neighbouring keys"},
+     counting_range,
+     ROW(counting_bucketed)},
+    {{"quicksort", Space::host, "fork-join, branchless and parallel partition (Edelkamp and Weiss 2016)"},
+     any_range,
+     ROW(quicksort)},
+    {{"mergesort", Space::host, "fork-join, parallel merge; stable (Cormen et al. 2009)"},
+     any_range,
+     ROW(mergesort)},
+    {{"samplesort", Space::host, "branchless classification (Sanders and Winkel 2004)"},
+     any_range,
+     ROW(samplesort)},
+    {{"radix", Space::host, "one write-combining distribution, then buckets in cache"},
+     any_range,
+     ROW(radix)},
+    {{"cache_oblivious", Space::host, "lazy funnelsort (Brodal and Fagerberg 2002)"},
+     any_range,
+     ROW(cache_oblivious)},
+}};
+#undef ROW
+
+template <class Item>
+void run(std::string_view variant, const Block<Item>& block) {
+  if (variant == "auto") {
+    automatic(block);
+    return;
+  }
+  const Variant* row = find_variant(variants(), variant);
+  if (row == nullptr) {
+    std::vector<std::string> names{"auto"};
+    for (const Variant& known : table) names.emplace_back(known.name);
+    throw Error(ExitCode::usage,
+                "there is no sort '" + std::string(variant) + "'" + suggestion(variant, names));
+  }
+  if (row->widest_range != any_range) {
+    require(survey(block).range() <= row->widest_range, ExitCode::usage,
+            "the keys span too wide a range for " + std::string(row->name) +
+                " (it keeps a counter a value); use radix or auto");
+  }
+  (*row)(block);
+}
+
+}  // namespace
+
+std::span<const Variant> variants() { return table; }
+
+template <class T>
+void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch, Order order) {
+  TESSERA_EXPECTS(keys.size() == scratch.size());
+  // The kernels see the representation only; they are compiled apart from whatever accesses it as a T.
+  run(variant,
+      Block<Bits<T>>{reinterpret_cast<Bits<T>*>(keys.data()), reinterpret_cast<Bits<T>*>(scratch.data()),
+                     static_cast<index_t>(keys.size()), key_map<T>(order)});
+}
+
+void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch) {
+  TESSERA_EXPECTS(pairs.size() == scratch.size());
+  run(variant, Block<Pair>{pairs.data(), scratch.data(), static_cast<index_t>(pairs.size()), {}});
+}
+
+template void sort_keys(std::string_view, std::span<std::int32_t>, std::span<std::int32_t>, Order);
+template void sort_keys(std::string_view, std::span<std::int64_t>, std::span<std::int64_t>, Order);
+template void sort_keys(std::string_view, std::span<std::uint32_t>, std::span<std::uint32_t>, Order);
+template void sort_keys(std::string_view, std::span<std::uint64_t>, std::span<std::uint64_t>, Order);
+template void sort_keys(std::string_view, std::span<float>, std::span<float>, Order);
+template void sort_keys(std::string_view, std::span<double>, std::span<double>, Order);
+
+}  // namespace tessera::sort

@@ -1,0 +1,49 @@
+#pragma once
+// The table of CPU sorts, and the way in: sort_keys maps a key type to bits and calls a row.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/sort/key.hpp"
+#include "kernels/sort/survey.hpp"
+#include "kernels/variant.hpp"
+
+namespace tessera::sort {
+
+struct Variant : VariantInfo {
+  std::uint64_t widest_range;  ///< of max - min in bits; all ones where any keys are served
+  void (*keys32)(const Block<std::uint32_t>&);
+  void (*keys64)(const Block<std::uint64_t>&);
+  void (*pairs)(const Block<Pair>&);
+
+  void operator()(const Block<std::uint32_t>& block) const { keys32(block); }
+  void operator()(const Block<std::uint64_t>& block) const { keys64(block); }
+  void operator()(const Block<Pair>& block) const { pairs(block); }
+};
+
+/// The rows; the first is the reference. `auto` is not a row: see automatic().
+[[nodiscard]] std::span<const Variant> variants();
+
+/// What `auto` does with an input.
+enum class Plan { nothing, reverse, merge_runs, counting_bucketed, radix };
+[[nodiscard]] std::string_view name(Plan plan);
+[[nodiscard]] Plan choose(const Survey& seen, index_t n);
+/// Whether a survey of all might lead to another plan than radix.
+[[nodiscard]] bool promising(const Glance& seen, index_t n);
+
+/// Glances at the input; where that is promising, looks at all of it in one pass; sorts it by the best plan.
+template <class Item>
+void automatic(const Block<Item>& block);
+
+/// keys[0:n] in place by `order` (key.hpp says which), by the row of that name or by `auto`; scratch[0:n] is
+/// overwritten and overlaps nothing. On the threads of the region it is called in. Throws Error(usage) for an
+/// unknown name and for keys that span more than a counting sort serves.
+template <class T>
+void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch,
+               Order order = Order::ascending);
+
+/// pairs[0:n] by (key, index); their indices must ascend.
+void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch);
+
+}  // namespace tessera::sort

@@ -1,0 +1,69 @@
+#include "mpi/exchange.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::mpi {
+namespace {
+
+constexpr int tag = 102;
+
+/// Bytes of a message of one round: both ends must come to the same number.
+index_t piece_bytes(std::size_t ranks) {
+  return std::max<index_t>(1, round_bytes / static_cast<index_t>(ranks));
+}
+
+std::vector<index_t> offsets_of(std::span<const index_t> bytes) {
+  std::vector<index_t> offsets(bytes.size() + 1, 0);
+  for (std::size_t r = 0; r < bytes.size(); ++r) offsets[r + 1] = offsets[r] + bytes[r];
+  return offsets;
+}
+
+}  // namespace
+
+index_t exchange_messages(std::span<const index_t> bytes_to, int rank) {
+  index_t messages = 0;
+  for (std::size_t r = 0; r < bytes_to.size(); ++r) {
+    if (static_cast<int>(r) != rank) messages += ceil_div(bytes_to[r], piece_bytes(bytes_to.size()));
+  }
+  return messages;
+}
+
+void exchange(const Communicator& comm, std::span<const std::byte> from, std::span<const index_t> bytes_to,
+              std::span<std::byte> to, std::span<const index_t> bytes_from) {
+  const auto ranks = static_cast<std::size_t>(comm.size()), me = static_cast<std::size_t>(comm.rank());
+  const auto out = offsets_of(bytes_to), in = offsets_of(bytes_from);
+  TESSERA_EXPECTS(bytes_to.size() == ranks && bytes_from.size() == ranks && bytes_to[me] == bytes_from[me]);
+  TESSERA_EXPECTS(out.back() <= static_cast<index_t>(from.size()) &&
+                  in.back() <= static_cast<index_t>(to.size()));
+  if (bytes_to[me] > 0)
+    std::memcpy(to.data() + in[me], from.data() + out[me], static_cast<std::size_t>(bytes_to[me]));
+  const index_t piece = piece_bytes(ranks);
+  index_t most = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (r != me) most = std::max({most, bytes_to[r], bytes_from[r]});
+  }
+  for (index_t done = 0; done < most; done += piece) {
+    std::vector<Request> requests;
+    const auto part = [&](const std::vector<index_t>& offsets, std::span<const index_t> bytes,
+                          std::size_t peer, auto data) {
+      const index_t size = std::clamp<index_t>(bytes[peer] - done, 0, piece);
+      return data.subspan(static_cast<std::size_t>(size > 0 ? offsets[peer] + done : 0),
+                          static_cast<std::size_t>(size));
+    };
+    // Each step of the rounds pairs every rank with another one, so that nobody is asked by all at once.
+    for (std::size_t step = 1; step < ranks; ++step) {
+      const std::size_t peer = (me + ranks - step) % ranks;
+      const auto block = part(in, bytes_from, peer, to);
+      if (!block.empty()) requests.push_back(comm.receive(block, static_cast<int>(peer), tag));
+    }
+    for (std::size_t step = 1; step < ranks; ++step) {
+      const std::size_t peer = (me + step) % ranks;
+      const auto block = part(out, bytes_to, peer, from);
+      if (!block.empty()) requests.push_back(comm.send(block, static_cast<int>(peer), tag));
+    }
+    wait_all(requests);
+  }
+}
+
+}  // namespace tessera::mpi

@@ -1,0 +1,161 @@
+// Sorts of Tessera and of others, side by side:
+//   bench_sort [--quick] [--n N] [--types u64,f64,u32,kv,rec] [--inputs a,b] [--threads 1,2] [--ours
+//   auto,radix]
+//              [--without name,name] [--seconds S]
+// The time of ours includes the allocation of its scratch memory.
+
+#include "bench.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "kernels/sort/inputs.hpp"
+#include "kernels/sort/variants.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+#include "sort_peers/peers.hpp"
+
+namespace tessera::bench {
+namespace {
+
+struct Options {
+  index_t n = index_t{1} << 23;
+  std::vector<std::string> types{"u64", "f64", "u32", "kv"};
+  std::vector<std::string> inputs{"uniform",   "gaussian",  "exponential",   "zipf",   "root_dup",
+                                  "two_dup",   "eight_dup", "almost_sorted", "sorted", "reverse",
+                                  "all_equal", "staggered", "entropy_0.544"};
+  std::vector<std::string> threads{"1", "2"};
+  std::vector<std::string> ours{"auto"};
+  std::vector<std::string> without{"std::stable_sort"};
+  double seconds = 1.0;  ///< a cell
+};
+
+/// Ratios of the best peer's time to ours, by (type, threads).
+using Ratios = std::map<std::string, std::vector<double>>;
+
+template <class T>
+void fill(const sort::Input& input, std::span<T> keys) {
+  sort::generate<T>(input, 1, 0, static_cast<index_t>(keys.size()), keys);
+}
+template <>
+void fill(const sort::Input& input, std::span<KeyValue> pairs) {
+  std::vector<std::uint64_t> keys(pairs.size());
+  fill<std::uint64_t>(input, keys);
+  for (std::size_t i = 0; i < keys.size(); ++i) pairs[i] = {keys[i], i};
+}
+
+template <class T>
+void sort_ours(const std::string& variant, std::span<T> data, int threads) {
+  machine::parallel(threads, [&] {
+    machine::Buffer<T> scratch(static_cast<index_t>(data.size()));
+    sort::sort_keys<T>(variant, data, scratch.span());
+  });
+}
+template <>
+void sort_ours(const std::string& variant, std::span<KeyValue> data, int threads) {
+  machine::parallel(threads, [&] {
+    machine::Buffer<sort::Pair> scratch(static_cast<index_t>(data.size()));
+    sort::sort_pairs(variant, {reinterpret_cast<sort::Pair*>(data.data()), data.size()}, scratch.span());
+  });
+}
+
+bool contains(const std::vector<std::string>& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+template <class T>
+void cell(const Options& options, const std::string& type, const std::string& input, int threads,
+          SortFunction<T> Peer::*function, Table& table, Ratios& ratios) {
+  machine::Buffer<T> original(options.n), work(options.n);
+  machine::parallel(machine::default_threads(), [&] { fill<T>(sort::input(input), original.span()); });
+  const auto prepare = [&] { std::copy(original.begin(), original.end(), work.begin()); };
+  std::vector<Candidate> candidates;
+  for (const auto& variant : options.ours) {
+    candidates.push_back(
+        {"tessera " + variant, [&, variant] { sort_ours<T>(variant, work.span(), threads); }, prepare});
+  }
+  const std::size_t ours = candidates.size();
+  for (const Peer& peer : peers()) {
+    if (peer.*function == nullptr || contains(options.without, peer.name)) continue;
+    if (threads == 1 && peer.parallel) continue;
+    candidates.push_back(
+        {std::string(peer.name),
+         [&, run = peer.*function] { run(work.data(), static_cast<std::size_t>(options.n), threads); },
+         prepare});
+  }
+  const auto summaries = interleaved(candidates, 15, options.seconds);
+  double best = INFINITY;
+  for (std::size_t c = ours; c < candidates.size(); ++c) best = std::min(best, summaries[c].median);
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    const double median = summaries[c].median;
+    table.add({type, input, std::to_string(options.n), std::to_string(threads), candidates[c].name,
+               fmt::format("{:.2f}", median * 1e3),
+               fmt::format("{:.1f}", static_cast<double>(options.n) / median / 1e6),
+               fmt::format("{:.2f}", best / median)});
+    if (c < ours)
+      ratios[candidates[c].name + " " + type + " threads " + std::to_string(threads)].push_back(best /
+                                                                                                median);
+  }
+}
+
+void geometric_means(const Ratios& ratios) {
+  Table table({"candidate", "inputs", "geometric mean", "least"});
+  for (const auto& [name, values] : ratios) {
+    double logs = 0;
+    for (const double value : values) logs += std::log(value);
+    table.add({name, std::to_string(values.size()),
+               fmt::format("{:.2f}", std::exp(logs / static_cast<double>(values.size()))),
+               fmt::format("{:.2f}", *std::min_element(values.begin(), values.end()))});
+  }
+  fmt::print("\nRatios to the best peer of each row (above 1: ours is faster)\n{}", table.text());
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag == "--quick") {
+      options.n = index_t{1} << 21;
+      options.seconds = 0.15;
+      continue;
+    }
+    const std::string value = i + 1 < argc ? argv[++i] : "";
+    if (flag == "--n") options.n = parse_bytes(value);
+    if (flag == "--types") options.types = split(value, ',');
+    if (flag == "--inputs") options.inputs = split(value, ',');
+    if (flag == "--threads") options.threads = split(value, ',');
+    if (flag == "--ours") options.ours = split(value, ',');
+    if (flag == "--without") options.without = split(value, ',');
+    if (flag == "--seconds") options.seconds = std::atof(value.c_str());
+  }
+  return options;
+}
+
+void run(const Options& options) {
+  Table table({"type", "input", "n", "threads", "sort", "median ms", "Mkeys/s", "ratio"});
+  Ratios ratios;
+  for (const auto& type : options.types) {
+    for (const auto& word : options.threads) {
+      const int threads = std::atoi(word.c_str());
+      for (const auto& input : options.inputs) {
+        if (type == "u32") cell<std::uint32_t>(options, type, input, threads, &Peer::u32, table, ratios);
+        if (type == "u64") cell<std::uint64_t>(options, type, input, threads, &Peer::u64, table, ratios);
+        if (type == "f64") cell<double>(options, type, input, threads, &Peer::f64, table, ratios);
+        if (type == "kv") cell<KeyValue>(options, type, input, threads, &Peer::kv, table, ratios);
+      }
+    }
+  }
+  fmt::print("{}", table.text());
+  geometric_means(ratios);
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  tessera::bench::run(tessera::bench::parse(argc, argv));
+  return 0;
+}

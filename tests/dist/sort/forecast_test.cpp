@@ -1,0 +1,55 @@
+#include "dist/sort/forecast.hpp"
+
+#include <gtest/gtest.h>
+
+#include "mpi/exchange.hpp"
+
+namespace tessera::dist::sort {
+namespace {
+
+TEST(Forecast, SharesDifferByAtMostOneItem) {
+  for (const index_t ranks : {1, 3, 7, 64}) {
+    const auto all = forecast({.n = 1000, .ranks = ranks});
+    ASSERT_EQ(static_cast<index_t>(all.size()), ranks);
+    index_t total = 0;
+    for (const Forecast& f : all) {
+      total += f.items;
+      EXPECT_LE(all.front().items - f.items, 1);
+    }
+    EXPECT_EQ(total, 1000);
+  }
+}
+
+TEST(Forecast, OneRankSendsNothing) {
+  const auto one = forecast({.n = 1 << 20, .key_bytes = 4}).front();
+  EXPECT_EQ(one.sent_bytes, 0);
+  EXPECT_EQ(one.most_sent_bytes, 0);
+  EXPECT_EQ(one.messages, 0);
+  EXPECT_EQ(one.memory(), 2 * (4 << 20));  // the keys and as much room again
+}
+
+TEST(Forecast, CountsBytesAndMessages) {
+  const auto f = forecast({.n = index_t{4} << 30, .key_bytes = 8, .ranks = 4}).front();
+  EXPECT_EQ(f.most_sent_bytes, index_t{8} << 30);
+  EXPECT_EQ(f.sent_bytes, static_cast<double>(index_t{6} << 30));
+  EXPECT_EQ(f.messages, 3 * ((index_t{2} << 30) / (mpi::round_bytes / 4)));
+  EXPECT_EQ(f.home_bytes, index_t{8} << 30);
+  EXPECT_EQ(forecast({.n = index_t{4} << 30, .ranks = 4, .keeps_input = true}).front().home_bytes,
+            index_t{16} << 30);
+}
+
+TEST(Forecast, SurvivesCountsBeyondTwoToThe31) {
+  const auto f = forecast({.n = index_t{1} << 40, .key_bytes = 8, .ranks = 3, .passes = 2}).front();
+  EXPECT_GT(f.memory(), 2 * 16 * f.items);
+  EXPECT_THROW((void)forecast({.n = index_t{1} << 61}), Error);
+}
+
+TEST(ExchangeMessages, CountRoundsOfEveryPeerButOneself) {
+  const index_t piece = mpi::round_bytes / 4;
+  const std::vector<index_t> bytes{piece, 0, piece + 1, 1};
+  EXPECT_EQ(mpi::exchange_messages(bytes, 0), 3);
+  EXPECT_EQ(mpi::exchange_messages(bytes, 2), 2);
+}
+
+}  // namespace
+}  // namespace tessera::dist::sort

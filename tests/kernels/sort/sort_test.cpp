@@ -1,0 +1,226 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "kernels/sort/inputs.hpp"
+#include "kernels/sort/variants.hpp"
+#include "kernels/sort/verify.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::sort {
+namespace {
+
+constexpr std::uint64_t seed = 7;
+constexpr std::uint64_t any_range = ~std::uint64_t{0};
+
+template <class T>
+struct Keys : testing::Test {};
+using KeyTypes = testing::Types<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(Keys, KeyTypes);
+
+template <class T>
+std::vector<T> make(std::string_view name, index_t n) {
+  std::vector<T> keys(static_cast<std::size_t>(n));
+  generate<T>(input(name), seed, 0, n, keys);
+  return keys;
+}
+
+template <class T>
+std::vector<Bits<T>> bits_of(const std::vector<T>& keys, Order order) {
+  std::vector<Bits<T>> bits;
+  for (const T key : keys) bits.push_back(key_map<T>(order).to_bits(std::bit_cast<Bits<T>>(key)));
+  return bits;
+}
+
+/// Sorts `keys` between sentinels and compares with std::sort of the bits.
+template <class T>
+void expect_sorted(std::string_view variant, const std::vector<T>& keys, Order order, int threads,
+                   const std::string& what) {
+  constexpr std::size_t guard = 16;
+  const auto n = keys.size();
+  std::vector<T> data(n + 2 * guard, T{77}), scratch(n + 2 * guard, T{77});
+  std::copy(keys.begin(), keys.end(), data.begin() + guard);
+  machine::parallel(threads, [&] {
+    sort_keys(variant, std::span<T>(data).subspan(guard, n), std::span<T>(scratch).subspan(guard, n), order);
+  });
+  auto want = bits_of(keys, order);
+  std::sort(want.begin(), want.end());
+  const std::vector<T> result(data.begin() + guard, data.begin() + guard + static_cast<std::ptrdiff_t>(n));
+  ASSERT_TRUE(bits_of(result, order) == want)
+      << variant << " " << what << " n " << n << " threads " << threads;
+  for (std::size_t i = 0; i < guard; ++i) {
+    for (const auto* memory : {&data, &scratch}) {
+      ASSERT_EQ((*memory)[i], T{77}) << variant << " wrote before its block, " << what << " n " << n;
+      ASSERT_EQ((*memory)[guard + n + i], T{77})
+          << variant << " wrote behind its block, " << what << " n " << n;
+    }
+  }
+}
+
+template <class T>
+std::uint64_t range_of(const std::vector<T>& keys) {
+  const auto bits = bits_of(keys, Order::ascending);
+  if (bits.empty()) return 0;
+  return *std::max_element(bits.begin(), bits.end()) - *std::min_element(bits.begin(), bits.end());
+}
+
+std::vector<std::pair<std::string_view, std::uint64_t>> all_variants() {
+  std::vector<std::pair<std::string_view, std::uint64_t>> names{{"auto", any_range}};
+  for (const Variant& row : variants()) names.emplace_back(row.name, row.widest_range);
+  return names;
+}
+
+TYPED_TEST(Keys, EveryVariantSortsEveryInput) {
+  for (const Input& in : inputs()) {
+    for (const index_t n : {0, 1, 2, 3, 31, 64, 1021, 5000, 70001}) {
+      const auto keys = make<TypeParam>(in.name, n);
+      const auto range = range_of(keys);
+      for (const auto& [variant, widest] : all_variants()) {
+        if (range > std::min<std::uint64_t>(widest, widest == any_range ? widest : 1 << 18)) continue;
+        const Order order = n % 2 == 0 ? Order::descending : Order::ascending;
+        expect_sorted(variant, keys, order, n % 3 == 0 ? 1 : 3, std::string(in.name));
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TYPED_TEST(Keys, LargeInputsOnManyThreads) {
+  for (const auto name : {"uniform", "exponential", "zipf", "almost_sorted", "entropy_0.201"}) {
+    const auto keys = make<TypeParam>(name, 600011);
+    const auto range = range_of(keys);
+    for (const auto& [variant, widest] : all_variants()) {
+      if (range > widest || (widest != any_range && range > 1 << 18)) continue;
+      expect_sorted(variant, keys, Order::ascending, 4, name);
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+template <class T>
+std::vector<T> specials() {
+  using L = std::numeric_limits<T>;
+  if constexpr (std::is_floating_point_v<T>) {
+    return {L::infinity(),   -L::infinity(),   T{0},     -T{0},       L::quiet_NaN(), -L::quiet_NaN(),
+            L::denorm_min(), -L::denorm_min(), L::max(), L::lowest(), T{1},           T{-1}};
+  } else {
+    return {L::min(), L::max(), T{0}, T{1}, static_cast<T>(L::max() - 1), static_cast<T>(L::min() + 1)};
+  }
+}
+
+TYPED_TEST(Keys, ExtremeValuesAreKeptAndOrdered) {
+  const auto values = specials<TypeParam>();
+  std::vector<TypeParam> keys;
+  for (index_t i = 0; i < 20000; ++i) {
+    keys.push_back(values[random_bits(seed, 0, i) % values.size()]);
+  }
+  for (const auto& [variant, widest] : all_variants()) {
+    if (widest != any_range) continue;
+    for (const Order order : {Order::ascending, Order::descending}) {
+      expect_sorted(variant, keys, order, 2, "specials");
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+TYPED_TEST(Keys, MapIsABijectionThatKeepsTheOrder) {
+  auto keys = make<TypeParam>("gaussian", 1000);
+  for (const TypeParam key : specials<TypeParam>()) keys.push_back(key);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const auto map = key_map<TypeParam>(order);
+    for (const TypeParam a : keys) {
+      const auto raw = std::bit_cast<Bits<TypeParam>>(a);
+      ASSERT_EQ(map.to_raw(map.to_bits(raw)), raw);
+      for (const TypeParam b : keys) {
+        const auto bits_a = map.to_bits(raw), bits_b = map.to_bits(std::bit_cast<Bits<TypeParam>>(b));
+        if (order == Order::ascending ? a < b : b < a) {
+          ASSERT_LT(bits_a, bits_b) << a << " " << b;
+        }
+        if (a == a && b != b) {
+          ASSERT_LT(bits_a, bits_b) << "NaN is last";
+        }
+      }
+    }
+  }
+}
+
+TEST(KeyMap, PutsMinusZeroBeforeZero) {
+  const auto map = key_map<double>(Order::ascending);
+  EXPECT_LT(map.to_bits(std::bit_cast<std::uint64_t>(-0.0)), map.to_bits(std::bit_cast<std::uint64_t>(0.0)));
+}
+
+TEST(SortPairs, IsStableForEveryVariantAndInput) {
+  for (const Input& in : inputs()) {
+    for (const index_t n : {0, 1, 2, 63, 1000, 40000}) {
+      const auto keys = make<std::uint32_t>(in.name, n);
+      std::vector<Pair> pairs;
+      for (const auto key : keys) pairs.push_back({key, 5 + pairs.size()});
+      auto want = pairs;
+      std::stable_sort(want.begin(), want.end(), [](const Pair& a, const Pair& b) { return a.key < b.key; });
+      for (const auto& [variant, widest] : all_variants()) {
+        if (widest != any_range && range_of(keys) > 1 << 18) continue;
+        auto data = pairs;
+        std::vector<Pair> scratch(pairs.size());
+        machine::parallel(3, [&] { sort_pairs(variant, data, scratch); });
+        ASSERT_TRUE(data == want) << variant << " " << in.name << " n " << n;
+      }
+    }
+  }
+}
+
+TEST(SortKeys, RefusesUnknownNamesAndTooWideRanges) {
+  std::vector<std::uint64_t> keys{1, ~std::uint64_t{0}, 3}, scratch(3);
+  EXPECT_THROW(sort_keys<std::uint64_t>("radxi", keys, scratch), Error);
+  EXPECT_THROW(sort_keys<std::uint64_t>("counting", keys, scratch), Error);
+  EXPECT_THROW((void)input("unifrom"), Error);
+}
+
+TEST(Inputs, AreTheSameInPiecesAndNamedOnce) {
+  for (const Input& in : inputs()) {
+    const auto whole = make<double>(in.name, 1000);
+    std::vector<double> piece(300);
+    generate<double>(in, seed, 650, 1000, piece);
+    EXPECT_TRUE(std::equal(piece.begin(), piece.end(), whole.begin() + 650)) << in.name;
+    EXPECT_EQ(&input(in.name), &in);
+  }
+  EXPECT_TRUE(is_sorted<double>(make<double>("sorted", 1000)));
+  EXPECT_TRUE(is_sorted<std::int32_t>(make<std::int32_t>("reverse", 1000), Order::descending));
+}
+
+TEST(Choose, KnowsTheShapes) {
+  const auto plan = [](std::string_view name) {
+    auto keys = make<std::uint64_t>(name, 10000);
+    return tessera::sort::name(choose(survey(Block<std::uint64_t>{keys.data(), nullptr, 10000, {}}), 10000));
+  };
+  EXPECT_EQ(plan("sorted"), "nothing");
+  EXPECT_EQ(plan("all_equal"), "nothing");
+  EXPECT_EQ(plan("reverse"), "reverse");
+  EXPECT_EQ(plan("staggered"), "radix");
+  EXPECT_EQ(plan("root_dup"), "counting_bucketed");
+  EXPECT_EQ(plan("uniform"), "radix");
+}
+
+TYPED_TEST(Keys, VerificationSeesOrderAndContent) {
+  auto keys = make<TypeParam>("uniform", 100003);
+  const Content before = content<TypeParam>(keys, 1);
+  EXPECT_EQ(before.count, 100003);
+  EXPECT_FALSE(is_sorted<TypeParam>(keys));
+  std::vector<TypeParam> scratch(keys.size());
+  sort_keys<TypeParam>("auto", keys, scratch);
+  EXPECT_TRUE(is_sorted<TypeParam>(keys));
+  EXPECT_EQ(content<TypeParam>(keys, 1), before);
+  std::swap(keys[77777], keys[77778]);
+  EXPECT_FALSE(is_sorted<TypeParam>(keys));
+  EXPECT_EQ(content<TypeParam>(keys, 1), before);
+  keys[5] = keys[6];
+  EXPECT_NE(content<TypeParam>(keys, 1), before);
+}
+
+}  // namespace
+}  // namespace tessera::sort
