@@ -38,34 +38,60 @@ struct MicroRow {
   index_t tail;  ///< columns in the last vector
 };
 
+/// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
+enum class Into {
+  fresh,    ///< c = alpha sum
+  c,        ///< c = alpha sum + beta c
+  sibling,  ///< onto += one of the two
+};
+
+template <class T, bool full>
+TESSERA_INLINE typename Simd<T>::vec load_columns(const T* from, index_t n) {
+  return full ? Simd<T>::load(from) : Simd<T>::load(from, n);
+}
+
 /// alpha * sum + beta * c for one vector of n columns; not reading c when beta is 0.
-template <class T>
+template <class T, Into into, bool full>
 TESSERA_INLINE typename Simd<T>::vec updated(const MicroRow<T>& t, typename Simd<T>::vec sum, const T* c,
                                              index_t n) {
   using S = Simd<T>;
   const auto alpha = S::broadcast(t.alpha);
-  if (t.beta == T{0}) return alpha * sum;
-  return S::fma(alpha, sum, S::broadcast(t.beta) * (n == S::lanes ? S::load(c) : S::load(c, n)));
+  if (into == Into::fresh || (into == Into::sibling && t.beta == T{0})) return alpha * sum;
+  return S::fma(alpha, sum, S::broadcast(t.beta) * load_columns<T, full>(c, n));
 }
 
-/// The micro-tile at (row 0, column j) of c, or, where there is an `onto`, added to that.
-template <class T, int R, int V>
-TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>::vec (&sum)[R][V]) {
+/// One vector of the micro-tile: row r, columns [j, j+n).
+template <class T, Into into, bool full>
+TESSERA_INLINE void put_vector(const MicroRow<T>& t, index_t r, index_t j, typename Simd<T>::vec sum) {
   using S = Simd<T>;
+  T* const c = t.c + r * t.ldc + j;
+  T* const to = into == Into::sibling ? t.onto + r * t.ldonto + j : c;
+  auto value = updated<T, into, full>(t, sum, c, t.tail);
+  if (into == Into::sibling) value = load_columns<T, full>(to, t.tail) + value;
+  full ? S::store(to, value) : S::store(to, value, t.tail);
+}
+
+template <class T, int R, int V, Into into, bool full>
+TESSERA_INLINE void put_tile(const MicroRow<T>& t, index_t j, const typename Simd<T>::vec (&sum)[R][V]) {
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      const index_t n = v < V - 1 ? S::lanes : t.tail;
-      T* const c = t.c + r * t.ldc + j + v * S::lanes;
-      const auto value = updated(t, sum[r][v], c, n);
-      if (t.onto == nullptr) {
-        n == S::lanes ? S::store(c, value) : S::store(c, value, n);
-      } else {
-        T* const onto = t.onto + r * t.ldonto + j + v * S::lanes;
-        n == S::lanes ? S::store(onto, S::load(onto) + value) : S::store(onto, S::load(onto, n) + value, n);
-      }
-    }
+    for (int v = 0; v < V - 1; ++v) put_vector<T, into, true>(t, r, j + v * Simd<T>::lanes, sum[r][v]);
+    put_vector<T, into, full>(t, r, j + (V - 1) * Simd<T>::lanes, sum[r][V - 1]);
+  }
+}
+
+/// The micro-tile at column j of c, or, where there is an `onto`, added to that.
+template <class T, int R, int V>
+TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>::vec (&sum)[R][V]) {
+  const bool full = t.tail == Simd<T>::lanes;
+  if (t.onto != nullptr) {
+    full ? put_tile<T, R, V, Into::sibling, true>(t, j, sum)
+         : put_tile<T, R, V, Into::sibling, false>(t, j, sum);
+  } else if (t.beta == T{0}) {
+    full ? put_tile<T, R, V, Into::fresh, true>(t, j, sum) : put_tile<T, R, V, Into::fresh, false>(t, j, sum);
+  } else {
+    full ? put_tile<T, R, V, Into::c, true>(t, j, sum) : put_tile<T, R, V, Into::c, false>(t, j, sum);
   }
 }
 
@@ -89,7 +115,7 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
     for (int v = 0; v < V; ++v) sum[r][v] = S::zero();
   }
   const T* a = t.a;
-  for (index_t p = 0; p < t.k; ++p) {
+  const auto step = [&]() __attribute__((always_inline)) {
     typename S::vec bp[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V - 1; ++v) bp[v] = S::load(b + v * S::lanes);
@@ -102,12 +128,21 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
     }
     a += a_step;
     b += b_step;
+  };
+  index_t p = t.k;
+  for (; p >= 4; p -= 4) {
+    step();
+    step();
+    step();
+    step();
   }
+  for (; p > 0; --p) step();
   put<T, R, V>(t, j, sum);
 }
 
 template <class T, int R, int V, bool packed>
-void micro_row(const MicroRow<T>& t) {
+void micro_row(const MicroRow<T>& row) {
+  const MicroRow<T> t = row;  // a copy that no store to c can change, so that its fields stay in registers
   for (index_t j = 0; j < t.panels; ++j) {
     micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes);
   }
