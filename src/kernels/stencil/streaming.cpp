@@ -1,0 +1,28 @@
+// Plain sweeps at the speed of memory: vector kernels, every point read once and written once a step, past
+// the caches when the field is larger than they are. Nothing is better for a single step, or for a field that
+// fits in cache.
+
+#include "kernels/stencil/engine.hpp"
+#include "kernels/stencil/tuning.hpp"
+#include "kernels/stencil/variants.hpp"
+
+namespace tessera::stencil {
+
+template <class T>
+void streaming(const Sweep<T>& sweep, const Tuning& tuning) {
+  const Stores stores = fits_in_cache(sweep) ? Stores::cached : Stores::through;
+  const Engine<T> engine(sweep, Loops::vector, stores, tuning.isa);
+  machine::parallel(sweep.threads, [&] {
+    for (index_t step = 0; step < sweep.steps; ++step) {
+      const Box3 region = engine.region(step);
+      for_rows(region, sweep.threads, [&](index_t z, index_t y0, index_t y1) {
+        engine.rows(step, z, y0, y1, region.low[2], region.high[2]);
+      });
+    }
+  });
+}
+
+template void streaming(const Sweep<float>&, const Tuning&);
+template void streaming(const Sweep<double>&, const Tuning&);
+
+}  // namespace tessera::stencil
