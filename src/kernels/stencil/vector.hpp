@@ -13,6 +13,11 @@ namespace {
 
 #if defined(__AVX512F__)
 
+// g++ 12 warns of uninitialised values inside the unmasked forms of some intrinsics (its bug 105593); a mask
+// of ones costs nothing.
+constexpr __mmask16 all_lanes32 = 0xffff;
+constexpr __mmask8 all_lanes64 = 0xff;
+
 template <class T>
 struct Vec;
 template <>
@@ -30,7 +35,8 @@ struct Vec<float> {
   /// Lanes k.. of a, then the first k of b.
   template <int k>
   static type shift(type a, type b) {
-    return _mm512_castsi512_ps(_mm512_alignr_epi32(_mm512_castps_si512(b), _mm512_castps_si512(a), k));
+    return _mm512_castsi512_ps(
+        _mm512_maskz_alignr_epi32(all_lanes32, _mm512_castps_si512(b), _mm512_castps_si512(a), k));
   }
 };
 template <>
@@ -47,7 +53,8 @@ struct Vec<double> {
   }
   template <int k>
   static type shift(type a, type b) {
-    return _mm512_castsi512_pd(_mm512_alignr_epi64(_mm512_castpd_si512(b), _mm512_castpd_si512(a), k));
+    return _mm512_castsi512_pd(
+        _mm512_maskz_alignr_epi64(all_lanes64, _mm512_castpd_si512(b), _mm512_castpd_si512(a), k));
   }
 };
 constexpr int jam = 4;  // rows at once: 32 registers hold three vectors of each, sums and weights
