@@ -165,7 +165,7 @@ class Walk {
       if (edge) {
         edge_box(step, box, 0);
       } else {
-        interior_box(step, box);
+        engine_.interior(step, box);
       }
       for (int d = 0; d < 3; ++d) {
         box.low[d] += zoid.d[static_cast<std::size_t>(d)].d_low;
@@ -184,17 +184,10 @@ class Walk {
     return engine_.touches_boundary(hull);
   }
 
-  void interior_box(index_t step, const Box3& box) const {
-    if (box.high[1] <= box.low[1] || box.high[2] <= box.low[2]) return;
-    for (index_t z = box.low[0]; z < box.high[0]; ++z) {
-      engine_.interior_rows(step, z, box.low[1], box.high[1], box.low[2], box.high[2]);
-    }
-  }
-
   /// Splits the box where it passes the seam of a periodic dimension, then computes with the boundary kept.
   void edge_box(index_t step, const Box3& box, int d) const {
     if (d == 3) {
-      if (box.high[1] > box.low[1] && box.high[2] > box.low[2]) engine_.box(step, box);
+      engine_.compute(step, box);
       return;
     }
     if (engine_.sweep().edge(d, 0) != Edge::wrapped || box.high[d] <= extent_[d]) {

@@ -27,7 +27,7 @@ void column(const Sweep<T>& sweep, const Tuning& tuning) {
         const index_t first = piece % columns * width * size[1];  // linear index of the column's first point
         const index_t x = region.low[2] + column_place(first, width, size[2], size[1]).x;
         const index_t end = std::min(x + width, region.high[2]);
-        engine.rows(step, z, region.low[1], region.high[1], x, end);
+        engine.compute(step, {{{z, region.low[1], x}}, {{z + 1, region.high[1], end}}});
       });
     }
   });

@@ -4,6 +4,22 @@
 #include <cstring>
 
 namespace tessera::stencil {
+namespace {
+
+template <class F>
+void for_each_row(const Box3& box, const F& f) {
+  for (index_t z = box.low[0]; z < box.high[0]; ++z) {
+    for (index_t y = box.low[1]; y < box.high[1]; ++y) f(z, y);
+  }
+}
+
+/// The box as one point of x: for work on rows, which is not to be cut along them.
+Box3 whole_rows(Box3 box) {
+  box.high[2] = box.low[2] + 1;
+  return box;
+}
+
+}  // namespace
 
 template <class T>
 Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Isa isa) : sweep_(sweep) {
@@ -97,24 +113,40 @@ bool Engine<T>::touches_boundary(const Box3& box) const {
 /// Writes every ghost that repeats one of u[z, y, x0:x1].
 template <class T>
 void Engine<T>::publish(const GridView<T>& u, index_t z, index_t y, index_t x0, index_t x1) const {
-  const T* from = u.row(z, y);
-  const auto copy_to = [&](index_t to_z, index_t to_y) {
-    T* to = u.row(to_z, to_y);
-    if (to != from) std::memcpy(to + x0, from + x0, static_cast<std::size_t>(x1 - x0) * sizeof(T));
+  T* from = u.row(z, y);
+  const auto beside = [&](T* to) {
     for (const Image& x : images_[2]) {
       if (x.source >= x0 && x.source < x1) to[x.ghost] = from[x.source];
     }
   };
-  const auto copy_plane = [&](index_t to_z) {
-    copy_to(to_z, y);
+  const auto copy_to = [&](index_t to_z, index_t to_y) {
+    T* to = u.row(to_z, to_y);
+    std::memcpy(to + x0, from + x0, static_cast<std::size_t>(x1 - x0) * sizeof(T));
+    beside(to);
+  };
+  const auto copies_along_y = [&](index_t to_z) {
     for (const Image& image : images_[1]) {
       if (image.source == y) copy_to(to_z, image.ghost);
     }
   };
-  copy_plane(z);
+  beside(from);
+  copies_along_y(z);
   for (const Image& image : images_[0]) {
-    if (image.source == z) copy_plane(image.ghost);
+    if (image.source != z) continue;
+    copy_to(image.ghost, y);
+    copies_along_y(image.ghost);
   }
+}
+
+/// Whether some side is constant or given.
+template <class T>
+bool Engine<T>::has_fixed_side() const {
+  const Box3 all = with_ghosts(), inner = valid(0);
+  for (int d = 0; d < 3; ++d) {
+    if (all.low[d] < inner.low[d] && fixed_side(d, all.low[d]) != nullptr) return true;
+    if (all.high[d] > inner.high[d] && fixed_side(d, all.high[d] - 1) != nullptr) return true;
+  }
+  return false;
 }
 
 /// Writes what is constant of the ghosts of a row, or of a ghost row, in the first `levels` levels.
@@ -145,27 +177,25 @@ void Engine<T>::fill_boundary() const {
   const Box3 inner = valid(0);
   const index_t levels = std::min<index_t>(sweep_.steps, 2);
   machine::parallel(sweep_.threads, [&] {
-    for_rows(with_ghosts(), sweep_.threads, [&](index_t z, index_t y0, index_t y1) {
-      for (index_t y = y0; y < y1; ++y) fix_row(z, y, levels);
-    });
-    for_rows(inner, sweep_.threads, [&](index_t z, index_t y0, index_t y1) {
-      for (index_t y = y0; y < y1; ++y) publish(sweep_.level[0], z, y, inner.low[2], inner.high[2]);
+    if (has_fixed_side()) {
+      for_pieces(whole_rows(with_ghosts()), sweep_.threads, [&](const Box3& piece) {
+        for_each_row(piece, [&](index_t z, index_t y) { fix_row(z, y, levels); });
+      });
+    }
+    for_pieces(whole_rows(inner), sweep_.threads, [&](const Box3& piece) {
+      for_each_row(
+          piece, [&](index_t z, index_t y) { publish(sweep_.level[0], z, y, inner.low[2], inner.high[2]); });
     });
   });
 }
 
 template <class T>
-void Engine<T>::rows(index_t step, index_t z, index_t y0, index_t y1, index_t x0, index_t x1) const {
-  interior_rows(step, z, y0, y1, x0, x1);
-  if (!touches_boundary({{{z, y0, x0}}, {{z + 1, y1, x1}}})) return;
-  for (index_t y = y0; y < y1; ++y) publish(sweep_.level[(step + 1) % 2], z, y, x0, x1);
-}
-
-template <class T>
-void Engine<T>::box(index_t step, const Box3& box) const {
-  for (index_t z = box.low[0]; z < box.high[0]; ++z) {
-    rows(step, z, box.low[1], box.high[1], box.low[2], box.high[2]);
-  }
+void Engine<T>::compute(index_t step, const Box3& box) const {
+  interior(step, box);
+  const bool last = step + 1 == sweep_.steps;  // nobody reads the ghosts of the last level
+  if (last || !touches_boundary(box)) return;
+  const GridView<T>& out = sweep_.level[(step + 1) % 2];
+  for_each_row(box, [&](index_t z, index_t y) { publish(out, z, y, box.low[2], box.high[2]); });
 }
 
 template class Engine<float>;

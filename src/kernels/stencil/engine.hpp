@@ -29,17 +29,16 @@ class Engine {
   /// later steps need.
   [[nodiscard]] Box3 region(index_t step) const { return valid(step + 1); }
 
-  /// Level step + 1 on rows [y0, y1) x [x0, x1) of plane z, nothing else: for rows that no ghost layer
-  /// repeats.
-  void interior_rows(index_t step, index_t z, index_t y0, index_t y1, index_t x0, index_t x1) const {
+  /// Level step + 1 on the box and nothing else: for points that no ghost layer repeats.
+  void interior(index_t step, const Box3& box) const {
     const GridView<T>& in = sweep_.level[step % 2];
     const GridView<T>& out = sweep_.level[(step + 1) % 2];
-    kernel_(taps_, {&in(z, y0, x0), &out(z, y0, x0), in.stride[1], in.stride[0], y1 - y0, x1 - x0});
+    const Index3 size = box.size();
+    if (size[0] <= 0 || size[1] <= 0 || size[2] <= 0) return;
+    kernel_(taps_, {&in(box.low), &out(box.low), in.stride[1], in.stride[0], size[0], size[1], size[2]});
   }
   /// The same, and every ghost that repeats one of these points.
-  void rows(index_t step, index_t z, index_t y0, index_t y1, index_t x0, index_t x1) const;
-  /// The same for a box; rows at once, x whole.
-  void box(index_t step, const Box3& box) const;
+  void compute(index_t step, const Box3& box) const;
 
   /// Whether a ghost layer repeats any point of the box.
   [[nodiscard]] bool touches_boundary(const Box3& box) const;
@@ -52,6 +51,7 @@ class Engine {
   [[nodiscard]] Box3 with_ghosts() const;
   [[nodiscard]] index_t source(int d, index_t i) const;
   [[nodiscard]] const Side* fixed_side(int d, index_t i) const;
+  [[nodiscard]] bool has_fixed_side() const;
   void make_images();
   void publish(const GridView<T>& u, index_t z, index_t y, index_t x0, index_t x1) const;
   void fix_row(index_t z, index_t y, index_t levels) const;
@@ -66,20 +66,26 @@ class Engine {
   Index3 plain_low_, plain_high_;  ///< points in [low, high) have no image
 };
 
-/// body(z, y0, y1) over the rows of the box, a few pieces for each thread.
+/// body(piece) over the box in pieces, some for each thread: cut along z, if that is too short along y, then
+/// x.
 template <class Body>
-void for_rows(const Box3& box, int threads, const Body& body) {
+void for_pieces(const Box3& box, int threads, const Body& body) {
   const Index3 size = box.size();
-  if (size.volume() <= 0) return;
-  const index_t rows = size[0] * size[1];
-  const index_t grain = threads <= 1 ? rows : ceil_div(rows, 4 * static_cast<index_t>(threads));
-  machine::parallel_for(0, rows, grain, [&](index_t begin, index_t end) {
-    while (begin < end) {
-      const index_t y = begin % size[1];
-      const index_t count = std::min(end - begin, size[1] - y);
-      body(box.low[0] + begin / size[1], box.low[1] + y, box.low[1] + y + count);
-      begin += count;
+  if (size[0] <= 0 || size[1] <= 0 || size[2] <= 0) return;
+  constexpr index_t shortest = 4096;  // points of x
+  const index_t wanted = threads <= 1 ? 1 : 4 * static_cast<index_t>(threads);
+  Index3 count;
+  count[0] = std::min(size[0], wanted);
+  count[1] = std::min(size[1], ceil_div(wanted, count[0]));
+  count[2] = std::min(ceil_div(size[2], shortest), ceil_div(wanted, count[0] * count[1]));
+  machine::parallel_for(0, count.volume(), 1, [&](index_t i, index_t) {
+    const Index3 at{{i / (count[1] * count[2]), i / count[2] % count[1], i % count[2]}};
+    Box3 piece;
+    for (int d = 0; d < 3; ++d) {
+      piece.low[d] = box.low[d] + size[d] * at[d] / count[d];
+      piece.high[d] = box.low[d] + size[d] * (at[d] + 1) / count[d];
     }
+    body(piece);
   });
 }
 

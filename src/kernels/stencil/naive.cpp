@@ -10,10 +10,7 @@ void naive(const Sweep<T>& sweep, const Tuning& tuning) {
   const Engine<T> engine(sweep, Loops::reference, Stores::cached, tuning.isa);
   machine::parallel(sweep.threads, [&] {
     for (index_t step = 0; step < sweep.steps; ++step) {
-      const Box3 region = engine.region(step);
-      for_rows(region, sweep.threads, [&](index_t z, index_t y0, index_t y1) {
-        engine.rows(step, z, y0, y1, region.low[2], region.high[2]);
-      });
+      for_pieces(engine.region(step), sweep.threads, [&](const Box3& piece) { engine.compute(step, piece); });
     }
   });
 }

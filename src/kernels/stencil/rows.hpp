@@ -23,7 +23,7 @@ struct Rows {
   const T* in;
   T* out;
   index_t stride_y, stride_z;
-  index_t rows, n;
+  index_t planes, rows, n;
 };
 
 template <class T>

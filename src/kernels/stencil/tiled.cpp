@@ -25,8 +25,9 @@ void tiled(const Sweep<T>& sweep, const Tuning& tuning) {
         const index_t z = region.low[0] + tile / (down * across);
         const index_t y = region.low[1] + tile / across % down * tile_y;
         const index_t x = region.low[2] + tile % across * tile_x;
-        engine.rows(step, z, y, std::min(y + tile_y, region.high[1]), x,
-                    std::min(x + tile_x, region.high[2]));
+        const index_t y_end = std::min(y + tile_y, region.high[1]),
+                      x_end = std::min(x + tile_x, region.high[2]);
+        engine.compute(step, {{{z, y, x}}, {{z + 1, y_end, x_end}}});
       });
     }
   });

@@ -29,7 +29,8 @@ void zigzag(const Sweep<T>& sweep, const Tuning& tuning) {
         for (index_t i = begin; i < end; ++i) {
           const Place place = zigzag_place(i % plane, groups_wide, across, size[1]);
           const index_t y = region.low[1] + place.y, x = region.low[2] + place.x * group;
-          engine.rows(step, region.low[0] + i / plane, y, y + 1, x, std::min(x + group, region.high[2]));
+          const index_t z = region.low[0] + i / plane, x_end = std::min(x + group, region.high[2]);
+          engine.compute(step, {{{z, y, x}}, {{z + 1, y + 1, x_end}}});
         }
       });
     }

@@ -1,0 +1,138 @@
+#pragma once
+// Row kernels of stars by radius. Only for row_kernels.cpp.
+
+#include "kernels/stencil/chain_rows.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+/// Bytes of a row taken at once. Of the rows that a block of `jam` rows spans (in three dimensions: of three
+/// such blocks), most are then still in L1 when the next block reads them again.
+constexpr index_t tile_bytes(int dims) { return dims == 3 ? 2048 : 4096; }
+
+/// A full star of radius r. `rows` rows at once along the slowest dimension, so that a vector loaded once
+/// serves the rows on both sides of it; neighbours along x come from the vectors beside it.
+template <class T, int dims, int r, int rows, bool previous, bool through>
+struct Star {
+  using V = Vec<T>;
+  using Type = typename V::type;
+  static constexpr int halo = dims >= 2 ? r : 0;    // rows on either side of the block
+  static constexpr int middle = dims == 3 ? r : 0;  // rows on either side along y, in three dimensions
+  static constexpr int first_x = halo + middle;
+  static constexpr int count = 2 * (halo + middle + r) + 1;
+
+  template <int k>
+  [[gnu::always_inline]] static Type along_x(const Type* w, Type sum, const T* p, Type before, Type here,
+                                             Type after) {
+    if constexpr (k > r) {
+      return sum;
+    } else {
+      const Type u = beside<T, k>(p, before, here, after);
+      sum = dims == 1 && k == -r ? w[0] * u : V::fma(w[first_x + r + k], u, sum);
+      return along_x<k + 1>(w, sum, p, before, here, after);
+    }
+  }
+
+  /// The sum for one row; column[k] is the vector k - halo rows away, p the place of the row's own.
+  [[gnu::always_inline]] static Type sum(const Type* w, const Type* column, const T* p, index_t stride_middle,
+                                         Type before, Type after) {
+    Type s{};
+    for (int k = 0; k < halo; ++k) s = k == 0 ? w[0] * column[0] : V::fma(w[k], column[k], s);
+    for (int k = 0; k < middle; ++k) s = V::fma(w[halo + k], V::load(p + (k - r) * stride_middle), s);
+    s = along_x<-r>(w, s, p, before, column[halo], after);
+    constexpr int past_x = first_x + 2 * r;
+    for (int k = 1; k <= middle; ++k) s = V::fma(w[past_x + k], V::load(p + k * stride_middle), s);
+    for (int k = 1; k <= halo; ++k) s = V::fma(w[past_x + middle + k], column[halo + k], s);
+    return s;
+  }
+
+  /// x in [from, to), multiples of a vector from an aligned place; only [0, n) is written.
+  TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride,
+                                     index_t stride_middle, index_t from, index_t to, index_t n) {
+    Type w[count];
+    for (int k = 0; k < count; ++k) w[k] = V::all(taps.weight[k]);
+    Type before[rows], here[rows];
+    for (int j = 0; j < rows; ++j) {
+      before[j] = V::load(in + j * stride + from - V::lanes);
+      here[j] = V::load(in + j * stride + from);
+    }
+    for (index_t x = from; x < to; x += V::lanes) {
+      Type column[rows + 2 * halo];
+      for (int j = 0; j < halo; ++j) {
+        column[j] = V::load(in + (j - halo) * stride + x);
+        column[rows + halo + j] = V::load(in + (rows + j) * stride + x);
+      }
+      for (int j = 0; j < rows; ++j) column[halo + j] = here[j];
+      for (int j = 0; j < rows; ++j) {
+        const T* p = in + j * stride + x;
+        const Type after = V::load(p + V::lanes);
+        Type s = sum(w, column + j, p, stride_middle, before[j], after);
+        if constexpr (previous) s = V::fma(V::all(taps.previous), V::load(out + j * stride + x), s);
+        put<T, through>(out + j * stride, x, n, s);
+        before[j] = here[j];
+        here[j] = after;
+      }
+    }
+  }
+};
+
+/// How a kernel that takes `rows` rows at once is led over a block: along which dimension, and along which
+/// other.
+struct Lead {
+  index_t count, stride;
+  index_t others, stride_other;
+  index_t tile;  ///< points of x at once
+};
+
+/// run<rows>(in, out, from, to) over blocks of `jam` rows, the rest by two and one; each block for all rows
+/// of the other dimension; tiles of x outermost.
+template <class T, class Run>
+void by_blocks(const Rows<T>& a, const Lead& lead_over, const Run& run) {
+  const auto block = [&]<int rows>(index_t first, index_t from, index_t to) {
+    for (index_t k = 0; k < lead_over.others; ++k) {
+      const index_t at = first * lead_over.stride + k * lead_over.stride_other;
+      run.template operator()<rows>(a.in + at, a.out + at, from, to);
+    }
+  };
+  for (index_t from = -lead(a.out); from < a.n; from += lead_over.tile) {
+    const index_t to = from + lead_over.tile < a.n ? from + lead_over.tile : a.n;
+    index_t i = 0;
+    for (; i + jam <= lead_over.count; i += jam) block.template operator()<jam>(i, from, to);
+    if (jam > 2 && i + 2 <= lead_over.count) {
+      block.template operator()<2>(i, from, to);
+      i += 2;
+    }
+    if (i < lead_over.count) block.template operator()<1>(i, from, to);
+  }
+}
+
+template <class T, int dims, int r, bool previous, bool through>
+void star(const Taps<T>& taps, const Rows<T>& a) {
+  constexpr index_t tile = tile_bytes(dims) / static_cast<index_t>(sizeof(T));
+  if constexpr (dims == 1) {
+    if (a.n > 0) Star<T, 1, r, 1, previous, through>::run(taps, a.in, a.out, 0, 0, -lead(a.out), a.n, a.n);
+  } else {
+    const Lead over = dims == 3 ? Lead{a.planes, a.stride_z, a.rows, a.stride_y, tile}
+                                : Lead{a.rows, a.stride_y, 1, 0, tile};
+    by_blocks(a, over, [&]<int rows>(const T* in, T* out, index_t from, index_t to) {
+      Star<T, dims, r, rows, previous, through>::run(taps, in, out, over.stride, over.stride_other, from, to,
+                                                     a.n);
+    });
+  }
+  if constexpr (through) fence();
+}
+
+template <class T, int dims, int r>
+RowKernel<T> star_kernel(const KernelKey& key) {
+  if (key.previous) return star<T, dims, r, true, false>;
+  return key.stores == Stores::through ? star<T, dims, r, false, true> : star<T, dims, r, false, false>;
+}
+
+template <class T, int r>
+RowKernel<T> star_kernel(const KernelKey& key) {
+  if (key.dims == 1) return star_kernel<T, 1, r>(key);
+  return key.dims == 2 ? star_kernel<T, 2, r>(key) : star_kernel<T, 3, r>(key);
+}
+
+}  // namespace
+}  // namespace tessera::stencil
