@@ -130,6 +130,7 @@ void Engine<T>::publish(const GridView<T>& u, index_t z, index_t y, index_t x0, 
     }
   };
   beside(from);
+  if (y >= plain_low_[1] && y < plain_high_[1] && z >= plain_low_[0] && z < plain_high_[0]) return;
   copies_along_y(z);
   for (const Image& image : images_[0]) {
     if (image.source != z) continue;

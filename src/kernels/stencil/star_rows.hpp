@@ -8,7 +8,11 @@ namespace {
 
 /// Bytes of a row taken at once. Of the rows that a block of `jam` rows spans (in three dimensions: of three
 /// such blocks), most are then still in L1 when the next block reads them again.
-constexpr index_t tile_bytes(int dims) { return dims == 3 ? 2048 : 4096; }
+constexpr index_t tile_bytes(int dims, bool through) {
+  // From memory whole rows are best: the hardware fetches ahead along them, and starts anew at every tile.
+  if (through) return index_t{1} << 40;
+  return dims == 3 ? 1024 : 4096;
+}
 
 /// A full star of radius r. `rows` rows at once along the slowest dimension, so that a vector loaded once
 /// serves the rows on both sides of it; neighbours along x come from the vectors beside it.
@@ -46,6 +50,17 @@ struct Star {
     return s;
   }
 
+  /// From memory: the rows that the next call reads first, a whole row ahead.
+  [[gnu::always_inline]] static void fetch_next(const T* p, index_t stride, index_t stride_middle) {
+    if constexpr (dims == 2) {
+      for (int j = 0; j < rows; ++j) __builtin_prefetch(p + (rows + halo + j) * stride);
+    }
+    if constexpr (dims == 3) {
+      for (int j = -halo; j < rows + halo; ++j)
+        __builtin_prefetch(p + j * stride + (middle + 1) * stride_middle);
+    }
+  }
+
   /// x in [from, to), multiples of a vector from an aligned place; only [0, n) is written.
   TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride,
                                      index_t stride_middle, index_t from, index_t to, index_t n) {
@@ -63,6 +78,7 @@ struct Star {
         column[rows + halo + j] = V::load(in + (rows + j) * stride + x);
       }
       for (int j = 0; j < rows; ++j) column[halo + j] = here[j];
+      if constexpr (through) fetch_next(in + x, stride, stride_middle);
       for (int j = 0; j < rows; ++j) {
         const T* p = in + j * stride + x;
         const Type after = V::load(p + V::lanes);
@@ -84,31 +100,37 @@ struct Lead {
   index_t tile;  ///< points of x at once
 };
 
-/// run<rows>(in, out, from, to) over blocks of `jam` rows, the rest by two and one; each block for all rows
-/// of the other dimension; tiles of x outermost.
+/// Rows of the other dimension taken before the next block of `jam` rows: the halo rows of a block are then
+/// still in L2 when the next one reads them.
+constexpr index_t others_at_once = 32;
+
+/// run<rows>(in, out, from, to) over blocks of `jam` rows, the rest by two and one; tiles of x outermost.
 template <class T, class Run>
-void by_blocks(const Rows<T>& a, const Lead& lead_over, const Run& run) {
-  const auto block = [&]<int rows>(index_t first, index_t from, index_t to) {
-    for (index_t k = 0; k < lead_over.others; ++k) {
-      const index_t at = first * lead_over.stride + k * lead_over.stride_other;
+void by_blocks(const Rows<T>& a, const Lead& over, const Run& run) {
+  const auto block = [&]<int rows>(index_t first, index_t other, index_t from, index_t to) {
+    const index_t end = other + others_at_once < over.others ? other + others_at_once : over.others;
+    for (index_t k = other; k < end; ++k) {
+      const index_t at = first * over.stride + k * over.stride_other;
       run.template operator()<rows>(a.in + at, a.out + at, from, to);
     }
   };
-  for (index_t from = -lead(a.out); from < a.n; from += lead_over.tile) {
-    const index_t to = from + lead_over.tile < a.n ? from + lead_over.tile : a.n;
-    index_t i = 0;
-    for (; i + jam <= lead_over.count; i += jam) block.template operator()<jam>(i, from, to);
-    if (jam > 2 && i + 2 <= lead_over.count) {
-      block.template operator()<2>(i, from, to);
-      i += 2;
+  for (index_t from = -lead(a.out); from < a.n; from += over.tile) {
+    const index_t to = from + over.tile < a.n ? from + over.tile : a.n;
+    for (index_t other = 0; other < over.others; other += others_at_once) {
+      index_t i = 0;
+      for (; i + jam <= over.count; i += jam) block.template operator()<jam>(i, other, from, to);
+      if (jam > 2 && i + 2 <= over.count) {
+        block.template operator()<2>(i, other, from, to);
+        i += 2;
+      }
+      if (i < over.count) block.template operator()<1>(i, other, from, to);
     }
-    if (i < lead_over.count) block.template operator()<1>(i, from, to);
   }
 }
 
 template <class T, int dims, int r, bool previous, bool through>
 void star(const Taps<T>& taps, const Rows<T>& a) {
-  constexpr index_t tile = tile_bytes(dims) / static_cast<index_t>(sizeof(T));
+  constexpr index_t tile = tile_bytes(dims, through) / static_cast<index_t>(sizeof(T));
   if constexpr (dims == 1) {
     if (a.n > 0) Star<T, 1, r, 1, previous, through>::run(taps, a.in, a.out, 0, 0, -lead(a.out), a.n, a.n);
   } else {
