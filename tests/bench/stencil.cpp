@@ -175,6 +175,7 @@ void box_blur(index_t n, const Options& options, int threads) {
     };
     const auto side = static_cast<int>(n);
     add("opencv", opencv_box(in.data(), out.data(), side, size, threads));
+    add("halide", halide_box(in.data(), out.data(), side, size, threads));
     add("auto", [&] { run(best(sweep), sweep); });
     if (!options.quick) add("naive", [&] { run(variants()[0], sweep); });
     report(fmt::format("box blur {0}x{0}, {1}x{1} f32, {2} threads", size, n, threads),

@@ -99,7 +99,7 @@ struct Box {
 
 template <class T, int r, bool through>
 void box(const Taps<T>& taps, const Rows<T>& a) {
-  constexpr index_t tile = tile_bytes(2, through) / static_cast<index_t>(sizeof(T));
+  constexpr index_t tile = tile_bytes(through) / static_cast<index_t>(sizeof(T));
   by_blocks(a, {a.rows, a.stride_y, 1, 0, tile},
             [&]<int rows>(const T* in, T* out, index_t from, index_t to) {
               Box<T, r, rows, through>::run(taps, in, out, a.stride_y, from, to, a.n);

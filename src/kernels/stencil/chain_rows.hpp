@@ -62,11 +62,9 @@ struct Chain {
     }
   }
 
-  static Type alive(Type sum) {
-    for (int i = 0; i < V::lanes; ++i) {
-      sum[i] = sum[i] == T{3} || sum[i] == T{11} || sum[i] == T{12} ? T{1} : T{0};
-    }
-    return sum;
+  [[gnu::always_inline]] static Type alive(Type sum) {
+    const auto stays = (sum == V::all(T{3})) | (sum == V::all(T{11})) | (sum == V::all(T{12}));
+    return stays ? V::all(T{1}) : V::all(T{0});
   }
 
   TESSERA_RACY_LANES static void row(const Taps<T>& taps, const T* in, T* out, index_t n) {

@@ -6,13 +6,10 @@
 namespace tessera::stencil {
 namespace {
 
-/// Bytes of a row taken at once. Of the rows that a block of `jam` rows spans (in three dimensions: of three
-/// such blocks), most are then still in L1 when the next block reads them again.
-constexpr index_t tile_bytes(int dims, bool through) {
-  // From memory whole rows are best: the hardware fetches ahead along them, and starts anew at every tile.
-  if (through) return index_t{1} << 40;
-  return dims == 3 ? 1024 : 4096;
-}
+/// Bytes of a row taken at once: of the rows that a block of `jam` rows spans, most are then still in L1 when
+/// the next block reads them again. From memory whole rows are best: the hardware fetches ahead along them,
+/// and starts anew at every tile.
+constexpr index_t tile_bytes(bool through) { return through ? index_t{1} << 40 : 4096; }
 
 /// A full star of radius r. `rows` rows at once along the slowest dimension, so that a vector loaded once
 /// serves the rows on both sides of it; neighbours along x come from the vectors beside it.
@@ -37,15 +34,27 @@ struct Star {
     }
   }
 
+  /// Distances of the rows that a block reads, in elements: computed once, so that the inner loop needs one
+  /// moving pointer for each row along y and no more registers than there are.
+  struct Distances {
+    index_t along[rows + 2 * halo];  ///< from the block's first row, that of row k - halo
+    index_t across[2 * middle + 1];
+
+    Distances(index_t stride, index_t stride_middle) {
+      for (int k = 0; k < rows + 2 * halo; ++k) along[k] = (k - halo) * stride;
+      for (int k = 0; k <= 2 * middle; ++k) across[k] = (k - middle) * stride_middle;
+    }
+  };
+
   /// The sum for one row; column[k] is the vector k - halo rows away, p the place of the row's own.
-  [[gnu::always_inline]] static Type sum(const Type* w, const Type* column, const T* p, index_t stride_middle,
-                                         Type before, Type after) {
+  [[gnu::always_inline]] static Type sum(const Type* w, const Type* column, const T* p, index_t at,
+                                         const Distances& away, Type before, Type after) {
     Type s{};
     for (int k = 0; k < halo; ++k) s = k == 0 ? w[0] * column[0] : V::fma(w[k], column[k], s);
-    for (int k = 0; k < middle; ++k) s = V::fma(w[halo + k], V::load(p + (k - r) * stride_middle), s);
-    s = along_x<-r>(w, s, p, before, column[halo], after);
+    for (int k = 0; k < middle; ++k) s = V::fma(w[halo + k], V::load(p + away.across[k] + at), s);
+    s = along_x<-r>(w, s, p + at, before, column[halo], after);
     constexpr int past_x = first_x + 2 * r;
-    for (int k = 1; k <= middle; ++k) s = V::fma(w[past_x + k], V::load(p + k * stride_middle), s);
+    for (int k = 1; k <= middle; ++k) s = V::fma(w[past_x + k], V::load(p + away.across[middle + k] + at), s);
     for (int k = 1; k <= halo; ++k) s = V::fma(w[past_x + middle + k], column[halo + k], s);
     return s;
   }
@@ -56,8 +65,40 @@ struct Star {
       for (int j = 0; j < rows; ++j) __builtin_prefetch(p + (rows + halo + j) * stride);
     }
     if constexpr (dims == 3) {
-      for (int j = -halo; j < rows + halo; ++j)
+      for (int j = -halo; j < rows + halo; ++j) {
         __builtin_prefetch(p + j * stride + (middle + 1) * stride_middle);
+      }
+    }
+  }
+
+  struct Window {
+    Type before[rows], here[rows];  ///< the vectors at and left of the current place, by row
+  };
+
+  /// One vector of every row at p; of those at [0, n) from x on, only the ones inside are written if `ends`.
+  template <bool ends>
+  [[gnu::always_inline]] static void step(const Type* w, Type past, const T* p, T* out, const Distances& away,
+                                          Window& u, index_t x, index_t n) {
+    Type column[rows + 2 * halo];
+    for (int j = 0; j < halo; ++j) {
+      column[j] = V::load(p + away.along[j]);
+      column[rows + halo + j] = V::load(p + away.along[rows + halo + j]);
+    }
+    for (int j = 0; j < rows; ++j) column[halo + j] = u.here[j];
+    for (int j = 0; j < rows; ++j) {
+      const index_t at = away.along[halo + j];
+      const Type after = V::load(p + at + V::lanes);
+      Type s = sum(w, column + j, p, at, away, u.before[j], after);
+      if constexpr (previous) s = V::fma(past, V::load(out + at), s);
+      if constexpr (ends) {
+        put<T, through>(out + at - x, x, n, s);
+      } else if constexpr (through) {
+        V::stream(out + at, s);
+      } else {
+        V::store(out + at, s);
+      }
+      u.before[j] = u.here[j];
+      u.here[j] = after;
     }
   }
 
@@ -66,29 +107,24 @@ struct Star {
                                      index_t stride_middle, index_t from, index_t to, index_t n) {
     Type w[count];
     for (int k = 0; k < count; ++k) w[k] = V::all(taps.weight[k]);
-    Type before[rows], here[rows];
+    const Type past = V::all(taps.previous);
+    const Distances away(stride, stride_middle);
+    Window u;
     for (int j = 0; j < rows; ++j) {
-      before[j] = V::load(in + j * stride + from - V::lanes);
-      here[j] = V::load(in + j * stride + from);
+      u.before[j] = V::load(in + j * stride + from - V::lanes);
+      u.here[j] = V::load(in + j * stride + from);
     }
-    for (index_t x = from; x < to; x += V::lanes) {
-      Type column[rows + 2 * halo];
-      for (int j = 0; j < halo; ++j) {
-        column[j] = V::load(in + (j - halo) * stride + x);
-        column[rows + halo + j] = V::load(in + (rows + j) * stride + x);
-      }
-      for (int j = 0; j < rows; ++j) column[halo + j] = here[j];
+    index_t x = from;
+    if (x < 0) {
+      step<true>(w, past, in + x, out + x, away, u, x, n);
+      x += V::lanes;
+    }
+    const index_t whole = to < n ? to : n - V::lanes + 1;
+    for (; x < whole; x += V::lanes) {
       if constexpr (through) fetch_next(in + x, stride, stride_middle);
-      for (int j = 0; j < rows; ++j) {
-        const T* p = in + j * stride + x;
-        const Type after = V::load(p + V::lanes);
-        Type s = sum(w, column + j, p, stride_middle, before[j], after);
-        if constexpr (previous) s = V::fma(V::all(taps.previous), V::load(out + j * stride + x), s);
-        put<T, through>(out + j * stride, x, n, s);
-        before[j] = here[j];
-        here[j] = after;
-      }
+      step<false>(w, past, in + x, out + x, away, u, x, n);
     }
+    if (x < to) step<true>(w, past, in + x, out + x, away, u, x, n);
   }
 };
 
@@ -130,7 +166,7 @@ void by_blocks(const Rows<T>& a, const Lead& over, const Run& run) {
 
 template <class T, int dims, int r, bool previous, bool through>
 void star(const Taps<T>& taps, const Rows<T>& a) {
-  constexpr index_t tile = tile_bytes(dims, through) / static_cast<index_t>(sizeof(T));
+  constexpr index_t tile = tile_bytes(through) / static_cast<index_t>(sizeof(T));
   if constexpr (dims == 1) {
     if (a.n > 0) Star<T, 1, r, 1, previous, through>::run(taps, a.in, a.out, 0, 0, -lead(a.out), a.n, a.n);
   } else {

@@ -14,8 +14,9 @@ struct Tuning {
   index_t tile_y = 0, tile_x = 0;  ///< tiled: points
   index_t column = 0;              ///< column, zigzag: width in points
   index_t base_steps = 0;          ///< cache_oblivious: time steps of a leaf
-  index_t base_rows = 0;           ///< cache_oblivious: edge of a leaf in y and z
-  index_t base_x = 0;              ///< cache_oblivious: x is cut above this
+  index_t base_rows = 0;  ///< cache_oblivious: edge of a leaf in y, where that is not the slowest dimension
+  index_t base_long = 0;  ///< cache_oblivious: edge of a leaf in the slowest dimension, walked in a wave
+  index_t base_x = 0;     ///< cache_oblivious: x is cut above this
   machine::Isa isa = machine::isa();
 };
 

@@ -90,6 +90,35 @@ TEST(FieldHash, IsTheSameForAnyDistributionAndSet) {
   EXPECT_NE(field_hash<double>(u, {}, u.extent), want);
 }
 
+TEST(Sweeps, EveryVariantAndDepthAndTeamGivesOneHash) {
+  constexpr index_t steps = 12;
+  for (const StencilInfo& info : stencil_infos()) {
+    const Stencil s = named_stencil(info.name, 2);
+    std::uint64_t want = 0;
+    for (const Variant& variant : variants()) {
+      for (const index_t deep : {1, 3, 4, 12}) {
+        for (const int threads : {1, 2}) {
+          Field<float> field = whole_field<float>(s, {{1, 61, 150}});
+          auto sweep = whole_sweep(s, all_sides({Boundary::mirror}), field, deep, threads);
+          for (index_t y = 0; y < 61; ++y) {
+            for (index_t x = 0; x < 150; ++x) {
+              sweep.level[0](y, x) = oracle::initial<float>(s, {{0, y, x}});
+              sweep.level[1](y, x) = oracle::initial<float>(s, {{0, y, x}}, 1);
+            }
+          }
+          for (index_t done = 0; done < steps; done += deep) {
+            run(variant, sweep);
+            if (deep % 2 == 1) std::swap(sweep.level[0], sweep.level[1]);
+          }
+          const std::uint64_t hash = field_hash<float>(sweep.level[0], {}, sweep.global, threads);
+          if (want == 0) want = hash;
+          EXPECT_EQ(hash, want) << info.name << " " << variant.name << " " << deep;
+        }
+      }
+    }
+  }
+}
+
 TEST(Sweeps, PeriodicEigenmodeDecaysByItsEigenvalue) {
   constexpr index_t n = 48, steps = 30;
   const Stencil heat = named_stencil("heat", 2);

@@ -15,7 +15,14 @@ using oracle::Grid;
 
 /// Small leaves, so that small fields are cut often.
 Tuning small_leaves(machine::Isa isa) {
-  return {.tile_y = 3, .tile_x = 40, .column = 64, .base_steps = 2, .base_rows = 4, .base_x = 48, .isa = isa};
+  return {.tile_y = 3,
+          .tile_x = 40,
+          .column = 64,
+          .base_steps = 2,
+          .base_rows = 4,
+          .base_long = 9,
+          .base_x = 48,
+          .isa = isa};
 }
 
 std::vector<machine::Isa> sets() {
