@@ -1,0 +1,119 @@
+#pragma once
+// Row kernels of means over squares. Only for row_kernels.cpp.
+
+#include "kernels/stencil/star_rows.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+/// The sum of the 2r + 1 values u[0], u[step], ... by doubling (Form::box).
+template <int r, class T>
+T doubled_sum(const T* u, index_t step) {
+  if constexpr (r == 1) return (u[0] + u[step]) + u[2 * step];
+  const T p4 = (u[0] + u[step]) + (u[2 * step] + u[3 * step]);
+  if constexpr (r == 2) return p4 + u[4 * step];
+  if constexpr (r == 3) return (p4 + (u[4 * step] + u[5 * step])) + u[6 * step];
+  return (p4 + ((u[4 * step] + u[5 * step]) + (u[6 * step] + u[7 * step]))) + u[8 * step];
+}
+
+/// The plain loops: column sums of a piece of the row, then sums of those.
+template <class T, int r>
+TESSERA_RACY_LANES void reference_box(const Taps<T>& taps, const Rows<T>& a) {
+  constexpr index_t piece = 64;  // elements: the column sums stay in L1
+  for (index_t y = 0; y < a.rows; ++y) {
+    for (index_t x0 = 0; x0 < a.n; x0 += piece) {
+      const index_t n = a.n - x0 < piece ? a.n - x0 : piece;
+      const T* in = a.in + (y - r) * a.stride_y + x0 - r;
+      T columns[piece + 2 * r];
+      for (index_t x = 0; x < n + 2 * r; ++x) columns[x] = doubled_sum<r>(in + x, a.stride_y);
+      T* out = a.out + y * a.stride_y + x0;
+      for (index_t x = 0; x < n; ++x) out[x] = doubled_sum<r>(columns + x, 1) * taps.weight[0];
+    }
+  }
+}
+
+/// The mean of a square of radius r: column sums shared by `rows` rows, then sums along x between registers.
+template <class T, int r, int rows, bool through>
+struct Box {
+  using V = Vec<T>;
+  using Type = typename V::type;
+
+  /// sums[j] of the 2r + 1 vectors from row j - r down, at p.
+  [[gnu::always_inline]] static void columns(const T* p, index_t stride, Type* sums) {
+    constexpr int all = rows + 2 * r;
+    Type u[all], p2[all], p4[all];
+    for (int j = 0; j < all; ++j) u[j] = V::load(p + (j - r) * stride);
+    for (int j = 0; j + 1 < all; ++j) p2[j] = u[j] + u[j + 1];
+    if constexpr (r >= 2) {
+      for (int j = 0; j + 3 < all; ++j) p4[j] = p2[j] + p2[j + 2];
+    }
+    for (int j = 0; j < rows; ++j) {
+      if constexpr (r == 1) sums[j] = p2[j] + u[j + 2];
+      if constexpr (r == 2) sums[j] = p4[j] + u[j + 4];
+      if constexpr (r == 3) sums[j] = (p4[j] + p2[j + 4]) + u[j + 6];
+      if constexpr (r == 4) sums[j] = (p4[j] + p4[j + 4]) + u[j + 8];
+    }
+  }
+
+  struct Three {
+    Type before, here, after;
+  };
+  template <int k>
+  [[gnu::always_inline]] static Type at(const Three& u) {
+    return beside<T, k>(nullptr, u.before, u.here, u.after);
+  }
+  template <int k>
+  [[gnu::always_inline]] static Type two(const Three& u) {
+    return at<k>(u) + at<k + 1>(u);
+  }
+  template <int k>
+  [[gnu::always_inline]] static Type four(const Three& u) {
+    return two<k>(u) + two<k + 2>(u);
+  }
+  [[gnu::always_inline]] static Type along_x(const Three& u) {
+    if constexpr (r == 1) return two<-1>(u) + at<1>(u);
+    if constexpr (r == 2) return four<-2>(u) + at<2>(u);
+    if constexpr (r == 3) return (four<-3>(u) + two<1>(u)) + at<3>(u);
+    if constexpr (r == 4) return (four<-4>(u) + four<0>(u)) + at<4>(u);
+  }
+
+  TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride, index_t from,
+                                     index_t to, index_t n) {
+    const Type w = V::all(taps.weight[0]);
+    Type before[rows], here[rows], after[rows];
+    columns(in + from - V::lanes, stride, before);
+    columns(in + from, stride, here);
+    for (index_t x = from; x < to; x += V::lanes) {
+      columns(in + x + V::lanes, stride, after);
+      if constexpr (through) {
+        for (int j = 0; j < rows; ++j) __builtin_prefetch(in + (rows + r + j) * stride + x);
+      }
+      for (int j = 0; j < rows; ++j) {
+        put<T, through>(out + j * stride, x, n, along_x({before[j], here[j], after[j]}) * w);
+        before[j] = here[j];
+        here[j] = after[j];
+      }
+    }
+  }
+};
+
+template <class T, int r, bool through>
+void box(const Taps<T>& taps, const Rows<T>& a) {
+  constexpr index_t tile = tile_bytes(through) / static_cast<index_t>(sizeof(T));
+  by_blocks(a, {a.rows, a.stride_y, 1, 0, tile},
+            [&]<int rows>(const T* in, T* out, index_t from, index_t to) {
+              Box<T, r, rows, through>::run(taps, in, out, a.stride_y, from, to, a.n);
+            });
+  if constexpr (through) fence();
+}
+
+template <class T, int r>
+RowKernel<T> box_kernel(const KernelKey& key) {
+  if (key.loops == Loops::vector && shifts_are_cheap) {
+    return key.stores == Stores::through ? box<T, r, true> : box<T, r, false>;
+  }
+  return reference_box<T, r>;
+}
+
+}  // namespace
+}  // namespace tessera::stencil

@@ -1,0 +1,96 @@
+#pragma once
+// Row kernels of any taps. Only for row_kernels.cpp.
+
+#include <cstdint>
+
+#include "kernels/stencil/rows.hpp"
+#include "kernels/stencil/vector.hpp"
+
+// Kernels read whole vectors around a row, lanes of which other tasks may be writing; those lanes are never
+// used. The sanitizers cannot know that.
+#if defined(__clang__)
+#define TESSERA_RACY_LANES __attribute__((no_sanitize("thread", "address")))
+#else
+#define TESSERA_RACY_LANES
+#endif
+
+namespace tessera::stencil {
+namespace {
+
+/// Writes v to out[x ...], only what lies in [0, n).
+template <class T, bool through>
+[[gnu::always_inline]] inline void put(T* out, index_t x, index_t n, typename Vec<T>::type v) {
+  using V = Vec<T>;
+  if (x >= 0 && x + V::lanes <= n) {
+    if constexpr (through) {
+      V::stream(out + x, v);
+    } else {
+      V::store(out + x, v);
+    }
+  } else {
+    V::store_lanes(out + x, v, x < 0 ? -x : 0, n - x < V::lanes ? n - x : V::lanes);
+  }
+}
+
+/// Elements from the vector boundary at or below out to out.
+template <class T>
+index_t lead(const T* out) {
+  return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(out) / sizeof(T)) & (Vec<T>::lanes - 1);
+}
+
+/// Any taps: the sums of some vectors side by side stay in registers, the loop over the taps runs inside.
+template <class T, Rule rule, bool previous, bool through>
+struct Chain {
+  using V = Vec<T>;
+  using Type = typename V::type;
+
+  template <int vectors>
+  [[gnu::always_inline]] static void block(const Taps<T>& taps, const T* in, T* out, index_t x, index_t n) {
+    Type sums[vectors];
+    const Type first = V::all(taps.weight[0]);
+    for (int i = 0; i < vectors; ++i) sums[i] = first * V::load(in + taps.offset[0] + x + i * V::lanes);
+    for (index_t k = 1; k < taps.count; ++k) {
+      const Type weight = V::all(taps.weight[k]);
+      const T* u = in + taps.offset[k] + x;
+      for (int i = 0; i < vectors; ++i) sums[i] = V::fma(weight, V::load(u + i * V::lanes), sums[i]);
+    }
+    for (int i = 0; i < vectors; ++i) {
+      if constexpr (previous)
+        sums[i] = V::fma(V::all(taps.previous), V::load(out + x + i * V::lanes), sums[i]);
+      if constexpr (rule == Rule::life) sums[i] = alive(sums[i]);
+      put<T, through>(out, x + i * V::lanes, n, sums[i]);
+    }
+  }
+
+  [[gnu::always_inline]] static Type alive(Type sum) {
+    const auto stays = (sum == V::all(T{3})) | (sum == V::all(T{11})) | (sum == V::all(T{12}));
+    return stays ? V::all(T{1}) : V::all(T{0});
+  }
+
+  TESSERA_RACY_LANES static void row(const Taps<T>& taps, const T* in, T* out, index_t n) {
+    constexpr int vectors = 8;
+    index_t x = -lead(out);
+    for (; x < 0 && x < n; x += V::lanes) block<1>(taps, in, out, x, n);
+    for (; x + vectors * V::lanes <= n; x += vectors * V::lanes) block<vectors>(taps, in, out, x, n);
+    for (; x < n; x += V::lanes) block<1>(taps, in, out, x, n);
+  }
+
+  static void run(const Taps<T>& taps, const Rows<T>& a) {
+    for (index_t z = 0; z < a.planes; ++z) {
+      for (index_t y = 0; y < a.rows; ++y) {
+        const index_t at = z * a.stride_z + y * a.stride_y;
+        row(taps, a.in + at, a.out + at, a.n);
+      }
+    }
+    if constexpr (through) fence();
+  }
+};
+
+template <class T, Rule rule>
+RowKernel<T> chain_kernel(const KernelKey& key) {
+  if (key.previous) return Chain<T, rule, true, false>::run;
+  return key.stores == Stores::through ? Chain<T, rule, false, true>::run : Chain<T, rule, false, false>::run;
+}
+
+}  // namespace
+}  // namespace tessera::stencil

@@ -1,0 +1,39 @@
+// Column-based iteration: columns some cache lines wide, each walked from top to bottom, so that the rows a
+// stencil spans fit in L1 however wide the field is.
+
+#include "kernels/stencil/engine.hpp"
+#include "kernels/stencil/remap.hpp"
+#include "kernels/stencil/variants.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+constexpr index_t default_width = 512;  // points: 9 rows of f64 are 36 KiB
+
+}  // namespace
+
+template <class T>
+void column(const Sweep<T>& sweep, const Tuning& tuning) {
+  const index_t width = tuning.column > 0 ? tuning.column : default_width;
+  const Engine<T> engine(sweep, Loops::reference, Stores::cached, tuning.isa);
+  machine::parallel(sweep.threads, [&] {
+    for (index_t step = 0; step < sweep.steps; ++step) {
+      const Box3 region = engine.region(step);
+      const Index3 size = region.size();
+      if (size.volume() <= 0) continue;
+      const index_t columns = ceil_div(size[2], width);
+      machine::parallel_for(0, size[0] * columns, 1, [&](index_t piece, index_t) {
+        const index_t z = region.low[0] + piece / columns;
+        const index_t first = piece % columns * width * size[1];  // linear index of the column's first point
+        const index_t x = region.low[2] + column_place(first, width, size[2], size[1]).x;
+        const index_t end = std::min(x + width, region.high[2]);
+        engine.compute(step, {{{z, region.low[1], x}}, {{z + 1, region.high[1], end}}});
+      });
+    }
+  });
+}
+
+template void column(const Sweep<float>&, const Tuning&);
+template void column(const Sweep<double>&, const Tuning&);
+
+}  // namespace tessera::stencil

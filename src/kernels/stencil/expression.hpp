@@ -1,0 +1,48 @@
+#pragma once
+// The value of one point, in the order that is part of the stencil: scalar code for checks and for device
+// kernels.
+
+#include <cmath>
+
+#include "kernels/stencil/stencil.hpp"
+
+namespace tessera::stencil {
+
+/// The sum by doubling of the 2 * radius + 1 values at(-radius) .. at(radius), radius 1 to
+/// largest_box_radius.
+template <class T, class At>
+TESSERA_HD T doubled_sum(int radius, const At& at) {
+  const auto two = [&](int i) { return at(i) + at(i + 1); };
+  const auto four = [&](int i) { return two(i) + two(i + 2); };
+  const int first = -radius;
+  if (radius == 1) return two(first) + at(1);
+  if (radius == 2) return four(first) + at(2);
+  if (radius == 3) return (four(first) + two(1)) + at(3);
+  return (four(first) + four(0)) + at(4);
+}
+
+template <class T>
+TESSERA_HD T apply_rule(Rule rule, T sum) {
+  if (rule == Rule::linear) return sum;
+  return sum == T{3} || sum == T{11} || sum == T{12} ? T{1} : T{0};
+}
+
+/// at(offset) is the value there at this level, past the point's own value one level before.
+template <class T, class At>
+T point_value(const Stencil& stencil, const At& at, T past) {
+  const auto weight = [&](std::size_t k) { return static_cast<T>(stencil.taps[k].weight); };
+  if (stencil.form == Form::box) {
+    const int r = static_cast<int>(stencil.radius[2]);
+    const auto column = [&](int x) {
+      return doubled_sum<T>(r, [&](int y) { return at(Index3{{0, y, x}}); });
+    };
+    return doubled_sum<T>(r, column) * weight(0);
+  }
+  T sum = weight(0) * at(stencil.taps[0].offset);
+  for (std::size_t k = 1; k < stencil.taps.size(); ++k)
+    sum = std::fma(weight(k), at(stencil.taps[k].offset), sum);
+  if (stencil.two_levels()) sum = std::fma(static_cast<T>(stencil.previous), past, sum);
+  return apply_rule(stencil.rule, sum);
+}
+
+}  // namespace tessera::stencil

@@ -1,0 +1,30 @@
+#pragma once
+// Hash of a row of values, compiled for several instruction sets.
+
+#include <cstdint>
+
+#include "base/index.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::stencil {
+
+/// The sum mod 2^64 of hash_at(bits of u[x], first + x) for 0 <= x < n.
+template <class T>
+using HashRow = std::uint64_t (*)(const T* u, index_t n, std::uint64_t first);
+template <class T>
+[[nodiscard]] HashRow<T> hash_row(machine::Isa isa);
+
+namespace baseline {
+std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
+std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
+}  // namespace baseline
+namespace avx2 {
+std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
+std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
+}  // namespace avx2
+namespace avx512 {
+std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
+std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
+}  // namespace avx512
+
+}  // namespace tessera::stencil

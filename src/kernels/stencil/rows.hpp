@@ -1,0 +1,68 @@
+#pragma once
+// Row kernels: one step for a block of rows, compiled for several instruction sets.
+
+#include "base/index.hpp"
+#include "kernels/stencil/stencil.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::stencil {
+
+/// The stencil as a kernel reads it; offsets in elements for the strides of the field.
+template <class T>
+struct Taps {
+  const T* weight;
+  const index_t* offset;
+  index_t count;
+  T previous;
+};
+
+/// out[y * stride_y + x] for 0 <= y < rows, 0 <= x < n from in at the same places and around them. Up to a
+/// cache line beyond what the stencil needs of each row is read and ignored.
+template <class T>
+struct Rows {
+  const T* in;
+  T* out;
+  index_t stride_y, stride_z;
+  index_t planes, rows, n;
+};
+
+template <class T>
+using RowKernel = void (*)(const Taps<T>&, const Rows<T>&);
+
+/// reference: the plain loop over the taps. vector: by shape and radius, neighbours and column sums in
+/// registers.
+enum class Loops { reference, vector };
+/// through: stores that bypass the caches, for fields that do not fit in them.
+enum class Stores { cached, through };
+
+/// What a kernel is chosen by.
+struct KernelKey {
+  Loops loops;
+  Stores stores;
+  Form form;
+  Rule rule;
+  bool star;      ///< a full star of that radius
+  bool previous;  ///< two time levels
+  int dims;
+  int radius;
+};
+[[nodiscard]] KernelKey kernel_key(const Stencil& stencil, Loops loops, Stores stores);
+
+template <class T>
+[[nodiscard]] RowKernel<T> row_kernel(const KernelKey& key, machine::Isa isa);
+
+// Per instruction set; the sets this build does not contain are not defined.
+namespace baseline {
+RowKernel<float> row_kernel_f32(const KernelKey& key);
+RowKernel<double> row_kernel_f64(const KernelKey& key);
+}  // namespace baseline
+namespace avx2 {
+RowKernel<float> row_kernel_f32(const KernelKey& key);
+RowKernel<double> row_kernel_f64(const KernelKey& key);
+}  // namespace avx2
+namespace avx512 {
+RowKernel<float> row_kernel_f32(const KernelKey& key);
+RowKernel<double> row_kernel_f64(const KernelKey& key);
+}  // namespace avx512
+
+}  // namespace tessera::stencil

@@ -1,0 +1,196 @@
+#pragma once
+// Row kernels of stars by radius. Only for row_kernels.cpp.
+
+#include "kernels/stencil/chain_rows.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+/// Bytes of a row taken at once: of the rows that a block of `jam` rows spans, most are then still in L1 when
+/// the next block reads them again. From memory whole rows are best: the hardware fetches ahead along them,
+/// and starts anew at every tile.
+constexpr index_t tile_bytes(bool through) { return through ? index_t{1} << 40 : 4096; }
+
+/// A full star of radius r. `rows` rows at once along the slowest dimension, so that a vector loaded once
+/// serves the rows on both sides of it; neighbours along x come from the vectors beside it.
+template <class T, int dims, int r, int rows, bool previous, bool through>
+struct Star {
+  using V = Vec<T>;
+  using Type = typename V::type;
+  static constexpr int halo = dims >= 2 ? r : 0;    // rows on either side of the block
+  static constexpr int middle = dims == 3 ? r : 0;  // rows on either side along y, in three dimensions
+  static constexpr int first_x = halo + middle;
+  static constexpr int count = 2 * (halo + middle + r) + 1;
+
+  template <int k>
+  [[gnu::always_inline]] static Type along_x(const Type* w, Type sum, const T* p, Type before, Type here,
+                                             Type after) {
+    if constexpr (k > r) {
+      return sum;
+    } else {
+      const Type u = beside<T, k>(p, before, here, after);
+      sum = dims == 1 && k == -r ? w[0] * u : V::fma(w[first_x + r + k], u, sum);
+      return along_x<k + 1>(w, sum, p, before, here, after);
+    }
+  }
+
+  /// Distances of the rows that a block reads, in elements: computed once, so that the inner loop needs one
+  /// moving pointer for each row along y and no more registers than there are.
+  struct Distances {
+    index_t along[rows + 2 * halo];  ///< from the block's first row, that of row k - halo
+    index_t across[2 * middle + 1];
+
+    Distances(index_t stride, index_t stride_middle) {
+      for (int k = 0; k < rows + 2 * halo; ++k) along[k] = (k - halo) * stride;
+      for (int k = 0; k <= 2 * middle; ++k) across[k] = (k - middle) * stride_middle;
+    }
+  };
+
+  /// The sum for one row; column[k] is the vector k - halo rows away, p the place of the row's own.
+  [[gnu::always_inline]] static Type sum(const Type* w, const Type* column, const T* p, index_t at,
+                                         const Distances& away, Type before, Type after) {
+    Type s{};
+    for (int k = 0; k < halo; ++k) s = k == 0 ? w[0] * column[0] : V::fma(w[k], column[k], s);
+    for (int k = 0; k < middle; ++k) s = V::fma(w[halo + k], V::load(p + away.across[k] + at), s);
+    s = along_x<-r>(w, s, p + at, before, column[halo], after);
+    constexpr int past_x = first_x + 2 * r;
+    for (int k = 1; k <= middle; ++k) s = V::fma(w[past_x + k], V::load(p + away.across[middle + k] + at), s);
+    for (int k = 1; k <= halo; ++k) s = V::fma(w[past_x + middle + k], column[halo + k], s);
+    return s;
+  }
+
+  /// From memory: the rows that the next call reads first, a whole row ahead.
+  [[gnu::always_inline]] static void fetch_next(const T* p, index_t stride, index_t stride_middle) {
+    if constexpr (dims == 2) {
+      for (int j = 0; j < rows; ++j) __builtin_prefetch(p + (rows + halo + j) * stride);
+    }
+    if constexpr (dims == 3) {
+      for (int j = -halo; j < rows + halo; ++j) {
+        __builtin_prefetch(p + j * stride + (middle + 1) * stride_middle);
+      }
+    }
+  }
+
+  struct Window {
+    Type before[rows], here[rows];  ///< the vectors at and left of the current place, by row
+  };
+
+  /// One vector of every row at p; of those at [0, n) from x on, only the ones inside are written if `ends`.
+  template <bool ends>
+  [[gnu::always_inline]] static void step(const Type* w, Type past, const T* p, T* out, const Distances& away,
+                                          Window& u, index_t x, index_t n) {
+    Type column[rows + 2 * halo];
+    for (int j = 0; j < halo; ++j) {
+      column[j] = V::load(p + away.along[j]);
+      column[rows + halo + j] = V::load(p + away.along[rows + halo + j]);
+    }
+    for (int j = 0; j < rows; ++j) column[halo + j] = u.here[j];
+    for (int j = 0; j < rows; ++j) {
+      const index_t at = away.along[halo + j];
+      const Type after = V::load(p + at + V::lanes);
+      Type s = sum(w, column + j, p, at, away, u.before[j], after);
+      if constexpr (previous) s = V::fma(past, V::load(out + at), s);
+      if constexpr (ends) {
+        put<T, through>(out + at - x, x, n, s);
+      } else if constexpr (through) {
+        V::stream(out + at, s);
+      } else {
+        V::store(out + at, s);
+      }
+      u.before[j] = u.here[j];
+      u.here[j] = after;
+    }
+  }
+
+  /// x in [from, to), multiples of a vector from an aligned place; only [0, n) is written.
+  TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride,
+                                     index_t stride_middle, index_t from, index_t to, index_t n) {
+    Type w[count];
+    for (int k = 0; k < count; ++k) w[k] = V::all(taps.weight[k]);
+    const Type past = V::all(taps.previous);
+    const Distances away(stride, stride_middle);
+    Window u;
+    for (int j = 0; j < rows; ++j) {
+      u.before[j] = V::load(in + j * stride + from - V::lanes);
+      u.here[j] = V::load(in + j * stride + from);
+    }
+    index_t x = from;
+    if (x < 0) {
+      step<true>(w, past, in + x, out + x, away, u, x, n);
+      x += V::lanes;
+    }
+    const index_t whole = to < n ? to : n - V::lanes + 1;
+    for (; x < whole; x += V::lanes) {
+      if constexpr (through) fetch_next(in + x, stride, stride_middle);
+      step<false>(w, past, in + x, out + x, away, u, x, n);
+    }
+    if (x < to) step<true>(w, past, in + x, out + x, away, u, x, n);
+  }
+};
+
+/// How a kernel that takes `rows` rows at once is led over a block: along which dimension, and along which
+/// other.
+struct Lead {
+  index_t count, stride;
+  index_t others, stride_other;
+  index_t tile;  ///< points of x at once
+};
+
+/// Rows of the other dimension taken before the next block of `jam` rows: the halo rows of a block are then
+/// still in L2 when the next one reads them.
+constexpr index_t others_at_once = 32;
+
+/// run<rows>(in, out, from, to) over blocks of `jam` rows, the rest by two and one; tiles of x outermost.
+template <class T, class Run>
+void by_blocks(const Rows<T>& a, const Lead& over, const Run& run) {
+  const auto block = [&]<int rows>(index_t first, index_t other, index_t from, index_t to) {
+    const index_t end = other + others_at_once < over.others ? other + others_at_once : over.others;
+    for (index_t k = other; k < end; ++k) {
+      const index_t at = first * over.stride + k * over.stride_other;
+      run.template operator()<rows>(a.in + at, a.out + at, from, to);
+    }
+  };
+  for (index_t from = -lead(a.out); from < a.n; from += over.tile) {
+    const index_t to = from + over.tile < a.n ? from + over.tile : a.n;
+    for (index_t other = 0; other < over.others; other += others_at_once) {
+      index_t i = 0;
+      for (; i + jam <= over.count; i += jam) block.template operator()<jam>(i, other, from, to);
+      if (jam > 2 && i + 2 <= over.count) {
+        block.template operator()<2>(i, other, from, to);
+        i += 2;
+      }
+      if (i < over.count) block.template operator()<1>(i, other, from, to);
+    }
+  }
+}
+
+template <class T, int dims, int r, bool previous, bool through>
+void star(const Taps<T>& taps, const Rows<T>& a) {
+  constexpr index_t tile = tile_bytes(through) / static_cast<index_t>(sizeof(T));
+  if constexpr (dims == 1) {
+    if (a.n > 0) Star<T, 1, r, 1, previous, through>::run(taps, a.in, a.out, 0, 0, -lead(a.out), a.n, a.n);
+  } else {
+    const Lead over = dims == 3 ? Lead{a.planes, a.stride_z, a.rows, a.stride_y, tile}
+                                : Lead{a.rows, a.stride_y, 1, 0, tile};
+    by_blocks(a, over, [&]<int rows>(const T* in, T* out, index_t from, index_t to) {
+      Star<T, dims, r, rows, previous, through>::run(taps, in, out, over.stride, over.stride_other, from, to,
+                                                     a.n);
+    });
+  }
+  if constexpr (through) fence();
+}
+
+template <class T, int dims, int r>
+RowKernel<T> star_kernel(const KernelKey& key) {
+  if (key.previous) return star<T, dims, r, true, false>;
+  return key.stores == Stores::through ? star<T, dims, r, false, true> : star<T, dims, r, false, false>;
+}
+
+template <class T, int r>
+RowKernel<T> star_kernel(const KernelKey& key) {
+  if (key.dims == 1) return star_kernel<T, 1, r>(key);
+  return key.dims == 2 ? star_kernel<T, 2, r>(key) : star_kernel<T, 3, r>(key);
+}
+
+}  // namespace
+}  // namespace tessera::stencil

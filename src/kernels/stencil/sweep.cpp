@@ -1,0 +1,103 @@
+#include "kernels/stencil/sweep.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+constexpr index_t line_bytes = 64;
+constexpr index_t page_bytes = 4096;
+
+}  // namespace
+
+Boundary parse_boundary(std::string_view text) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < boundary_names.size(); ++i) {
+    if (boundary_names[i] == text) return static_cast<Boundary>(i);
+    names.emplace_back(boundary_names[i]);
+  }
+  throw Error(ExitCode::usage, fmt::format("unknown boundary '{}'{}", text, suggestion(text, names)));
+}
+
+template <class T>
+void check(const Sweep<T>& sweep) {
+  const Stencil& stencil = sweep.stencil;
+  require(sweep.level[0].dims == stencil.dims, ExitCode::usage,
+          fmt::format("stencil '{}' has {} dimension(s), the field {}", stencil.name, stencil.dims,
+                      sweep.level[0].dims));
+  require(sweep.steps >= 0, ExitCode::usage, "a sweep has 0 or more steps");
+  for (std::size_t d = 0; d < 3; ++d) {
+    const bool low = sweep.sides[d][0].kind == Boundary::periodic;
+    const bool high = sweep.sides[d][1].kind == Boundary::periodic;
+    require(low == high, ExitCode::usage,
+            "a periodic boundary must be periodic on both sides of its dimension");
+  }
+}
+
+template <class T>
+typename Field<T>::Shape Field<T>::shape(Index3 extent, const Ghosts& ghosts) {
+  constexpr auto line = line_bytes / static_cast<index_t>(sizeof(T));
+  // One line more than the ghosts in front and behind: vector kernels read whole lines around a row.
+  const index_t before = round_up(ghosts[2][0], line) + line;
+  index_t row = before + round_up(extent[2] + ghosts[2][1], line) + line;
+  if (row * static_cast<index_t>(sizeof(T)) % page_bytes == 0) row += line;
+  const index_t rows = extent[1] + ghosts[1][0] + ghosts[1][1];
+  const index_t planes = extent[0] + ghosts[0][0] + ghosts[0][1];
+  index_t plane = checked_mul(rows, row, "a field");
+  if (planes > 1 && plane * static_cast<index_t>(sizeof(T)) % page_bytes == 0) plane += line;
+  const index_t origin = ghosts[0][0] * plane + ghosts[1][0] * row + before;
+  return {{{plane, row, 1}}, origin, checked_mul(planes, plane, "a field") + line};
+}
+
+template <class T>
+Field<T>::Field(int dims, Index3 extent, const Ghosts& ghosts)
+    : dims_(dims), extent_(extent), shape_(shape(extent, ghosts)) {
+  for (auto& level : storage_) level = machine::Buffer<T>(shape_.count + page_bytes);
+}
+
+template <class T>
+GridView<T> Field<T>::level(index_t step) {
+  // Half a page between the levels: a row and the row it becomes do not alias.
+  const index_t shift = step % 2 == 0 ? 0 : (page_bytes / 2 + line_bytes) / static_cast<index_t>(sizeof(T));
+  return {storage_[step % 2].data() + shape_.origin + shift, extent_, shape_.stride, dims_};
+}
+
+template <class T>
+index_t Field<T>::bytes(int, Index3 extent, const Ghosts& ghosts) {
+  return 2 * static_cast<index_t>(sizeof(T)) * (shape(extent, ghosts).count + page_bytes);
+}
+
+Ghosts ghosts_for(const Stencil& stencil, index_t steps, const std::array<std::array<Edge, 2>, 3>& edges) {
+  Ghosts ghosts{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      const index_t radius = stencil.radius[static_cast<int>(d)];
+      ghosts[d][side] = edges[d][side] == Edge::exchanged ? radius * steps : radius;
+    }
+  }
+  return ghosts;
+}
+
+template <class T>
+Field<T> whole_field(const Stencil& stencil, Index3 extent) {
+  return Field<T>(stencil.dims, extent, ghosts_for(stencil, 1, {}));
+}
+
+template <class T>
+Sweep<T> whole_sweep(const Stencil& stencil, const Sides& sides, Field<T>& field, index_t steps,
+                     int threads) {
+  return {stencil, sides, field.level(0).extent, {}, {field.level(0), field.level(1)}, steps, threads};
+}
+
+template void check(const Sweep<float>&);
+template void check(const Sweep<double>&);
+template class Field<float>;
+template class Field<double>;
+template Field<float> whole_field(const Stencil&, Index3);
+template Field<double> whole_field(const Stencil&, Index3);
+template Sweep<float> whole_sweep(const Stencil&, const Sides&, Field<float>&, index_t, int);
+template Sweep<double> whole_sweep(const Stencil&, const Sides&, Field<double>&, index_t, int);
+
+}  // namespace tessera::stencil

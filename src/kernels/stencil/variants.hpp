@@ -1,0 +1,54 @@
+#pragma once
+// The table of stencil variants.
+
+#include <span>
+
+#include "kernels/stencil/sweep.hpp"
+#include "kernels/variant.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::stencil {
+
+/// What can be chosen within a variant; 0 is the variant's own choice.
+struct Tuning {
+  index_t tile_y = 0, tile_x = 0;  ///< tiled: points
+  index_t column = 0;              ///< column, zigzag: width in points
+  index_t base_steps = 0;          ///< cache_oblivious: time steps of a leaf
+  index_t base_rows = 0;  ///< cache_oblivious: edge of a leaf in y, where that is not the slowest dimension
+  index_t base_long = 0;  ///< cache_oblivious: edge of a leaf in the slowest dimension, walked in a wave
+  index_t base_x = 0;     ///< cache_oblivious: x is cut above this
+  machine::Isa isa = machine::isa();
+};
+
+struct Variant : VariantInfo {
+  void (*f32)(const Sweep<float>&, const Tuning&);
+  void (*f64)(const Sweep<double>&, const Tuning&);
+};
+
+[[nodiscard]] std::span<const Variant> variants();
+/// The fastest variant for the sweep on this machine: what `auto` means.
+template <class T>
+[[nodiscard]] const Variant& best(const Sweep<T>& sweep);
+
+inline void run(const Variant& variant, const Sweep<float>& sweep, const Tuning& tuning = {}) {
+  variant.f32(sweep, tuning);
+}
+inline void run(const Variant& variant, const Sweep<double>& sweep, const Tuning& tuning = {}) {
+  variant.f64(sweep, tuning);
+}
+
+// Each in the file of its name. All give the same bits.
+template <class T>
+void naive(const Sweep<T>& sweep, const Tuning& tuning);
+template <class T>
+void tiled(const Sweep<T>& sweep, const Tuning& tuning);
+template <class T>
+void column(const Sweep<T>& sweep, const Tuning& tuning);
+template <class T>
+void zigzag(const Sweep<T>& sweep, const Tuning& tuning);
+template <class T>
+void streaming(const Sweep<T>& sweep, const Tuning& tuning);
+template <class T>
+void cache_oblivious(const Sweep<T>& sweep, const Tuning& tuning);
+
+}  // namespace tessera::stencil

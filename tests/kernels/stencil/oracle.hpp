@@ -1,0 +1,172 @@
+#pragma once
+// An independent stencil sweep for the tests: one point at a time, every neighbour looked up through the
+// boundary.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "base/random.hpp"
+#include "kernels/stencil/sweep.hpp"
+
+namespace tessera::stencil::oracle {
+
+template <class T>
+struct Case {
+  Stencil stencil;
+  Sides sides;
+  Index3 extent;
+  index_t steps;
+};
+
+/// The field at the start: random in space (0 or 1 for life), also outside of it (for Boundary::given).
+template <class T>
+T initial(const Stencil& stencil, Index3 p, int level = 0) {
+  const index_t key = ((p[0] + 50) * 4096 + p[1] + 50) * 4096 + p[2] + 50;
+  const T value = random_symmetric<T>(42, static_cast<std::uint64_t>(level), key);
+  return stencil.rule == Rule::life ? (value > 0 ? T{1} : T{0}) : value;
+}
+
+inline index_t outside_source(Boundary kind, index_t i, index_t n) {
+  while (i < 0 || i >= n) {
+    switch (kind) {
+      case Boundary::clamp:
+        i = i < 0 ? 0 : n - 1;
+        break;
+      case Boundary::periodic:
+        i += i < 0 ? n : -n;
+        break;
+      case Boundary::reflect:
+        i = i < 0 ? -1 - i : 2 * n - 1 - i;
+        break;
+      case Boundary::mirror:
+        i = n == 1 ? 0 : i < 0 ? -i : 2 * n - 2 - i;
+        break;
+      default:
+        return i;
+    }
+  }
+  return i;
+}
+
+template <class T>
+class Grid {
+ public:
+  explicit Grid(const Case<T>& c) : c_(c), now_(static_cast<std::size_t>(c.extent.volume())), past_(now_) {
+    each([&](Index3 p) {
+      now_[at(p)] = initial<T>(c.stencil, p);
+      past_[at(p)] = initial<T>(c.stencil, p, 1);
+    });
+  }
+
+  void step() {
+    std::vector<T> next(now_.size());
+    each([&](Index3 p) { next[at(p)] = point(p); });
+    past_ = now_;
+    now_ = next;
+  }
+  T operator()(Index3 p) const { return now_[at(p)]; }
+  T past(Index3 p) const { return past_[at(p)]; }
+
+  template <class F>
+  void each(const F& f) const {
+    for (index_t z = 0; z < c_.extent[0]; ++z) {
+      for (index_t y = 0; y < c_.extent[1]; ++y) {
+        for (index_t x = 0; x < c_.extent[2]; ++x) f(Index3{{z, y, x}});
+      }
+    }
+  }
+
+ private:
+  std::size_t at(Index3 p) const {
+    return static_cast<std::size_t>((p[0] * c_.extent[1] + p[1]) * c_.extent[2] + p[2]);
+  }
+
+  T value(Index3 p) const {
+    for (int d = 0; d < 3; ++d) {
+      if (p[d] >= 0 && p[d] < c_.extent[d]) continue;
+      const Side& side = c_.sides[static_cast<std::size_t>(d)][p[d] < 0 ? 0 : 1];
+      if (side.kind == Boundary::constant) return static_cast<T>(side.value);
+      if (side.kind == Boundary::given) return initial<T>(c_.stencil, p);
+      p[d] = outside_source(side.kind, p[d], c_.extent[d]);
+    }
+    return now_[at(p)];
+  }
+
+  T near(Index3 p, Index3 o) const { return value({{p[0] + o[0], p[1] + o[1], p[2] + o[2]}}); }
+
+  T doubled(const std::vector<T>& u) const {
+    const T p2 = u[0] + u[1];
+    if (u.size() == 3) return p2 + u[2];
+    const T p4 = p2 + (u[2] + u[3]);
+    if (u.size() == 5) return p4 + u[4];
+    if (u.size() == 7) return (p4 + (u[4] + u[5])) + u[6];
+    return (p4 + ((u[4] + u[5]) + (u[6] + u[7]))) + u[8];
+  }
+
+  T point(Index3 p) const {
+    const Stencil& s = c_.stencil;
+    if (s.form == Form::box) {
+      std::vector<T> columns;
+      for (index_t x = -s.radius[2]; x <= s.radius[2]; ++x) {
+        std::vector<T> column;
+        for (index_t y = -s.radius[1]; y <= s.radius[1]; ++y) column.push_back(near(p, {{0, y, x}}));
+        columns.push_back(doubled(column));
+      }
+      return doubled(columns) * static_cast<T>(s.taps[0].weight);
+    }
+    T sum = static_cast<T>(s.taps[0].weight) * near(p, s.taps[0].offset);
+    for (std::size_t k = 1; k < s.taps.size(); ++k) {
+      sum = std::fma(static_cast<T>(s.taps[k].weight), near(p, s.taps[k].offset), sum);
+    }
+    if (s.previous != 0) sum = std::fma(static_cast<T>(s.previous), past_[at(p)], sum);
+    if (s.rule == Rule::life) return sum == 3 || sum == 11 || sum == 12 ? T{1} : T{0};
+    return sum;
+  }
+
+  Case<T> c_;
+  std::vector<T> now_, past_;
+};
+
+/// Writes level 0 (and the level before it) of the box [origin, origin + extent) of a grid, ghost layers and
+/// padding NaN but for what a caller has to give: exchanged sides and Boundary::given.
+template <class T>
+void load(const Grid<T>& grid, const Sweep<T>& sweep, const Ghosts& ghosts, const Case<T>& c) {
+  const Index3 n = sweep.extent();
+  for (int level = 0; level < 2; ++level) {
+    for (index_t z = -ghosts[0][0]; z < n[0] + ghosts[0][1]; ++z) {
+      for (index_t y = -ghosts[1][0]; y < n[1] + ghosts[1][1]; ++y) {
+        for (index_t x = -ghosts[2][0]; x < n[2] + ghosts[2][1]; ++x) {
+          Index3 p{{z + sweep.origin[0], y + sweep.origin[1], x + sweep.origin[2]}};
+          const Index3 local{{z, y, x}};
+          bool given = false, outside = false;
+          for (int d = 0; d < 3; ++d) {
+            const int side = local[d] < 0 ? 0 : 1;
+            if (local[d] >= 0 && local[d] < n[d]) continue;
+            const Side& rule = c.sides[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)];
+            if (sweep.edge(d, side) == Edge::exchanged) {
+              p[d] = outside_source(Boundary::periodic, p[d], c.extent[d]);
+            } else if (rule.kind == Boundary::given) {
+              given = true;
+            } else {
+              outside = true;
+            }
+          }
+          T value = std::numeric_limits<T>::quiet_NaN();
+          if (given) {
+            value = level == 0 ? initial<T>(c.stencil, p) : value;
+          } else if (!outside) {
+            value = level == 0 ? grid(p) : c.stencil.two_levels() ? grid.past(p) : value;
+          }
+          sweep.level[level](local) = value;
+        }
+      }
+    }
+  }
+}
+
+inline std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
+inline std::uint64_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+}  // namespace tessera::stencil::oracle

@@ -1,0 +1,223 @@
+// Every variant, on every instruction set of this machine, against the oracle: to the last bit.
+
+#include "kernels/stencil/sweep.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/stencil/variants.hpp"
+#include "oracle.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+using oracle::Case;
+using oracle::Grid;
+
+/// Small leaves, so that small fields are cut often.
+Tuning small_leaves(machine::Isa isa) {
+  return {.tile_y = 3,
+          .tile_x = 40,
+          .column = 64,
+          .base_steps = 2,
+          .base_rows = 4,
+          .base_long = 9,
+          .base_x = 48,
+          .isa = isa};
+}
+
+std::vector<machine::Isa> sets() {
+  std::vector<machine::Isa> here;
+  for (int i = 0; i <= static_cast<int>(machine::isa()); ++i) here.push_back(static_cast<machine::Isa>(i));
+  return here;
+}
+
+std::string describe(const Stencil& s, const Sides& sides, Index3 n, index_t steps) {
+  return s.name + " " + std::to_string(s.dims) + "-D " + std::to_string(n[0]) + "x" + std::to_string(n[1]) +
+         "x" + std::to_string(n[2]) + " steps " + std::to_string(steps) + " " +
+         std::string(name(sides[2][0].kind)) + "/" + std::string(name(sides[2][1].kind));
+}
+
+template <class T>
+void expect_equal(const Grid<T>& want, const Sweep<T>& got, const std::string& what) {
+  index_t wrong = 0;
+  want.each([&](Index3 p) {
+    for (int d = 0; d < 3; ++d) {
+      p[d] -= got.origin[d];
+      if (p[d] < 0 || p[d] >= got.extent()[d]) return;
+    }
+    const Index3 g{{p[0] + got.origin[0], p[1] + got.origin[1], p[2] + got.origin[2]}};
+    if (oracle::bits(got.level[got.steps % 2](p)) == oracle::bits(want(g))) return;
+    if (++wrong == 1) {
+      ADD_FAILURE() << what << ": at " << p[0] << " " << p[1] << " " << p[2] << " got "
+                    << got.level[got.steps % 2](p) << " want " << want(g);
+    }
+  });
+  EXPECT_EQ(wrong, 0) << what;
+}
+
+constexpr double sentinel = 12345.5;
+
+/// Fills what lies between the rows' ghost layers, and checks it.
+template <class T, class F>
+void each_pad(const Sweep<T>& sweep, const Ghosts& ghosts, const F& f) {
+  const Index3 n = sweep.extent();
+  for (auto level : sweep.level) {
+    for (index_t z = 0; z < n[0]; ++z) {
+      for (index_t y = 0; y < n[1]; ++y) {
+        for (index_t x = n[2] + ghosts[2][1]; x < level.stride[1] - ghosts[2][0]; ++x) f(level(z, y, x));
+      }
+    }
+  }
+}
+
+template <class T>
+void expect_all_variants_right(const Case<T>& c, const std::vector<machine::Isa>& isas) {
+  Grid<T> start(c), want(c);
+  for (index_t s = 0; s < c.steps; ++s) want.step();
+  Field<T> field = whole_field<T>(c.stencil, c.extent);
+  const Sweep<T> sweep = whole_sweep(c.stencil, c.sides, field, c.steps, 3);
+  const Ghosts ghosts = ghosts_for(c.stencil, 1, {});
+  for (const Variant& variant : variants()) {
+    for (const machine::Isa isa : isas) {
+      for (auto level : sweep.level) {
+        const index_t first =
+            -(ghosts[0][0] * level.stride[0] + ghosts[1][0] * level.stride[1] + ghosts[2][0]);
+        std::fill(level.data + first, level.data + level.stride[0] * c.extent[0],
+                  std::numeric_limits<T>::quiet_NaN());
+      }
+      each_pad(sweep, ghosts, [](T& pad) { pad = static_cast<T>(sentinel); });
+      oracle::load(start, sweep, ghosts, c);
+      run(variant, sweep, small_leaves(isa));
+      const std::string what = std::string(variant.name) + " " + std::string(machine::name(isa)) + " " +
+                               describe(c.stencil, c.sides, c.extent, c.steps);
+      expect_equal(want, sweep, what);
+      index_t changed = 0;
+      each_pad(sweep, ghosts, [&](const T& pad) { changed += !(pad == static_cast<T>(sentinel)); });
+      EXPECT_EQ(changed, 0) << what;
+    }
+  }
+}
+
+Sides sides_of(Boundary kind) { return all_sides({kind, 0.75}); }
+
+std::vector<Index3> shapes(int dims) {
+  if (dims == 1) return {{{1, 1, 1}}, {{1, 1, 15}}, {{1, 1, 331}}};
+  if (dims == 2) return {{{1, 1, 1}}, {{1, 5, 16}}, {{1, 37, 211}}};
+  return {{{2, 1, 3}}, {{17, 23, 65}}};
+}
+
+template <class T>
+class Sweeps : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(Sweeps, Types);
+
+TYPED_TEST(Sweeps, EveryStencilInEveryShapeIsRight) {
+  int turn = 0;
+  for (const StencilInfo& info : stencil_infos()) {
+    for (int dims = info.min_dims; dims <= info.max_dims; ++dims) {
+      for (const Index3 shape : shapes(dims)) {
+        const auto kind = static_cast<Boundary>(turn % 6);
+        const index_t steps = shape.volume() > 5000 ? 5 : 7;
+        // One set a case, in turn: every set meets every stencil; the next test runs all sets on fewer cases.
+        expect_all_variants_right<TypeParam>({named_stencil(info.name, dims), sides_of(kind), shape, steps},
+                                             {sets()[static_cast<std::size_t>(turn) % sets().size()]});
+        ++turn;
+      }
+    }
+  }
+}
+
+TYPED_TEST(Sweeps, EveryBoundaryOnEverySetIsRight) {
+  for (const char* name : {"heat", "box5x5", "life", "wave"}) {
+    for (int kind = 0; kind < 6; ++kind) {
+      expect_all_variants_right<TypeParam>(
+          {named_stencil(name, 2), sides_of(static_cast<Boundary>(kind)), {{1, 19, 83}}, 6}, sets());
+    }
+  }
+}
+
+TYPED_TEST(Sweeps, EachSideMayHaveItsOwnBoundary) {
+  const Side clamp{Boundary::clamp}, mirror{Boundary::mirror}, reflect{Boundary::reflect},
+      wrap{Boundary::periodic}, one{Boundary::constant, 1}, two{Boundary::constant, -2},
+      given{Boundary::given};
+  const std::vector<Sides> all{
+      {{{clamp, mirror}, {reflect, one}, {wrap, wrap}}},   {{{wrap, wrap}, {mirror, clamp}, {two, given}}},
+      {{{given, one}, {wrap, wrap}, {mirror, reflect}}},   {{{one, two}, {given, reflect}, {clamp, one}}},
+      {{{reflect, given}, {one, mirror}, {given, clamp}}},
+  };
+  std::vector<double> weights(27);
+  for (std::size_t i = 0; i < 27; ++i)
+    weights[i] = random_symmetric<double>(3, 0, static_cast<index_t>(i)) / 9;
+  for (const Sides& sides : all) {
+    const auto isa = machine::isa();
+    expect_all_variants_right<TypeParam>(
+        {make_stencil("dense", 3, {{3, 3, 3}}, weights), sides, {{11, 13, 70}}, 5}, {isa});
+    expect_all_variants_right<TypeParam>({named_stencil("star2", 3), sides, {{12, 17, 70}}, 5}, {isa});
+  }
+}
+
+TYPED_TEST(Sweeps, ManyStepsOnANarrowFieldAreRight) {
+  for (const Boundary kind : {Boundary::clamp, Boundary::periodic}) {
+    expect_all_variants_right<TypeParam>({named_stencil("heat", 1), sides_of(kind), {{1, 1, 600}}, 50},
+                                         {machine::isa()});
+    expect_all_variants_right<TypeParam>({named_stencil("heat", 2), sides_of(kind), {{1, 90, 130}}, 33},
+                                         {machine::isa()});
+  }
+}
+
+TYPED_TEST(Sweeps, NoStepsAndNoPointsDoNothing) {
+  expect_all_variants_right<TypeParam>({named_stencil("heat", 2), {}, {{1, 4, 5}}, 0}, sets());
+  expect_all_variants_right<TypeParam>({named_stencil("heat", 2), {}, {{1, 0, 5}}, 3}, sets());
+  expect_all_variants_right<TypeParam>({named_stencil("heat", 2), {}, {{1, 4, 0}}, 3}, sets());
+}
+
+/// The boxes of a process grid compute `deep` steps between exchanges; the exchange is a copy from the
+/// oracle.
+template <class T>
+void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep) {
+  Grid<T> want(c);
+  for (index_t done = 0; done < c.steps; done += deep) {
+    const Grid<T> before = want;
+    for (index_t s = 0; s < deep; ++s) want.step();
+    for (index_t rank = 0; rank < grid.volume(); ++rank) {
+      const Index3 at{{rank / (grid[1] * grid[2]), rank / grid[2] % grid[1], rank % grid[2]}};
+      Index3 origin, extent;
+      for (int d = 0; d < 3; ++d) {
+        origin[d] = c.extent[d] * at[d] / grid[d];
+        extent[d] = c.extent[d] * (at[d] + 1) / grid[d] - origin[d];
+      }
+      Sweep<T> sweep{c.stencil, c.sides, c.extent, origin, {{nullptr, extent}, {nullptr, extent}}, deep, 2};
+      std::array<std::array<Edge, 2>, 3> edges{};
+      for (int d = 0; d < 3; ++d) {
+        for (int side = 0; side < 2; ++side) {
+          edges[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)] = sweep.edge(d, side);
+        }
+      }
+      const Ghosts ghosts = ghosts_for(c.stencil, deep, edges);
+      Field<T> field(c.stencil.dims, extent, ghosts);
+      sweep.level[0] = field.level(0);
+      sweep.level[1] = field.level(1);
+      for (const Variant& variant : variants()) {
+        oracle::load(before, sweep, ghosts, c);
+        run(variant, sweep, small_leaves(machine::isa()));
+        expect_equal(want, sweep,
+                     std::string(variant.name) + " box " + std::to_string(rank) + " " +
+                         describe(c.stencil, c.sides, c.extent, deep));
+      }
+    }
+  }
+}
+
+TYPED_TEST(Sweeps, BoxesWithDeepHalosGiveTheBitsOfTheWhole) {
+  for (int kind = 0; kind < 6; ++kind) {
+    const Sides sides = sides_of(static_cast<Boundary>(kind));
+    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 41, 90}}, 8}, {{1, 2, 3}}, 4);
+    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 3}, {{1, 3, 1}}, 3);
+    expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 2}, {{2, 2, 2}}, 2);
+  }
+  expect_boxes_right<TypeParam>({named_stencil("box7x7", 2), sides_of(Boundary::reflect), {{1, 41, 90}}, 4},
+                                {{1, 1, 4}}, 2);
+}
+
+}  // namespace
+}  // namespace tessera::stencil
