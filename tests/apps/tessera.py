@@ -29,6 +29,7 @@ except ImportError as missing:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SLOW = os.environ.get("TESSERA_TEST_SLOW", "") not in ("", "0")
 SEED = int(os.environ.get("TESSERA_TEST_SEED") or random.SystemRandom().randrange(10**6))
+SHARED_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 JOB_MARK = "TESSERA_TEST_JOB"  # names the processes of one job in their environment
 
 # Exit codes, as documented.
@@ -70,6 +71,7 @@ class Job:
     """A started program: alone (ranks=0) or under mpirun. Its processes carry a mark in their environment."""
 
     def __init__(self, arguments, ranks=0, threads=1, environment=None, folder=None, program=None):
+        self.session = None
         self.mark = f"{JOB_MARK}={uuid.uuid4().hex}"
         command = [program or PROGRAM] + [str(a) for a in arguments]
         if ranks > 0:
@@ -77,6 +79,9 @@ class Job:
         # A user's TESSERA_... would change what the tests run, and measured ceilings what they print.
         env = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")}
         env.update(MPI_ENVIRONMENT if ranks > 0 else ALONE_ENVIRONMENT)
+        if ranks > 0:  # jobs that start and end at once would remove each other's session folder
+            self.session = tempfile.mkdtemp(prefix="tessera-job-", dir=SHARED_MEMORY)
+            env.update(OMPI_MCA_orte_tmpdir_base=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
         env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE="/nonexistent/tessera.toml")
         env.update(environment or {})
         name, value = self.mark.split("=")
@@ -124,7 +129,14 @@ class Job:
             self.end()
             out, err = self.process.communicate()
             code = None
-        return Result(self.command, code, out, err, time.monotonic() - self.started)
+        seconds = time.monotonic() - self.started
+        self.clean()
+        return Result(self.command, code, out, err, seconds)
+
+    def clean(self):
+        """What the launcher keeps of the job, also when it was killed."""
+        if self.session:
+            shutil.rmtree(self.session, ignore_errors=True)
 
     def end(self):
         """Kills what is left of the job, by process id."""
@@ -140,6 +152,7 @@ class Job:
         end = time.monotonic() + seconds
         while (left := self.pids()) and time.monotonic() < end:
             time.sleep(0.05)
+        self.clean()
         return left
 
 

@@ -26,21 +26,12 @@ FAILING_CALLS = os.environ.get("TESSERA_FAILING_CALLS", "")  # the library that 
 class Fault(tessera.Case):
     def setUp(self):
         super().setUp()
-        # What killed jobs leave behind lies in folders that we remove.
-        shared = tempfile.mkdtemp(prefix="tessera-test-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-        self.addCleanup(shutil.rmtree, shared, ignore_errors=True)
-        self.environment = {"OMPI_MCA_btl_vader_backing_directory": shared, "OMPI_MCA_orte_tmpdir_base": shared}
         self.out = self.path("c.h5")
 
     def start(self, *arguments, **how):
-        how.setdefault("environment", self.environment)
         job = tessera.Job(arguments, folder=self.folder, **how)
         self.addCleanup(job.end)
         return job
-
-    def run_tessera(self, *arguments, **how):
-        how["environment"] = {**self.environment, **how.get("environment", {})}
-        return super().run_tessera(*arguments, **how)
 
     def partials(self, folder=None):
         return [name for name in os.listdir(folder or self.folder) if ".partial" in name]
