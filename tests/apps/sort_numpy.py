@@ -23,7 +23,7 @@ def uniform(rng, n, kind):
     if kind.kind == "f":
         return rng.normal(size=n)
     limits = numpy.iinfo(kind)
-    return rng.integers(limits.min, limits.max, n, dtype=kind, endpoint=True)
+    return rng.integers(limits.min, limits.max, n, dtype=kind.newbyteorder("="), endpoint=True)
 
 
 def few(rng, n, kind):
@@ -33,7 +33,7 @@ def few(rng, n, kind):
 def special(rng, n, kind):
     if kind.kind != "f":
         limits = numpy.iinfo(kind)
-        return rng.choice(numpy.array([limits.min, 0, 1, limits.max], dtype=kind), n)
+        return rng.choice(numpy.array([limits.min, 0, 1, limits.max], dtype=kind.newbyteorder("=")), n)
     return rng.choice([0.0, -0.0, numpy.nan, -numpy.nan, numpy.inf, -numpy.inf, 1.5, -1.5], n)
 
 
