@@ -1,0 +1,265 @@
+"""tessera sort against numpy: sort, argsort(kind="stable") and lexsort, of every type, input, order and storage form.
+
+Compared by value (NaN equals NaN), permutations exactly. Every result must also have the same bytes on one rank.
+"""
+
+import concurrent.futures
+import os
+import random
+import unittest
+
+import tessera
+from tessera import h5py, numpy
+
+RANKS = (1, 2, 3, 5, 8)
+COUNTS = (0, 1, 2, 3, 7, 8, 100, 1009, 4096, 20011)
+TASKS = ("keys", "keys", "argsort", "table")
+PASSIVE = {"OMP_WAIT_POLICY": "passive"}  # threads beyond the cores must not spin
+WIDENED = {"f16": "<f4", "f32": "<f4", "f32_big": "<f4", "f64": "<f8", "f64_big": "<f8", "i16": "<i4", "i16_big": "<i4",
+           "i32": "<i4", "i64": "<i8", "u8": "<u4", "u16": "<u4", "u64_big": "<u8"}
+
+
+def uniform(rng, n, kind):
+    if kind.kind == "f":
+        return rng.normal(size=n)
+    limits = numpy.iinfo(kind)
+    return rng.integers(limits.min, limits.max, n, dtype=kind.newbyteorder("="), endpoint=True)
+
+
+def few(rng, n, kind):
+    return rng.integers(0, 5, n)
+
+
+def special(rng, n, kind):
+    if kind.kind != "f":
+        limits = numpy.iinfo(kind)
+        return rng.choice(numpy.array([limits.min, 0, 1, limits.max], dtype=kind.newbyteorder("=")), n)
+    return rng.choice([0.0, -0.0, numpy.nan, -numpy.nan, numpy.inf, -numpy.inf, 1.5, -1.5], n)
+
+
+def zipf(rng, n, kind):
+    return numpy.minimum(rng.zipf(1.6, n), 120)
+
+
+INPUTS = {"uniform": uniform, "few": few, "special": special, "zipf": zipf,
+          "equal": lambda rng, n, kind: numpy.full(n, 3),
+          "sorted": lambda rng, n, kind: numpy.sort(uniform(rng, n, kind)),
+          "reverse": lambda rng, n, kind: numpy.sort(uniform(rng, n, kind))[::-1],
+          "runs": lambda rng, n, kind: numpy.arange(n) % 97}
+
+
+def codes(values, descending):
+    """Integers in the order asked for: NaN last either way, -0 equal to +0."""
+    distinct, code = numpy.unique(values.astype(values.dtype.newbyteorder("=")), return_inverse=True)
+    nan = numpy.isnan(values) if values.dtype.kind == "f" else numpy.zeros(values.shape, bool)
+    return numpy.where(nan, len(distinct), -code if descending else code)
+
+
+def permutation(columns, descending):
+    """Stable; the first column weighs most."""
+    return numpy.lexsort([codes(c, d) for c, d in zip(columns, descending)][::-1])
+
+
+class Drawn:
+    """One sort: everything that is drawn at random."""
+
+    def __init__(self, number):
+        rng = random.Random(f"{tessera.SEED} {number}")
+        self.values = numpy.random.default_rng([tessera.SEED, number])
+        self.number, self.task = number, TASKS[number % len(TASKS)]
+        self.n = rng.choice(COUNTS)
+        self.ranks = rng.choice(RANKS)
+        self.threads = rng.choice([1, 1, 2])
+        self.algorithm = rng.choice(["exact", "exact", "samplesort"])
+        self.kernel = rng.choice(["auto", "auto", "std", "quicksort", "mergesort", "samplesort", "radix",
+                                  "cache_oblivious"])
+        keys = rng.randint(1, 3) if self.task == "table" else 1
+        self.elements = [rng.choice(list(tessera.ELEMENTS)) for _ in range(keys)]
+        self.inputs = [rng.choice(list(INPUTS) if keys == 1 else ["few", "special", "zipf", "equal"])
+                       for _ in range(keys)]
+        self.descending = [rng.random() < 0.4 for _ in range(keys)]
+        self.storages = [rng.choice([s for s in tessera.STORAGES if s not in ("userblock", "deep_path")])
+                         for _ in range(keys)]
+
+    def columns(self):
+        result = []
+        for element, name in zip(self.elements, self.inputs):
+            kind = numpy.dtype(tessera.ELEMENTS[element])
+            with numpy.errstate(over="ignore"):
+                result.append(INPUTS[name](self.values, self.n, kind).astype(kind))
+        return result
+
+    def method(self):
+        return ["--kernel", self.kernel, "--algorithm", self.algorithm]
+
+    def __str__(self):
+        return (f"case {self.number}: {self.task}, {self.n} rows, {self.elements} {self.inputs} descending "
+                f"{self.descending} stored {self.storages} on {self.ranks} ranks x {self.threads} threads, "
+                f"{self.kernel}, {self.algorithm}")
+
+
+class AgainstNumpy(tessera.Case):
+    def sort(self, case, *arguments, ranks=None):
+        return self.run_tessera("sort", *case.method(), *arguments, ranks=case.ranks if ranks is None else ranks,
+                                threads=case.threads, environment=PASSIVE, timeout=120)
+
+    def check_keys(self, case, columns, out):
+        source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0], case.storages[0], "K")
+        result = self.sort(case, "--in", source, "--out", f"{out}:/K", *["--descending"] * case.descending[0])
+        if result.code != 0:
+            return str(result)
+        got, want = tessera.read_matrix(out, "K"), columns[0][permutation(columns, case.descending)]
+        if got.dtype != numpy.dtype(WIDENED[case.elements[0]]):
+            return f"got {got.dtype}"
+        floats = got.dtype.kind == "f"
+        return None if numpy.array_equal(got, want, equal_nan=floats) else f"got {got[:20]}, want {want[:20]}"
+
+    def check_argsort(self, case, columns, out):
+        source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0], case.storages[0], "K")
+        result = self.sort(case, "--in", source, "--argsort", f"{out}:/P", "--out", f"{out}:/K",
+                           *["--descending"] * case.descending[0])
+        if result.code != 0:
+            return str(result)
+        got, want = tessera.read_matrix(out, "P"), permutation(columns, case.descending)
+        if not numpy.array_equal(got, want) or got.dtype != numpy.int64:
+            return f"got {got.dtype} {got[:20]}, want {want[:20]}"
+        keys, sorted_keys = tessera.read_matrix(out, "K"), columns[0][want]
+        same = keys.dtype == sorted_keys.dtype and keys.tobytes() == sorted_keys.tobytes()
+        return None if same else f"the keys do not follow: got {keys[:20]}, want {sorted_keys[:20]}"
+
+    def check_table(self, case, columns, out):
+        source = self.path(f"{case.number}in.h5")
+        names = [f"c{c}" for c in range(len(columns))]
+        carried = {"text": numpy.array([b"%05d" % (i % 99991) for i in range(case.n)], dtype="S5"),
+                   "flag": numpy.arange(case.n) % 3 == 0,
+                   "pair": numpy.zeros(case.n, dtype=[("x", "<f4"), ("y", "<i8")])}
+        carried["pair"]["y"] = numpy.arange(case.n)
+        with h5py.File(source, "w") as file:
+            group = file.create_group("deep/table")
+            for name, values, storage in zip(names, columns, case.storages):
+                options = {"chunks": (13,), "compression": "gzip"} if storage != "contiguous" and case.n else {}
+                group.create_dataset(name, data=values, **options)
+            for name, values in carried.items():
+                group.create_dataset(name, data=values)
+        by = ",".join(("-" if d else "") + name for name, d in zip(names, case.descending))
+        result = self.sort(case, "--in", f"{source}:/deep/table", f"--by={by}", "--out", f"{out}:/T", "--argsort",
+                           f"{out}:/P")
+        if result.code != 0:
+            return str(result)
+        want = permutation(columns, case.descending)
+        if not numpy.array_equal(tessera.read_matrix(out, "P"), want):
+            return f"got {tessera.read_matrix(out, 'P')[:20]}, want {want[:20]}"
+        for name, values in list(zip(names, columns)) + list(carried.items()):
+            got = tessera.read_matrix(out, f"T/{name}")
+            if got.dtype != values.dtype or got.tobytes() != values[want].tobytes():
+                return f"column {name}: got {got.dtype} {got[:20]}, want {values.dtype} {values[want][:20]}"
+        again = self.path(f"{case.number}again.h5")
+        result = self.sort(case, "--in", f"{source}:/deep/table", "--apply", f"{out}:/P", "--out", f"{again}:/T")
+        if result.code != 0:
+            return str(result)
+        same = all(tessera.read_matrix(again, f"T/{name}").tobytes() == tessera.read_matrix(out, f"T/{name}").tobytes()
+                   for name in names + list(carried))
+        return None if same else "the permutation applied gives another table"
+
+    def check(self, case):
+        """None, or what is wrong."""
+        out = self.path(f"{case.number}out.h5")
+        wrong = getattr(self, f"check_{case.task}")(case, case.columns(), out)
+        for name in os.listdir(self.folder):
+            if name.startswith(f"{case.number}") and name[len(str(case.number))].isalpha():
+                os.unlink(self.path(name))
+        return f"{case}\n{wrong}" if wrong else None
+
+    def check_all(self, count):
+        cases = [Drawn(number) for number in range(count)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            wrong = [text for text in pool.map(self.check, cases) if text]
+        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {len(cases)} are wrong:\n" + "\n".join(wrong[:5]))
+
+    @unittest.skipIf(tessera.SLOW, "the complete set runs instead")
+    def test_fifty_sorts(self):
+        self.check_all(50)
+
+    @unittest.skipUnless(tessera.SLOW, "TESSERA_TEST_SLOW=1 runs it")
+    def test_three_hundred_sorts(self):
+        self.check_all(300)
+
+    def test_bytes_do_not_depend_on_ranks_or_threads(self):
+        values = numpy.random.default_rng(tessera.SEED).choice([0.0, -0.0, numpy.nan, -numpy.nan, 2.5, -1.0], 5003)
+        source = tessera.write_matrix(self.path("in.h5"), values, name="K")
+        seen = set()
+        for ranks in RANKS:
+            for algorithm in ("exact", "samplesort"):
+                out = self.path(f"{ranks}{algorithm}.h5")
+                self.succeed("sort", "--in", source, "--out", f"{out}:/K", "--algorithm", algorithm, ranks=ranks,
+                             threads=1 + ranks % 2, environment=PASSIVE)
+                seen.add(tessera.read_matrix(out, "K").tobytes())
+        self.assertEqual(len(seen), 1)
+
+    def test_generated_inputs_pass_their_check(self):
+        result = self.succeed("sort", "--n", "1000,1", "--input", "uniform,zipf,almost_sorted,all_equal,staggered",
+                              "--type", "u32,f64", "--repetitions", 1, "--warmups", 0, ranks=3, environment=PASSIVE)
+        rows = [line for line in result.out.splitlines() if " passed " in line]
+        self.assertEqual(len(rows), 20, str(result))
+
+
+class Refusals(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        with h5py.File(self.path("t.h5"), "w") as file:
+            file["keys"] = numpy.arange(10.0)
+            file["matrix"] = numpy.zeros((3, 4))
+            file["table/a"] = numpy.arange(6)
+            file["table/name"] = numpy.array([b"x"] * 6)
+            file["ragged/a"] = numpy.arange(6)
+            file["ragged/b"] = numpy.arange(7)
+            file["text/a"] = numpy.array(["variable", "length"], dtype=h5py.string_dtype())
+            file["twice"] = numpy.array([0, 1, 1, 3, 4, 5])
+            file["outside"] = numpy.array([0, 1, 2, 3, 4, -1])
+            file.create_group("nothing")
+
+    def test_requests_that_do_not_go_together(self):
+        for arguments, words in (
+                (("--by", "a"), "--in"),
+                (("--in", "t.h5:/keys", "--by", "a"), "is a dataset"),
+                (("--in", "t.h5:/table"), "--by"),
+                (("--in", "t.h5:/table", "--by", "b"), "no column 'b'"),
+                (("--in", "t.h5:/table", "--by", "a", "--descending"), "--descending"),
+                (("--in", "t.h5:/table", "--apply", "t.h5:/twice"), "--out"),
+                (("--in", "t.h5:/keys", "--out", "t.h5:/sorted"), "same file"),
+                (("--n", "5,6", "--out", "o.h5:/K"), "sweep"),
+                (("--kernel", "counting", "--n", 10), "range")):
+            self.fail_with(tessera.USAGE, "sort", *arguments, words=words)
+
+    def test_data_that_cannot_be_sorted(self):
+        for arguments, words in (
+                (("--in", "t.h5:/matrix"), "2-dimensional"),
+                (("--in", "t.h5:/ragged", "--by", "a"), "length"),
+                (("--in", "t.h5:/table", "--by", "name"), "numbers"),
+                (("--in", "t.h5:/text", "--by", "a"), "variable length"),
+                (("--in", "t.h5:/nothing", "--by", "a"), "no dataset"),
+                (("--in", "t.h5:/table", "--apply", "t.h5:/keys", "--out", "o.h5:/T"), "permutation"),
+                (("--in", "t.h5:/table", "--apply", "t.h5:/twice", "--out", "o.h5:/T"), "twice"),
+                (("--in", "t.h5:/table", "--apply", "t.h5:/outside", "--out", "o.h5:/T"), "outside")):
+            self.fail_with(tessera.BAD_DATA, "sort", *arguments, words=words)
+        self.assertEqual(os.listdir(self.folder), ["t.h5"])
+
+    def test_inputs_that_are_not_there(self):
+        self.fail_with(tessera.MISSING, "sort", "--in", "t.h5:/kyes", words="kyes")
+        self.fail_with(tessera.MISSING, "sort", "--in", "u.h5:/keys", words="u.h5")
+
+    def test_memory_and_existing_outputs(self):
+        self.fail_with(tessera.MEMORY, "sort", "--n", "1e9", "--memory", "1MiB", ranks=2, words="would take")
+        self.succeed("sort", "--in", "t.h5:/keys", "--out", "o.h5:/K")
+        before = tessera.digest(self.path("o.h5"))
+        self.fail_with(tessera.CANNOT_CREATE, "sort", "--in", "t.h5:/keys", "--out", "o.h5:/K", words="--overwrite")
+        self.assertEqual(before, tessera.digest(self.path("o.h5")))
+        self.succeed("sort", "--in", "t.h5:/keys", "--out", "o.h5:/K", "--overwrite")
+
+    def test_plan_allocates_nothing(self):
+        result = self.succeed("sort", "--n", "1e12", "--plan", "--ranks", 7)
+        self.assertIn("142857142858", result.out)
+
+
+if __name__ == "__main__":
+    tessera.main()

@@ -1,0 +1,109 @@
+#include "io/columns.hpp"
+
+#include <gtest/gtest.h>
+#include <hdf5_hl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <numeric>
+
+namespace tessera::io {
+namespace {
+
+/// A file of its own, with a table of three columns beside a few things that are no columns.
+class Columns : public testing::Test {
+ protected:
+  Columns()
+      : file_(std::filesystem::temp_directory_path() / ("columns_test_" + std::to_string(getpid()) + ".h5")) {
+    const Handle file(H5Fcreate(file_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const Handle group(H5Gcreate2(file, "table", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    const Handle inner(H5Gcreate2(group, "folder", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    const Handle empty(H5Gcreate2(file, "empty", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    std::vector<short> small(rows);
+    std::iota(small.begin(), small.end(), short{-3});
+    std::vector<double> real(small.begin(), small.end());
+    const hsize_t extent = rows, square[2] = {rows, 1};
+    H5LTmake_dataset(group, "a small", 1, &extent, H5T_NATIVE_SHORT, small.data());
+    H5LTmake_dataset(group, "real", 1, &extent, H5T_NATIVE_DOUBLE, real.data());
+    H5LTmake_dataset(file, "matrix", 2, square, H5T_NATIVE_DOUBLE, real.data());
+    const Handle swapped(H5Tcopy(H5T_STD_I32BE), H5Tclose),
+        space(H5Screate_simple(1, &extent, nullptr), H5Sclose);
+    const Handle big(H5Dcreate2(group, "big", swapped, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                     H5Dclose);
+    H5Dwrite(big, H5T_NATIVE_SHORT, H5S_ALL, H5S_ALL, H5P_DEFAULT, small.data());
+    const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(text, H5T_VARIABLE);
+    const Handle words(H5Dcreate2(file, "words", text, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                       H5Dclose);
+  }
+  ~Columns() override { std::filesystem::remove(file_); }
+  [[nodiscard]] DatasetName name(const std::string& path) const { return {file_, path}; }
+
+  static constexpr std::size_t rows = 11;
+  std::string file_;
+};
+
+TEST_F(Columns, AreTheDatasetsOfAGroupByName) {
+  const TableInfo table = inspect_table(name("/table"));
+  EXPECT_TRUE(table.is_group);
+  ASSERT_EQ(table.columns.size(), 3U);
+  EXPECT_EQ(table.columns[0].name, "a small");
+  EXPECT_EQ(table.columns[1].path, "/table/big");
+  EXPECT_EQ(table.rows(), 11);
+  require_table(table, name("/table"));
+  EXPECT_FALSE(inspect_table(name("/table/real")).is_group);
+}
+
+TEST_F(Columns, SurviveTheWayThroughText) {
+  const TableInfo table = inspect_table(name("/table"));
+  const TableInfo again = parse_table(to_text(table));
+  EXPECT_EQ(again.is_group, table.is_group);
+  ASSERT_EQ(again.columns.size(), table.columns.size());
+  for (std::size_t c = 0; c < again.columns.size(); ++c) {
+    EXPECT_EQ(again.columns[c].path, table.columns[c].path);
+    EXPECT_EQ(again.columns[c].name, table.columns[c].name);
+    EXPECT_EQ(again.columns[c].info.type_text(), table.columns[c].info.type_text());
+    EXPECT_EQ(again.columns[c].info.shape, table.columns[c].info.shape);
+  }
+  EXPECT_THROW((void)parse_table("1 2\n0 8"), Error);
+  EXPECT_THROW((void)parse_table(""), Error);
+}
+
+TEST_F(Columns, AreReadInPartsAndConverted) {
+  std::vector<std::int32_t> values(5, 77);
+  read_range(name("/table/big"), {3, 7}, Element::i32, reinterpret_cast<std::byte*>(values.data()));
+  EXPECT_EQ(values, (std::vector<std::int32_t>{0, 1, 2, 3, 77}));
+  std::vector<double> real(2, 77);
+  read_range(name("/table/a small"), {10, 11}, Element::f64, reinterpret_cast<std::byte*>(real.data()));
+  EXPECT_EQ(real, (std::vector<double>{7, 77}));
+  read_range(name("/table/real"), {4, 4}, Element::f64, nullptr);  // nothing of it
+}
+
+TEST_F(Columns, AreReadAsTheyAreStored) {
+  std::vector<unsigned char> bytes(9, 0xEE);
+  read_stored(name("/table/big"), {3, 5}, reinterpret_cast<std::byte*>(bytes.data()));
+  EXPECT_EQ(bytes, (std::vector<unsigned char>{0, 0, 0, 0, 0, 0, 0, 1, 0xEE}));
+  EXPECT_GT(H5Tequal(stored_type(name("/table/big")), H5T_STD_I32BE), 0);
+}
+
+TEST_F(Columns, HaveTheNarrowestElementThatHoldsThem) {
+  const TableInfo table = inspect_table(name("/table"));
+  EXPECT_EQ(element_of_numbers(table.columns[0], file_), Element::i32);
+  EXPECT_EQ(element_of_numbers(table.columns[2], file_), Element::f64);
+  Column text = table.columns[0];
+  text.info.kind = DatasetInfo::Kind::other;
+  EXPECT_THROW((void)element_of_numbers(text, file_), Error);
+}
+
+TEST_F(Columns, OfOtherShapesAreRefused) {
+  EXPECT_THROW((void)inspect_table(name("/empty")), Error);
+  EXPECT_THROW((void)inspect_table(name("/words")), Error);
+  EXPECT_THROW((void)inspect_table(name("/nothing")), Error);
+  EXPECT_THROW(require_table(inspect_table(name("/matrix")), name("/matrix")), Error);
+  TableInfo ragged = inspect_table(name("/table"));
+  ragged.columns[1].info.shape[0] = 12;
+  EXPECT_THROW(require_table(ragged, name("/table")), Error);
+}
+
+}  // namespace
+}  // namespace tessera::io
