@@ -150,11 +150,4 @@ void read_stored(const DatasetName& name, layout::Range range, std::byte* to) {
   read_as(name, range, -1, to);
 }
 
-Handle stored_type(const DatasetName& name) {
-  const Handle file = open_file(name.file);
-  const Handle dataset = open_dataset(file, name);
-  const Handle stored(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
-  return {h5_check(H5Tcopy(stored), ExitCode::bad_data, name.text()), H5Tclose};
-}
-
 }  // namespace tessera::io

@@ -38,6 +38,5 @@ void require_table(const TableInfo& table, const DatasetName& name);
 void read_range(const DatasetName& name, layout::Range range, Element element, std::byte* to);
 /// The same as they are stored.
 void read_stored(const DatasetName& name, layout::Range range, std::byte* to);
-[[nodiscard]] Handle stored_type(const DatasetName& name);
 
 }  // namespace tessera::io

@@ -15,12 +15,12 @@ constexpr index_t column_block = 512;  // y and its bound for 4 vectors: 32 KiB,
 
 template <class T>
 void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& vectors) {
-  const auto& [x, abs_x, y, bound] = vectors;
-  TESSERA_EXPECTS(x.rows >= 1 && x.rows <= max_vectors);
+  TESSERA_EXPECTS(vectors.x.rows >= 1 && vectors.x.rows <= max_vectors);
   if (a.empty()) return;
   const ChecksumKernels<T>& leaf = checksum_kernels<T>(machine::isa());
   const auto part = [&](index_t begin, index_t end) {
-    return Vectors{x, abs_x, y.cols_range(begin, end - begin), bound.cols_range(begin, end - begin)};
+    return Vectors{vectors.x, vectors.abs_x, vectors.y.cols_range(begin, end - begin),
+                   vectors.bound.cols_range(begin, end - begin)};
   };
   if (op == Op::none) {
     machine::parallel_for(0, a.rows, std::max<index_t>(1, piece / a.cols), [&](index_t begin, index_t end) {
