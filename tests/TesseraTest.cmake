@@ -34,4 +34,33 @@ endfunction()
 set(TESSERA_MPI_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
-  OMPI_MCA_mpi_yield_when_idle=1 OMP_WAIT_POLICY=passive)
+  OMPI_MCA_mpi_yield_when_idle=1)
+
+# tessera_script(<name> <file> [ARGUMENTS <test>...] [LABELS <label>...] [TIMEOUT <s>] [ENVIRONMENT <name=value>...] [SLOW <s>])
+#
+# A test of the program from the outside: a unittest script for Python with h5py, run on $<TARGET_FILE:tessera>; its
+# exit code 77 shows as skipped. With SLOW also <name>_all, the complete set, labelled slow, with that time-out.
+function(tessera_script name file)
+  cmake_parse_arguments(T "" "TIMEOUT;SLOW" "ARGUMENTS;LABELS;ENVIRONMENT" ${ARGN})
+  set(environment "TESSERA_BIN=$<TARGET_FILE:tessera>;PYTHONDONTWRITEBYTECODE=1;${T_ENVIRONMENT}")
+  add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} PROCESSORS 2
+                       SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
+  if(T_SLOW)
+    add_test(NAME ${name}_all COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGUMENTS})
+    set_tests_properties(${name}_all PROPERTIES LABELS "${T_LABELS};slow" TIMEOUT ${T_SLOW} PROCESSORS 2
+                         SKIP_RETURN_CODE 77 ENVIRONMENT "${environment};TESSERA_TEST_SLOW=1")
+  endif()
+endfunction()
+
+# The python3 of the PATH or the system's: the first that has h5py; the scripts skip themselves where none has.
+function(tessera_find_python)
+  foreach(candidate python3 /usr/bin/python3)
+    execute_process(COMMAND ${candidate} -c "import h5py, numpy" RESULT_VARIABLE missing OUTPUT_QUIET ERROR_QUIET)
+    if(missing EQUAL 0)
+      set(TESSERA_PYTHON ${candidate} CACHE STRING "Python with h5py and numpy, for the tests of the program")
+      return()
+    endif()
+  endforeach()
+  set(TESSERA_PYTHON python3 CACHE STRING "Python with h5py and numpy, for the tests of the program")
+endfunction()

@@ -1,0 +1,278 @@
+"""What the outside tests share: the program under mpirun, and inputs in every form that tools write.
+
+The program is $TESSERA_BIN, else the newest build/*/bin/tessera. TESSERA_TEST_SEED repeats the random choices of
+an earlier run (every script prints its seed); TESSERA_TEST_SLOW=1 runs the complete sets.
+"""
+
+import glob
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+SKIPPED = 77  # the exit code that CTest shows as skipped
+
+try:
+    import h5py
+    import numpy
+except ImportError as missing:
+    print(f"skipped: {missing} ({sys.executable}); apt-get install python3-h5py")
+    sys.exit(SKIPPED)
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SLOW = os.environ.get("TESSERA_TEST_SLOW", "") not in ("", "0")
+SEED = int(os.environ.get("TESSERA_TEST_SEED") or random.SystemRandom().randrange(10**6))
+JOB_MARK = "TESSERA_TEST_JOB"  # names the processes of one job in their environment
+
+# Exit codes, as documented.
+OK, USAGE, BAD_DATA, MISSING, INTERNAL, MEMORY, CANNOT_CREATE, IO, STALLED, VERIFICATION = (
+    0, 64, 65, 66, 70, 71, 73, 74, 75, 76)
+
+# mpirun as root, on few cores, in a container without ptrace (as in tests/TesseraTest.cmake).
+MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
+
+# Without mpirun: no launcher is forked and no network is looked for (0.1 s instead of 0.5 s).
+ALONE_ENVIRONMENT = {**MPI_ENVIRONMENT, "OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_btl": "self",
+                     "OMPI_MCA_pml": "ob1"}
+
+
+def find_program():
+    named = os.environ.get("TESSERA_BIN")
+    built = sorted(glob.glob(os.path.join(ROOT, "build", "*", "bin", "tessera")), key=os.path.getmtime)
+    program = named or (built[-1] if built else "")
+    if not os.access(program, os.X_OK):
+        sys.exit(f"no program '{program}'; build it, or set TESSERA_BIN")
+    return os.path.abspath(program)
+
+
+PROGRAM = find_program()
+
+
+# --- running -------------------------------------------------------------------------------------------------
+
+
+class Job:
+    """A started program: alone (ranks=0) or under mpirun. Its processes carry a mark in their environment."""
+
+    def __init__(self, arguments, ranks=0, threads=1, environment=None, folder=None, program=None):
+        self.mark = f"{JOB_MARK}={uuid.uuid4().hex}"
+        command = [program or PROGRAM] + [str(a) for a in arguments]
+        if ranks > 0:
+            command = ["mpirun", "-n", str(ranks)] + command
+        # A user's TESSERA_... would change what the tests run, and measured ceilings what they print.
+        env = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")}
+        env.update(MPI_ENVIRONMENT if ranks > 0 else ALONE_ENVIRONMENT)
+        env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE="/nonexistent/tessera.toml")
+        env.update(environment or {})
+        name, value = self.mark.split("=")
+        env[name] = value
+        self.command = command
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+
+    def pids(self):
+        """Every living process of the job (zombies have no environment any more): {pid: command line}."""
+        mark, found = self.mark.encode(), {}
+        for entry in os.listdir("/proc"):
+            if not entry.isdigit():
+                continue
+            try:
+                with open(f"/proc/{entry}/environ", "rb") as environ:
+                    if mark not in environ.read().split(b"\0"):
+                        continue
+                with open(f"/proc/{entry}/cmdline", "rb") as cmdline:
+                    found[int(entry)] = cmdline.read().replace(b"\0", b" ").decode(errors="replace").strip()
+            except OSError:
+                continue  # it ended while we looked, or it is not ours to see
+        return found
+
+    def ranks(self):
+        """{rank: pid} of the ranks that live."""
+        found = {}
+        for pid in self.pids():
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as environ:
+                    for word in environ.read().split(b"\0"):
+                        if word.startswith(b"OMPI_COMM_WORLD_RANK="):
+                            found[int(word.split(b"=")[1])] = pid
+            except OSError:
+                continue
+        return found
+
+    def wait(self, timeout=60):
+        """The result; a job that lasts longer is ended and reported with code None."""
+        try:
+            out, err = self.process.communicate(timeout=timeout)
+            code = self.process.returncode
+        except subprocess.TimeoutExpired:
+            self.end()
+            out, err = self.process.communicate()
+            code = None
+        return Result(self.command, code, out, err, time.monotonic() - self.started)
+
+    def end(self):
+        """Kills what is left of the job, by process id."""
+        self.process.kill()
+        for pid in self.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def wait_gone(self, seconds):
+        """Waits until no process of the job is left; returns those that are after so many seconds."""
+        end = time.monotonic() + seconds
+        while (left := self.pids()) and time.monotonic() < end:
+            time.sleep(0.05)
+        return left
+
+
+class Result:
+    def __init__(self, command, code, out, err, seconds):
+        self.command, self.code, self.out, self.err, self.seconds = command, code, out, err, seconds
+
+    @property
+    def errors(self):
+        """Our own error lines; mpirun adds a paragraph of its own."""
+        return [line for line in (self.out + self.err).splitlines() if "tessera: error:" in line]
+
+    def __str__(self):
+        return (f"{' '.join(self.command)}\nexit code {self.code} after {self.seconds:.2f} s\n"
+                f"--- stdout\n{self.out}--- stderr\n{self.err}---")
+
+
+def run(*arguments, timeout=60, **how):
+    return Job(arguments, **how).wait(timeout)
+
+
+# --- files ---------------------------------------------------------------------------------------------------
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def snapshot(folder):
+    """Everything below a folder: {path: what would change if somebody wrote there}."""
+    found = {}
+    for parent, folders, files in os.walk(folder):
+        for name in folders + files:
+            path = os.path.join(parent, name)
+            regular = os.path.isfile(path) and not os.path.islink(path)
+            found[os.path.relpath(path, folder)] = digest(path) if regular and os.access(path, os.R_OK) else "other"
+    return found
+
+
+# How an operand is stored: element types by name, and what lies around them.
+ELEMENTS = {"f16": "<f2", "f32": "<f4", "f64": "<f8", "f32_big": ">f4", "f64_big": ">f8", "i16": "<i2",
+            "i16_big": ">i2", "i32": "<i4", "i64": "<i8", "u8": "u1", "u16": "<u2", "u64_big": ">u8"}
+STORAGES = ("contiguous", "chunked", "gzip", "shuffle_gzip", "fletcher", "extendible", "userblock", "deep_path")
+
+
+def draw_values(rng, shape, element):
+    """Random values that the element type holds exactly, as stored; numpy.Generator rng."""
+    kind = numpy.dtype(ELEMENTS[element])
+    if kind.kind == "f":
+        return rng.uniform(-1, 1, shape).astype(kind)
+    low, high = (0, 200) if kind.kind == "u" else (-100, 100)
+    return rng.integers(low, high, shape).astype(kind)
+
+
+def write_matrix(path, values, storage="contiguous", name="A"):
+    """Writes values (with their own type) in one of STORAGES; returns "file:/dataset"."""
+    values = numpy.asarray(values)
+    options = {}
+    if values.size > 0:
+        chunks = tuple(max(1, min(extent, 7 + 13 * d)) for d, extent in enumerate(values.shape))
+        options = {"chunked": {"chunks": chunks},
+                   "gzip": {"chunks": chunks, "compression": "gzip", "compression_opts": 1},
+                   "shuffle_gzip": {"chunks": True, "compression": "gzip", "shuffle": True},
+                   "fletcher": {"chunks": chunks, "fletcher32": True},
+                   "extendible": {"chunks": chunks, "maxshape": (None,) * values.ndim}}.get(storage, {})
+    dataset = f"/group/sub group/{name}" if storage == "deep_path" else f"/{name}"
+    with h5py.File(path, "w", userblock_size=512 if storage == "userblock" else 0) as file:
+        file.create_dataset(dataset, data=values, **options)
+    return f"{path}:{dataset}"
+
+
+def read_matrix(path, dataset="C"):
+    with h5py.File(path, "r") as file:
+        return file[dataset][()]
+
+
+# --- test cases ----------------------------------------------------------------------------------------------
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own, in which the program runs."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="tessera-test-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run_tessera(self, *arguments, **how):
+        how.setdefault("folder", self.folder)
+        return run(*arguments, **how)
+
+    def succeed(self, *arguments, **how):
+        result = self.run_tessera(*arguments, **how)
+        self.assertEqual(result.code, OK, str(result))
+        self.assertEqual(result.errors, [], str(result))
+        return result
+
+    def fail_with(self, code, *arguments, words=(), **how):
+        """The program ends with the code and one line of ours that has all the words."""
+        return self.assert_failed(self.run_tessera(*arguments, **how), code, words)
+
+    def assert_failed(self, result, code, words=()):
+        self.assertEqual(result.code, code, str(result))
+        self.assertEqual(len(result.errors), 1, f"one line of ours is wanted\n{result}")
+        for word in (words,) if isinstance(words, str) else words:
+            self.assertIn(word, result.errors[0], str(result))
+        return result
+
+
+_slowness = None
+
+
+def slack(seconds):
+    """The promise of so many seconds, stretched by how much slower than alone this machine answers now."""
+    global _slowness
+    if _slowness is None:
+        alone = 0.6  # seconds of the run below on two idle cores
+        start = time.monotonic()
+        run("matmul", "--n", 8, "--repetitions", 1, ranks=3)
+        _slowness = max(1.0, (time.monotonic() - start) / alone)
+    return seconds * _slowness
+
+
+def main(module="__main__"):
+    """Runs the tests of a script (those named on the command line); 77 when all of them were skipped."""
+    print(f"seed {SEED} (TESSERA_TEST_SEED={SEED} repeats it), program {PROGRAM}", flush=True)
+    program = unittest.main(module=module, exit=False, verbosity=2)
+    result = program.result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if result.testsRun > 0 and len(result.skipped) == result.testsRun else 0)
