@@ -21,11 +21,10 @@ struct Maps {
   Maps(index_t rows, index_t cols)
       : m(rows), n(cols), a(rows / std::gcd(rows, cols)), b(cols / std::gcd(rows, cols)) {}
 
+  /// Column j, rotated, finds its element for row i in row (i + j / b) % m.
   [[nodiscard]] bool rotates() const { return b != n; }
-  /// Where column j, rotated, finds its element for row i.
-  [[nodiscard]] index_t rotated(index_t i, index_t j) const { return (i + j / b) % m; }
-  /// Where column j, shuffled, finds its element for row i.
-  [[nodiscard]] index_t shuffled(index_t i, index_t j) const { return (j + i * n - i / a) % m; }
+  /// Column j, shuffled, finds its element for row i in row (shuffle_start(i) + j) % m.
+  [[nodiscard]] index_t shuffle_start(index_t i) const { return (i * n - i / a) % m; }
 };
 
 enum class Way { gather, scatter };
@@ -40,32 +39,45 @@ class ThreePass {
   }
 
   void c2r() const {
-    if (maps_.rotates()) columns(Way::gather, [this](index_t i, index_t j) { return maps_.rotated(i, j); });
+    if (maps_.rotates()) rotate(Way::gather);
     rows(Way::scatter);
-    columns(Way::gather, [this](index_t i, index_t j) { return maps_.shuffled(i, j); });
+    shuffle(Way::gather);
   }
   void r2c() const {
-    columns(Way::scatter, [this](index_t i, index_t j) { return maps_.shuffled(i, j); });
+    shuffle(Way::scatter);
     rows(Way::gather);
-    if (maps_.rotates()) columns(Way::scatter, [this](index_t i, index_t j) { return maps_.rotated(i, j); });
+    if (maps_.rotates()) rotate(Way::scatter);
   }
 
  private:
   [[nodiscard]] std::byte* at(index_t i, index_t j) const { return data_ + (i * maps_.n + j) * bytes_; }
 
-  /// Inside every column: element i comes from (gather) or goes to (scatter) row map(i, j).
-  template <class Map>
-  void columns(Way way, const Map& map) const {
+  void rotate(Way way) const {
+    columns(way, maps_.b, [](index_t i) { return i; });
+  }
+  void shuffle(Way way) const {
+    columns(way, 1, [this](index_t i) { return maps_.shuffle_start(i); });
+  }
+
+  /// Inside every column j: element i comes from (gather) or goes to (scatter) row (start(i) + j / step) % m;
+  /// a strip of columns at a time, the divisions replaced by counting.
+  template <class Start>
+  void columns(Way way, index_t step, const Start& start) const {
     on_pieces(ceil_div(maps_.n, strip_), maps_.m * strip_, [&](index_t strip, std::byte* scratch) {
       const index_t left = strip * strip_;
       const index_t wide = std::min(strip_, maps_.n - left);
       const auto run = static_cast<std::size_t>(wide * bytes_);
       for (index_t i = 0; i < maps_.m; ++i) std::memcpy(scratch + i * wide * bytes_, at(i, left), run);
       for (index_t i = 0; i < maps_.m; ++i) {
+        index_t other = (start(i) + left / step) % maps_.m;
+        index_t until_next = step - left % step;
         for (index_t j = 0; j < wide; ++j) {
-          const index_t other = map(i, left + j);
           const index_t from = way == Way::gather ? other : i;
-          copy_(at(way == Way::gather ? i : other, left + j), scratch + (from * wide + j) * bytes_);
+          const index_t to = way == Way::gather ? i : other;
+          copy_(at(to, left + j), scratch + (from * wide + j) * bytes_);
+          if (--until_next > 0) continue;
+          until_next = step;
+          if (++other == maps_.m) other = 0;
         }
       }
     });

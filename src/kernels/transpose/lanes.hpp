@@ -1,6 +1,7 @@
 #pragma once
-// Vectors of 1, 2 or 4 lanes of 16 bytes: as many as the instruction set has. For files compiled per instruction
-// set only; everything here has internal linkage, so that no copy compiled for one set serves another.
+// Vectors of 1, 2 or 4 lanes of 16 bytes: as many as the instruction set has. For files compiled per
+// instruction set only; everything here has internal linkage, so that no copy compiled for one set serves
+// another.
 
 #include <cstddef>
 #include <cstdint>
@@ -49,10 +50,28 @@ inline void stream(std::byte* to, Wide<1> v) { store<1>(to, v); }
 inline void fence_streams() { __sync_synchronize(); }
 #endif
 #if defined(__AVX2__)
-inline void stream(std::byte* to, Wide<2> v) { _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)v); }
+inline void stream(std::byte* to, Wide<2> v) {
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)v);
+}
 #endif
 #if defined(__AVX512F__)
-inline void stream(std::byte* to, Wide<4> v) { _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)v); }
+inline void stream(std::byte* to, Wide<4> v) {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)v);
+}
+#endif
+
+/// v in a register: the compiler shall not load it again where it is used a second time.
+#if defined(__x86_64__)
+template <class V>
+V keep(V v) {
+  asm("" : "+v"(v));
+  return v;
+}
+#else
+template <class V>
+V keep(V v) {
+  return v;
+}
 #endif
 
 /// The lanes at from, from + step, ...: one vector.
@@ -63,8 +82,8 @@ Wide<Lanes> gather_lanes(const std::byte* from, std::ptrdiff_t step) {
   } else if constexpr (Lanes == 2) {
     return __builtin_shufflevector(load<1>(from), load<1>(from + step), 0, 1, 2, 3);
   } else {
-    return __builtin_shufflevector(gather_lanes<2>(from, step), gather_lanes<2>(from + 2 * step, step), 0, 1, 2, 3,
-                                   4, 5, 6, 7);
+    return __builtin_shufflevector(gather_lanes<2>(from, step), gather_lanes<2>(from + 2 * step, step), 0, 1,
+                                   2, 3, 4, 5, 6, 7);
   }
 }
 

@@ -25,6 +25,8 @@ struct Leaf {
   index_t rows, cols;
   index_t bytes;
   Store store;
+  index_t strip =
+      index_t{1} << 40;  ///< columns of a that are walked together; a multiple of line_bytes / bytes
 };
 
 /// count bytes from one place to another, whole lines of `to` by streaming stores. No overlap.
@@ -48,6 +50,12 @@ extern const LeafSet leaf_set;
 }
 
 [[nodiscard]] const LeafSet& leaf_set(machine::Isa isa);
+
+/// Bytes from an address to the next one on a line: 0 on a line.
+[[nodiscard]] inline index_t bytes_to_line(const std::byte* at) {
+  return static_cast<index_t>(-reinterpret_cast<std::uintptr_t>(at) %
+                              static_cast<std::uintptr_t>(line_bytes));
+}
 
 /// The record sizes that a leaf moves in registers.
 [[nodiscard]] constexpr bool has_leaf(index_t bytes) {

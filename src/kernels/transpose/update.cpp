@@ -43,7 +43,7 @@ void update_any(const Update<T>& u, const Tuning& tuning) {
   const LeafSet& leaves = leaf_set(machine::isa());
   machine::parallel(threads_of(tuning), [&] {
     walk_halves(
-        {0, 0, u.b.rows, u.b.cols}, leaf_side,
+        {0, 0, u.b.rows, u.b.cols}, {leaf_side, leaf_side},
         [&](const Block& block) { update_leaf(u, block, combines, leaves); },
         [](const auto& left, const auto& right) { machine::fork_join(left, right); });
   });

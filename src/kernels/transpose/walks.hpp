@@ -46,22 +46,27 @@ enum class Order { rows, zigzag, diagonal };
   return round_up(ceil_div(length, 2), grain);
 }
 
-/// Cache-oblivious (Frigo et al. 1999): halve the longer side until at most `leaf` elements remain on it,
+/// The largest block that is not halved further.
+struct LeafShape {
+  index_t rows = 0, cols = 0;
+};
+
+/// Cache-oblivious (Frigo et al. 1999): halve the side that is longer, in leaves, until one leaf remains,
 /// then visit(block); both(left, right) runs the halves, in turn or as tasks.
 template <class Visit, class Both>
-void walk_halves(const Block& block, index_t leaf, const Visit& visit, const Both& both) {
-  if (block.rows <= leaf && block.cols <= leaf) {
+void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, const Both& both) {
+  if (block.rows <= leaf.rows && block.cols <= leaf.cols) {
     visit(block);
     return;
   }
   Block first = block;
   Block second = block;
-  if (block.rows >= block.cols) {
-    first.rows = halve(block.rows, leaf);
+  if (block.rows * leaf.cols >= block.cols * leaf.rows) {
+    first.rows = halve(block.rows, leaf.rows);
     second.i += first.rows;
     second.rows -= first.rows;
   } else {
-    first.cols = halve(block.cols, leaf);
+    first.cols = halve(block.cols, leaf.cols);
     second.j += first.cols;
     second.cols -= first.cols;
   }
