@@ -16,7 +16,7 @@ std::size_t Outputs::add(const io::DatasetName& name, index_t n, io::Handle type
 }
 
 std::size_t Outputs::add(const io::DatasetName& name, index_t n, Element element) {
-  return add(name, n, io::Handle(H5Tcopy(io::native_type(element)), H5Tclose));
+  return add(name, n, io::owned_type(element));
 }
 
 void Outputs::open(const mpi::Communicator& comm, const run::Values& point) {

@@ -112,6 +112,8 @@ hid_t native_type(Element element) {
   return H5T_NATIVE_UINT64;
 }
 
+Handle owned_type(Element element) { return {H5Tcopy(native_type(element)), H5Tclose}; }
+
 void write_attribute(hid_t object, const std::string& name, const std::string& value) {
   const Handle type = text_type();
   const char* text = value.c_str();

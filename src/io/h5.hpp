@@ -60,6 +60,7 @@ inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
 }
 
 [[nodiscard]] hid_t native_type(Element element);
+[[nodiscard]] Handle owned_type(Element element);  ///< a copy of it, for those that keep types of both kinds
 
 /// Attributes: UTF-8 strings of variable length (str in h5py), 64-bit integers, doubles. Overwrite what is
 /// there.

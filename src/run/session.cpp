@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "io/schema.hpp"
 #include "machine/fork_join.hpp"
@@ -84,11 +86,26 @@ std::map<std::string, io::Value> Session::attributes(const Measured& measured) c
   return result;
 }
 
+/// The phases that any rank went through, in the same order on all of them: a rank without a part of the data
+/// may have skipped some.
+std::vector<std::string> Session::phase_names(const mpi::Phases& phases) const {
+  std::vector<std::string> mine, all;
+  for (const auto& [name, seconds] : phases.seconds()) mine.push_back(name);
+  for (const std::string& text : comm_.gather(join(mine, ","), 0)) {
+    for (std::string& name : split(text, ',')) {
+      if (!name.empty() && std::find(all.begin(), all.end(), name) == all.end())
+        all.push_back(std::move(name));
+    }
+  }
+  const std::string agreed = comm_.broadcast(join(all, ","), 0);
+  return agreed.empty() ? std::vector<std::string>{} : split(agreed, ',');
+}
+
 std::vector<io::Row> Session::phase_rows(const std::string& point, const Measured& measured) const {
   std::vector<io::Row> result;
   const auto add = [&](const mpi::Phases& phases, index_t repetition) {
-    for (const auto& [name, mine] : phases.seconds()) {
-      const std::vector<double> all = comm_.all_gather(mine);
+    for (const std::string& name : phase_names(phases)) {
+      const std::vector<double> all = comm_.all_gather(phases.of(name));
       for (std::size_t r = 0; r < all.size(); ++r) {
         result.push_back({{"point", point, ""},
                           {"repetition", repetition, ""},

@@ -65,6 +65,50 @@ void write_matrix(const Folder& folder, const std::string& file, index_t rows, i
   out.publish([](hid_t group) { write_attribute(group, "note", std::string("hello")); });
 }
 
+TEST(ReadSlab, KeepsTheStoredTypeAndTakesAnyDimension) {
+  const Folder folder;
+  const std::string file = folder.file("slab.h5");
+  const index_t extents[] = {3, 4, 5};
+  if (folder.comm().is_root()) {
+    const Handle out(H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const hsize_t shape[] = {3, 4, 5};
+    const Handle space(H5Screate_simple(3, shape, nullptr), H5Sclose);
+    const Handle dataset(H5Dcreate2(out, "/U", H5T_STD_I16BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                         H5Dclose);
+    std::vector<std::int16_t> values(60);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int16_t>(i + 300);
+    H5Dwrite(dataset, H5T_NATIVE_INT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+  }
+  folder.comm().barrier();
+  const DatasetName name{file, "/U"};
+  const layout::Range slab[] = {{1, 3}, {0, 2}, {2, 5}};
+  const Handle stored = stored_type(name);
+  std::vector<std::uint8_t> raw(2 * 2 * 3 * 2);
+  read_slab(name, slab, {stored, raw.data(), 2, 3});
+  std::vector<std::int32_t> wide(2 * 2 * 4, -1);  // rows of 4, of which 3 are read
+  read_slab(name, slab, {H5T_NATIVE_INT32, wide.data(), 4, 4});
+  for (index_t i = 0; i < 2; ++i) {
+    for (index_t j = 0; j < 2; ++j) {
+      for (index_t k = 0; k < 3; ++k) {
+        const index_t want = 300 + ((1 + i) * extents[1] + j) * extents[2] + 2 + k;
+        const auto at = static_cast<std::size_t>((i * 2 + j) * 3 + k);
+        EXPECT_EQ(raw[2 * at] * 256 + raw[2 * at + 1], want);  // the file's byte order
+        EXPECT_EQ(wide[static_cast<std::size_t>((i * 2 + j) * 4 + k)], want);
+      }
+      EXPECT_EQ(wide[static_cast<std::size_t>((i * 2 + j) * 4 + 3)], -1);
+    }
+  }
+}
+
+TEST(NumberType, KnowsEveryNameAndNoOther) {
+  for (const char* name : {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"}) {
+    const DatasetInfo info = number_type(name);
+    EXPECT_EQ(info.type_text(), name);
+    EXPECT_EQ(H5Tget_size(number_type(info)), static_cast<std::size_t>(info.element_bytes));
+  }
+  for (const char* name : {"f8", "f16", "i128", "", "x"}) EXPECT_THROW((void)number_type(name), Error);
+}
+
 TEST(OutputFile, IsCompleteUnderItsNameAndReadsBack) {
   const Folder folder;
   const std::string file = folder.file("m.h5");

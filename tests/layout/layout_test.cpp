@@ -89,5 +89,16 @@ TEST(MatrixLayout, MoreRanksThanRowsLeavesSomeEmpty) {
 
 TEST(Box, HasATextForMessages) { EXPECT_EQ(text(Box{{0, 10}, {5, 20}}), "[0:10, 5:20)"); }
 
+TEST(MatrixLayout, TransposesAndCountsInBytes) {
+  const MatrixLayout rows = row_blocks(7, 5, 3);
+  const MatrixLayout turned = transposed(rows);
+  EXPECT_EQ(turned.rows, 5);
+  EXPECT_EQ(turned.of(1), (Box{{0, 5}, {3, 5}}));
+  EXPECT_EQ(transposed(turned), rows);
+  const MatrixLayout bytes = in_bytes(turned, 12);
+  EXPECT_EQ(bytes.cols, 84);
+  EXPECT_EQ(bytes.of(1), (Box{{0, 5}, {36, 60}}));
+}
+
 }  // namespace
 }  // namespace tessera::layout

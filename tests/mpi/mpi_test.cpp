@@ -11,6 +11,7 @@
 #include "mpi/phases.hpp"
 #include "mpi/probes.hpp"
 #include "mpi/runtime.hpp"
+#include "mpi/shared_memory.hpp"
 #include "mpi/transfer.hpp"
 
 namespace tessera::mpi {
@@ -197,6 +198,43 @@ TEST(Exchange, TakesSeveralRoundsForLargeAmounts) {
   const Communicator comm = Communicator::world();
   const index_t round = round_bytes / 4 / comm.size();  // elements of a round for one peer
   exchange_amounts(comm, [&](index_t from, index_t to) { return to == 0 ? 2 * round + from : 3; });
+}
+
+TEST(SharedMemory, IsSeenByEveryRankOfTheNode) {
+  const Communicator comm = Communicator::world();
+  const Communicator node = comm.node();
+  for (const index_t bytes : {0, 1, 4096, 100000}) {
+    const index_t mine = node.rank() == 1 ? 0 : bytes;  // segments may differ, and be empty
+    SharedMemory memory(node, mine);
+    EXPECT_TRUE(memory.there());
+    EXPECT_EQ(memory.size_of(node.rank()), mine);
+    memory.fence();
+    for (int peer = 0; peer < node.size(); ++peer) {  // everybody writes its byte into everybody's segment
+      if (node.rank() < memory.size_of(peer))
+        memory.of(peer)[node.rank()] = static_cast<std::byte>(node.rank() + 1);
+    }
+    memory.fence();
+    for (int peer = 0; peer < node.size(); ++peer) {
+      if (peer < mine) {
+        EXPECT_EQ(memory.of(node.rank())[peer], static_cast<std::byte>(peer + 1));
+      }
+    }
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.of(node.rank())) % 4096, 0u);
+    const SharedMemory moved = std::move(memory);
+    EXPECT_TRUE(moved.there());
+    EXPECT_FALSE(memory.there());  // NOLINT: that is what is asked
+  }
+}
+
+TEST(SharedMemory, RefusesMoreThanThereIs) {
+  const Communicator node = Communicator::world().node();
+  const index_t too_much = SharedMemory::available() / node.size() + (index_t{1} << 20);
+  try {
+    const SharedMemory memory(node, too_much);
+    FAIL();
+  } catch (const AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::memory);
+  }
 }
 
 TEST(Phases, AddUp) {

@@ -8,6 +8,7 @@
 #include "dist/transpose/plan.hpp"
 #include "kernels/transpose/records.hpp"
 #include "machine/buffer.hpp"
+#include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 
 namespace tessera::dist::transpose {
