@@ -2,6 +2,7 @@
 # default build; a test builds it.
 file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.hpp
      ${PROJECT_SOURCE_DIR}/apps/*.hpp)
+list(FILTER headers EXCLUDE REGEX "_avx(2|512)\\.hpp$")  # parts of sources for one instruction set
 if(NOT TESSERA_HAVE_CUDA)
   list(FILTER headers EXCLUDE REGEX "/cuda[^/]*\\.hpp$")
 endif()
