@@ -79,6 +79,56 @@ PYTHON
     "mpirun -n $ranks $program matmul --config configs/matmul/strong.toml --results results/strong.h5")
 }
 
+job_transpose() {
+  local folder=results/transpose input=results/matmul/spectra.h5:/counts
+  mkdir -p $folder
+  tessera_say "transpose: the spectra by channel instead of by exposure (the same file, int32, gzip)"
+  if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
+  launch transpose --in $input --out $folder/by_channel.h5:/counts --overwrite --results $folder/results.h5
+  tessera_say "the kernels side by side, on a size that is kind to caches and on a power of two"
+  launch transpose --n 4000,4096 --kernel naive,tiled,column,cache_oblivious --repetitions 3 --results $folder/results.h5
+  draw_report $folder/results.h5 $folder/variants.png
+  files+=("$folder/by_channel.h5" "the spectra transposed" "$folder/results.h5" "its timings")
+  next+=("$program transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml --results results/study.h5")
+}
+
+job_sort() {
+  local folder=results/sort
+  mkdir -p $folder
+  tessera_say "sort: a table of 1,000,000 detector events by channel, then falling energy"
+  "$python" - $folder <<'PYTHON'
+import os, sys
+import h5py, numpy
+path = f"{sys.argv[1]}/events.h5"
+if not os.path.exists(path):
+    draw, n = numpy.random.default_rng(1), 1_000_000
+    with h5py.File(path + ".part", "w") as f:
+        f["events/time"] = numpy.cumsum(draw.exponential(1e-4, n))
+        f["events/energy"] = draw.exponential(500, n).astype("f4")
+        f["events/channel"] = draw.integers(0, 4096, n, dtype="i4")
+    os.rename(path + ".part", path)
+PYTHON
+  if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
+  launch sort --in $folder/events.h5:/events --by channel,-energy --out $folder/sorted.h5:/events --overwrite \
+    --results $folder/results.h5
+  "$python" - $folder <<'PYTHON'
+import sys
+import h5py, numpy
+folder = sys.argv[1]
+with h5py.File(f"{folder}/events.h5") as a, h5py.File(f"{folder}/sorted.h5") as b:
+    order = numpy.lexsort((-a["events/energy"][:], a["events/channel"][:]))
+    right = all(numpy.array_equal(a["events"][c][:][order], b["events"][c][:]) for c in a["events"])
+print("numpy.lexsort gives the same rows:", "right" if right else "WRONG")
+sys.exit(0 if right else 76)
+PYTHON
+  tessera_say "the kernels side by side"
+  launch sort --n 4000000 --type u64 --kernel std,quicksort,mergesort,samplesort,radix --repetitions 3 \
+    --results $folder/results.h5
+  draw_report $folder/results.h5 $folder/variants.png
+  files+=("$folder/sorted.h5" "the events in order" "$folder/results.h5" "its timings")
+  next+=("$program sort --config configs/studies/counting_sort.toml --results results/study.h5")
+}
+
 tessera_install
 tessera_build tessera
 python=$(tessera_python) || tessera_fail "no Python with h5py and numpy; install them, or name one in TESSERA_PYTHON"
