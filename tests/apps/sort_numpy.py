@@ -137,7 +137,7 @@ class AgainstNumpy(tessera.Case):
         with h5py.File(source, "w") as file:
             group = file.create_group("deep/table")
             for name, values, storage in zip(names, columns, case.storages):
-                options = {"chunks": (13,), "compression": "gzip"} if storage != "contiguous" and case.n else {}
+                options = {"chunks": (min(13, case.n),), "compression": "gzip"} if storage != "contiguous" and case.n else {}
                 group.create_dataset(name, data=values, **options)
             for name, values in carried.items():
                 group.create_dataset(name, data=values)

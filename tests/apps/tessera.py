@@ -79,9 +79,9 @@ class Job:
         # A user's TESSERA_... would change what the tests run, and measured ceilings what they print.
         env = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")}
         env.update(MPI_ENVIRONMENT if ranks > 0 else ALONE_ENVIRONMENT)
-        if ranks > 0:  # jobs that start and end at once would remove each other's session folder
-            self.session = tempfile.mkdtemp(prefix="tessera-job-", dir=SHARED_MEMORY)
-            env.update(OMPI_MCA_orte_tmpdir_base=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
+        # Jobs that start and end at once would remove each other's session folder; a run without mpirun has one too.
+        self.session = tempfile.mkdtemp(prefix="tessera-job-", dir=SHARED_MEMORY)
+        env.update(OMPI_MCA_orte_tmpdir_base=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
         env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE="/nonexistent/tessera.toml")
         env.update(environment or {})
         name, value = self.mark.split("=")
