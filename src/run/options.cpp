@@ -31,6 +31,25 @@ std::string toml_text(const toml::node& node, const std::string& where) {
   usage(where + " must be a string, number, boolean or a list of them");
 }
 
+/// The text in lines of at most 110 columns, those after the first indented.
+std::string wrapped(const std::string& text, std::size_t indent) {
+  constexpr std::size_t width = 110;
+  std::string out;
+  std::size_t column = indent;
+  for (const std::string& word : split(text, ' ')) {
+    if (column > indent && column + 1 + word.size() > width) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out;
+}
+
 }  // namespace
 
 const std::string& Values::text(const std::string& name) const {
@@ -213,11 +232,12 @@ std::string OptionSet::help() const {
                           : option.kind == Kind::bytes   ? " BYTES"
                           : option.kind == Kind::choice  ? " NAME"
                                                          : " TEXT";
-      out += fmt::format("  {:<24} {}", (option.positional ? "" : "--") + option.name + value, option.help);
-      if (!option.choices.empty()) out += ": " + join(option.choices, ", ");
-      if (option.axis) out += " [list]";
-      if (!option.fallback.empty()) out += fmt::format(" (default {})", option.fallback);
-      out += "\n";
+      std::string text = option.help;
+      if (!option.choices.empty()) text += ": " + join(option.choices, ", ");
+      if (option.axis) text += " [list]";
+      if (!option.fallback.empty()) text += fmt::format(" (default {})", option.fallback);
+      out += fmt::format("  {:<24} {}\n", (option.positional ? "" : "--") + option.name + value,
+                         wrapped(text, 27));
     }
   }
   out +=

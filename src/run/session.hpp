@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "base/statistics.hpp"
 #include "base/table.hpp"
 #include "io/results.hpp"
@@ -43,6 +44,8 @@ template <class Prepare, class F>
                                const F& repetition) {
   Measured result;
   const index_t warmups = point.integer("warmups");
+  Progress progress("repetitions", static_cast<double>(warmups + point.integer("repetitions")),
+                    comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
   for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
     mpi::Phases phases;
     prepare();
@@ -50,6 +53,7 @@ template <class Prepare, class F>
     const Timer timer;
     repetition(phases);
     const double seconds = comm.max(timer.seconds());
+    progress.update(static_cast<double>(r + warmups + 1));
     if (r < 0) continue;
     result.seconds.push_back(seconds);
     result.phases.push_back(std::move(phases));

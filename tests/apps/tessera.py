@@ -81,6 +81,7 @@ class Job:
         env.update(MPI_ENVIRONMENT if ranks > 0 else ALONE_ENVIRONMENT)
         # Jobs that start and end at once would remove each other's session folder; a run without mpirun has one too.
         self.session = tempfile.mkdtemp(prefix="tessera-job-", dir=SHARED_MEMORY)
+        os.chmod(self.session, 0o777)  # some jobs run as another user
         env.update(OMPI_MCA_orte_tmpdir_base=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
         env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE="/nonexistent/tessera.toml")
         env.update(environment or {})

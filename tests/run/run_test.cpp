@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.hpp"
 #include "run/ceilings.hpp"
 #include "run/common_options.hpp"
 #include "run/options.hpp"
@@ -140,6 +141,15 @@ TEST(Options, HelpShowsExamplesFirst) {
   EXPECT_LT(help.find("Examples:"), help.find("--n"));
   EXPECT_NE(help.find("(default 8)"), std::string::npos);
   EXPECT_TRUE(make().parse({"--help"}).help);
+}
+
+TEST(Options, HelpFitsATerminal) {
+  OptionSet set("demo", "for tests", {"tessera demo"});
+  set.add({.name = "kernel",
+           .kind = Kind::choice,
+           .help = "what each rank runs",
+           .choices = std::vector<std::string>(40, "a_long_name")});
+  for (const std::string& line : split(set.help(), '\n')) EXPECT_LE(line.size(), 110u) << line;
 }
 
 TEST(CommonOptions, AreDeclaredOnce) {
