@@ -3,12 +3,12 @@
 #include "base/table.hpp"
 #include "command.hpp"
 #include "dist/matmul/multiply.hpp"
-#include "dist/transpose/transpose.hpp"
 #include "dist/sort/sort.hpp"
+#include "dist/transpose/transpose.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "kernels/sort/variants.hpp"
-#include "mpi/runtime.hpp"
 #include "kernels/transpose/variants.hpp"
+#include "mpi/runtime.hpp"
 
 namespace tessera::apps {
 namespace {

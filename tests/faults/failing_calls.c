@@ -2,7 +2,8 @@
 //
 //   FAULT_CALL    pwrite, fsync, rename, fallocate, ftruncate, open or pread
 //   FAULT_NUMBER  which of them, counted from 1 in every process
-//   FAULT_ACTION  an errno as a number; short (half is written, legal); lie (a bit is changed, success is told);
+//   FAULT_ACTION  an errno as a number; short (half is written, legal); lie (a bit is changed, success is
+//   told);
 //                 kill or kill_after (SIGKILL to the process itself before or after the call)
 //   FAULT_PATH    only files whose path contains this
 //   FAULT_RANK    only this rank of the job (all when unset)
@@ -27,7 +28,9 @@ static const char* setting(const char* name) {
   return value == NULL ? "" : value;
 }
 
-static int (*real_open(void))(const char*, int, ...) { return (int (*)(const char*, int, ...))dlsym(RTLD_NEXT, "open"); }
+static int (*real_open(void))(const char*, int, ...) {
+  return (int (*)(const char*, int, ...))dlsym(RTLD_NEXT, "open");
+}
 
 static void tell(const char* call, const char* path) {
   const int log = real_open()(setting("FAULT_LOG"), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -126,7 +129,9 @@ static int failing(int hit, int (*call)(void*), void* arguments) {
 struct Sync {
   int descriptor;
 };
-static int do_fsync(void* a) { return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(((struct Sync*)a)->descriptor); }
+static int do_fsync(void* a) {
+  return ((int (*)(int))dlsym(RTLD_NEXT, "fsync"))(((struct Sync*)a)->descriptor);
+}
 int fsync(int descriptor) {
   struct Sync arguments = {descriptor};
   return failing(meant_descriptor("fsync", descriptor), do_fsync, &arguments);

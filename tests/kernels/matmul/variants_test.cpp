@@ -49,7 +49,8 @@ TYPED_TEST_SUITE(Variants, Types);
 
 TEST(DeviceVariants, AreAmongTheRowsTestedHere) {
   if (usable().size() < variants().size()) {
-    GTEST_SKIP() << variants().size() - usable().size() << " device variants are not run: " << machine::gpus().reason;
+    GTEST_SKIP() << variants().size() - usable().size()
+                 << " device variants are not run: " << machine::gpus().reason;
   }
 }
 
