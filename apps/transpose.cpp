@@ -4,13 +4,12 @@
 
 #include <cstring>
 
-#include "base/progress.hpp"
 #include "command.hpp"
 #include "dist/transpose/axes.hpp"
 #include "dist/transpose/checksum.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/runtime.hpp"
+#include "points.hpp"
 #include "run/memory_plan.hpp"
 
 namespace tessera::apps {
@@ -88,7 +87,7 @@ bool run_in_place(const Point& point) {
   const auto& values = point.values;
   const auto& request = point.request;
   const auto& inputs = point.inputs;
-  const auto out = create_output(point);
+  run::Outputs outputs = open_output(point);
   mpi::Phases once;
   auto matrix = load_matrix(point, inputs.in.get(), 1, request.shape.rows, request.shape.cols, once);
   const bool verify = !values.flag("no-verify");
@@ -111,7 +110,9 @@ bool run_in_place(const Point& point) {
   describe(request, measured);
   if (verify) measured.verdict = verdict_of(checksum(Indices::swapped) == before);
   measured.once = once;
-  return conclude(point, out.get(), matrix.box().rows.begin * matrix.cols(), bytes_of(matrix), measured);
+  return outputs.conclude(comm, values, point.session, measured, [&] {
+    outputs.write(0, matrix.box().rows.begin * matrix.cols(), bytes_of(matrix));
+  });
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ bool run_matrix(const Point& point) {
   const auto& inputs = point.inputs;
   const auto& q = request.shape;
   if (q.in_place) return run_in_place(point);
-  const auto out = create_output(point);
+  run::Outputs outputs = open_output(point);
   mpi::Phases once;
   const auto a = load_matrix(point, inputs.in.get(), 1, q.rows, q.cols, once);
   auto b = make_result(point);
@@ -150,7 +151,8 @@ bool run_matrix(const Point& point) {
       measured.verdict = verdict_of(is_update(comm, task, old_b, request.seed, threads));
     }
   }
-  return conclude(point, out.get(), b.box().rows.begin * b.cols(), bytes_of(b), measured);
+  return outputs.conclude(comm, values, point.session, measured,
+                          [&] { outputs.write(0, b.box().rows.begin * b.cols(), bytes_of(b)); });
 }
 
 bool run_axes(const Point& point) {
@@ -158,7 +160,7 @@ bool run_axes(const Point& point) {
   const auto& values = point.values;
   const auto& request = point.request;
   const auto& inputs = point.inputs;
-  const auto out = create_output(point);
+  run::Outputs outputs = open_output(point);
   const auto part = dist::transpose::axes_part(request.extents, request.axes, comm.rank(), comm.size());
   const index_t bytes = request.shape.element_bytes;
   machine::Buffer<std::byte> from, to;
@@ -192,41 +194,26 @@ bool run_axes(const Point& point) {
     const auto after = slab_checksum({to.data(), to_ranges, request.axes, bytes}, request.seed, threads);
     measured.verdict = verdict_of(comm.sum(before) == comm.sum(after));
   }
-  return conclude(point, out.get(), part.first_element, to.span(), measured);
+  return outputs.conclude(comm, values, point.session, measured,
+                          [&] { outputs.write(0, part.first_element, to.span()); });
 }
 
 namespace {
 
-ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
-                 const Arguments& arguments, const Inputs& inputs) {
-  run::Session session(comm, set, parsed, arguments);
-  bool right = true;
-  const auto points = set.points(parsed);
-  Progress progress("points", static_cast<double>(points.size()),
-                    comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
-  for (std::size_t p = 0; p < points.size(); ++p) {
-    const run::Values& values = points[p];
+ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
+  const mpi::Communicator& comm = sweep.comm;
+  const auto plan = [&](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, inputs);
-    if (values.flag("plan")) {
-      if (comm.is_root()) print_plan(request, session.ceilings());
-      continue;
-    }
-    if (session.has(values)) {
-      session.skip(values);
-      continue;
-    }
+    if (comm.is_root()) print_plan(request, session.ceilings());
+  };
+  const auto run = [&](const run::Values& values, run::Session& session) {
+    const Request request = resolve(comm, values, inputs);
     run::require_memory(comm, values, memory_of(request, comm.rank()),
                         [&](index_t ranks) { return most_memory(request, ranks); });
     const Point point{comm, values, request, inputs, session};
-    right = (request.permutes() ? run_axes(point) : run_matrix(point)) && right;
-    progress.update(static_cast<double>(p + 1));
-  }
-  session.finish();
-  if (!right && comm.is_root()) {
-    mpi::print_error(
-        "the check found the result wrong; nothing was written. Please report this with the command line");
-  }
-  return right ? ExitCode::ok : ExitCode::verification;
+    return request.permutes() ? run_axes(point) : run_matrix(point);
+  };
+  return run_points(sweep, {plan, run});
 }
 
 Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
@@ -244,7 +231,7 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
   inputs->in = look("in");
   inputs->c = look("c");
   return [&set, parsed, arguments, inputs](const mpi::Communicator& comm) {
-    return run_all(comm, set, parsed, arguments, *inputs);
+    return run_all({comm, set, parsed, arguments}, *inputs);
   };
 }
 

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "dist/transpose/transpose.hpp"
-#include "io/output_file.hpp"
 #include "run/ceilings.hpp"
 #include "run/inputs.hpp"
 #include "run/options.hpp"
-#include "run/session.hpp"
+#include "run/outputs.hpp"
 
 namespace tessera::apps::transpose {
 
@@ -66,12 +65,8 @@ struct Point {
   run::Session& session;
 };
 
-/// Where --out goes, made before anything is computed; nullptr without it. Collective.
-[[nodiscard]] std::unique_ptr<io::OutputFile> create_output(const Point& point);
-/// Records the timings and, if the check passed, writes what this rank holds of the result (contiguous there
-/// from first_element on) and gives the file its name. Whether the check passed. Collective.
-bool conclude(const Point& point, io::OutputFile* out, index_t first_element,
-              std::span<const std::byte> result, run::Measured& measured);
+/// Where --out goes, made before anything is computed. Collective.
+[[nodiscard]] run::Outputs open_output(const Point& point);
 
 /// A matrix between two layouts, or in place; an array whose axes are permuted. Whether the check passed.
 bool run_matrix(const Point& point);

@@ -87,45 +87,16 @@ void load(const Request& request, const run::Input* input, std::uint64_t stream,
   io::read_slab(input->name(), slab, {type, to, request.element.element_bytes, slab.back().size()});
 }
 
-std::unique_ptr<io::OutputFile> create_output(const Point& point) {
-  const auto& comm = point.comm;
-  const auto& values = point.values;
-  const auto& request = point.request;
-  const auto& inputs = point.inputs;
-  if (!values.has("out")) return nullptr;
-  const io::DatasetName name = io::parse_dataset_name(values.text("out"), "out");
-  io::Handle type;
-  mpi::together(comm, "create output", [&] { type = type_of(request, inputs.in.get()); });
-  const io::DatasetSpec spec{name.path, request.result_extents(), type, {}};
-  using Existing = io::OutputFile::Existing;
-  return std::make_unique<io::OutputFile>(comm, name.file, std::vector{spec},
-                                          values.flag("overwrite") ? Existing::replace : Existing::refuse);
-}
-
-bool conclude(const Point& point, io::OutputFile* out, index_t first_element,
-              std::span<const std::byte> result, run::Measured& measured) {
-  const bool right = !measured.verdict || measured.verdict->passed();
-  if (out != nullptr && right) {
-    mpi::together(point.comm, "write", [&] {
-      const mpi::PhaseScope scope(measured.once, "write");
-      out->write(0, first_element, result);
-      const std::string amount = point.values.text("verify-output");
-      using ReadBack = io::OutputFile::ReadBack;
-      out->check_written(amount == "all"      ? ReadBack::all
-                         : amount == "sample" ? ReadBack::sample
-                         : amount == "off"    ? ReadBack::off
-                                              : ReadBack::automatic);
-    });
-    const auto attributes = point.session.attributes(measured);
-    out->publish([&](hid_t group) {
-      for (const auto& [name, value] : attributes) {
-        std::visit([&, key = name](const auto& v) { io::write_attribute(group, key, v); }, value);
-      }
+run::Outputs open_output(const Point& point) {
+  run::Outputs outputs;
+  if (point.values.has("out")) {
+    mpi::together(point.comm, "create output", [&] {
+      outputs.add(io::parse_dataset_name(point.values.text("out"), "out"), point.request.result_extents(),
+                  type_of(point.request, point.inputs.in.get()));
     });
   }
-  point.session.record(point.values, measured);
-  if (out != nullptr && right && point.comm.is_root()) fmt::print("written: {}\n", point.values.text("out"));
-  return right;
+  outputs.open(point.comm, point.values);
+  return outputs;
 }
 
 }  // namespace tessera::apps::transpose
