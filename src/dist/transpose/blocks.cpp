@@ -39,6 +39,7 @@ ConstRecords source_part(const DistributedRecords& a, Op op, const layout::Box& 
 
 void move_block(const Method& method, Op op, const ConstRecords& a, const Records& b) {
   if (a.empty()) return;
+  const mpi::Computing computing;
   if (op == Op::none) {
     copy_rows(a, b, threads_of(method.tuning));
     return;
@@ -48,6 +49,7 @@ void move_block(const Method& method, Op op, const ConstRecords& a, const Record
 }
 
 void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a, const Records& b) {
+  const mpi::Computing computing;
   if (scale.plain()) {
     move_block(method, op, a, b);
   } else if (scale.number == Number::f32) {
