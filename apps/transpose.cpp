@@ -26,7 +26,8 @@ using tessera::transpose::Indices;
 constexpr int poison = 0xa5;  // what is not written shows
 
 std::vector<io::Cell> columns_of(const Request& request) {
-  std::string op = request.shape.op == Op::transpose ? "T" : "N";
+  const bool conjugates = request.shape.scale.conjugate == tessera::transpose::Conjugate::yes;
+  std::string op = request.shape.op != Op::transpose ? "N" : conjugates ? "H" : "T";
   if (request.permutes()) op = fmt::format("{}", fmt::join(request.axes, ","));
   return {{"kernel", request.kernel},
           {"algorithm", request.algorithm},
@@ -35,13 +36,6 @@ std::vector<io::Cell> columns_of(const Request& request) {
                        : request.element.type_text()},
           {"op", op},
           {"shape", fmt::format("{}", fmt::join(request.extents, "x"))}};
-}
-
-void describe(const Request& request, run::Measured& measured) {
-  measured.columns = columns_of(request);
-  measured.work = request.moved_bytes();
-  measured.rate_units = "GB/s";
-  measured.ceiling = "copy";
 }
 
 std::vector<layout::Range> slab_of(const layout::Box& box) { return {box.rows, box.cols}; }
@@ -116,6 +110,13 @@ bool run_in_place(const Point& point) {
 }
 
 }  // namespace
+
+void describe(const Request& request, run::Measured& measured) {
+  measured.columns = columns_of(request);
+  measured.work = request.moved_bytes();
+  measured.rate_units = "GB/s";
+  measured.ceiling = "copy";
+}
 
 bool run_matrix(const Point& point) {
   const auto& comm = point.comm;
@@ -200,17 +201,37 @@ bool run_axes(const Point& point) {
 
 namespace {
 
+/// The tiles where the request is to go out of core: asked for, or more than the ranks may hold. Collective.
+std::optional<dist::transpose::Tiles> tiles_if_needed(const mpi::Communicator& comm,
+                                                      const run::Values& values, const Request& request) {
+  const std::string& wanted = values.text("out-of-core");
+  if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
+  mpi::together(comm, "plan", [&] {
+    require(can_stream(values, request), ExitCode::usage,
+            "--out-of-core always goes with --out, and not with --in-place, --alpha or --beta");
+  });
+  const index_t allowance = run::memory_allowance(comm, values);
+  if (wanted == "auto" && most_memory(request, request.shape.ranks) <= allowance) return std::nullopt;
+  return tiles_of(request, allowance);
+}
+
 ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
   const mpi::Communicator& comm = sweep.comm;
   const auto plan = [&](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, inputs);
-    if (comm.is_root()) print_plan(request, session.ceilings());
+    const auto tiles = tiles_if_needed(comm, values, request);
+    if (!comm.is_root()) return;
+    if (tiles)
+      print_tiles(request, *tiles);
+    else
+      print_plan(request, session.ceilings());
   };
   const auto run = [&](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, inputs);
+    const Point point{comm, values, request, inputs, session};
+    if (const auto tiles = tiles_if_needed(comm, values, request)) return run_tiles(point, *tiles);
     run::require_memory(comm, values, memory_of(request, comm.rank()),
                         [&](index_t ranks) { return most_memory(request, ranks); });
-    const Point point{comm, values, request, inputs, session};
     return request.permutes() ? run_axes(point) : run_matrix(point);
   };
   return run_points(sweep, {plan, run});

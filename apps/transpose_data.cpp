@@ -29,9 +29,17 @@ void generate_run(std::uint64_t seed, std::uint64_t stream, index_t first, index
   }
 }
 
+/// Real and imaginary parts at positions of their own.
+template <class T>
+void generate_complex(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count, std::byte* to) {
+  generate_run<T>(seed, stream, 2 * first, 2 * count, to);
+}
+
 using GenerateRun = void(std::uint64_t, std::uint64_t, index_t, index_t, std::byte*);
 
 GenerateRun* generator_of(const io::DatasetInfo& element) {
+  if (element.kind == io::DatasetInfo::Kind::complex)
+    return element.element_bytes == 8 ? generate_complex<float> : generate_complex<double>;
   if (element.kind == io::DatasetInfo::Kind::real)
     return element.element_bytes == 4 ? generate_run<float> : generate_run<double>;
   switch (element.element_bytes) {
@@ -74,7 +82,10 @@ void generate(const Request& request, std::uint64_t stream, const std::vector<in
 }  // namespace
 
 io::Handle type_of(const Request& request, const run::Input* input) {
-  return request.as_stored ? io::stored_type(input->name()) : io::number_type(request.element);
+  if (request.as_stored) return io::stored_type(input->name());
+  const bool named = input != nullptr && request.element.kind == io::DatasetInfo::Kind::complex;
+  return named ? io::native_form(input->name())
+               : io::number_type(request.element);  // its own names of the parts
 }
 
 void load(const Request& request, const run::Input* input, std::uint64_t stream,

@@ -36,6 +36,12 @@ void Outputs::write(std::size_t dataset, index_t first, std::span<const std::byt
   files_[place.file].file->write(place.dataset, first, data);
 }
 
+void Outputs::write_slab(std::size_t dataset, std::span<const layout::Range> slab,
+                         std::span<const std::byte> data) {
+  const Place& place = places_[dataset];
+  files_[place.file].file->write_slab(place.dataset, slab, data);
+}
+
 bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Session& session,
                        Measured& measured, const std::function<void()>& write) {
   const bool right = !measured.verdict || measured.verdict->passed();

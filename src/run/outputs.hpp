@@ -25,6 +25,8 @@ class Outputs {
   void open(const mpi::Communicator& comm, const Values& point);
   /// Whole elements from position first on (row-major). Local.
   void write(std::size_t dataset, index_t first, std::span<const std::byte> data);
+  /// A slab, a range a dimension. Local.
+  void write_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<const std::byte> data);
   [[nodiscard]] bool empty() const { return files_.empty(); }
 
   /// Ends a point: if its check passed, runs write() and reads back in phase "write", then gives the files
