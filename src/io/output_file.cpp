@@ -159,24 +159,32 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
 }
 
 void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data) {
-  if (data.empty()) return;
-  Dataset& dataset = datasets_[which];
-  const index_t bytes = dataset.element_bytes;
-  const index_t elements_at_once = std::max<index_t>(1, piece_bytes / bytes);
+  const Piece piece{first_element, data};
+  write(which, std::span(&piece, 1));
+}
+
+void OutputFile::write(std::size_t which, std::span<const Piece> pieces) {
+  if (std::all_of(pieces.begin(), pieces.end(), [](const Piece& p) { return p.data.empty(); })) return;
   const RawFile raw(partial_, RawFile::Mode::read_write);
-  while (!data.empty()) {
-    const auto piece = data.first(std::min(data.size(), static_cast<std::size_t>(elements_at_once * bytes)));
+  for (const Piece& piece : pieces) write_piece(raw, datasets_[which], piece);
+  raw.sync();
+}
+
+void OutputFile::write_piece(const RawFile& raw, Dataset& dataset, Piece piece) {
+  const index_t bytes = dataset.element_bytes;
+  const auto at_once = static_cast<std::size_t>(std::max<index_t>(1, piece_bytes / bytes) * bytes);
+  for (auto [first_element, data] = piece; !data.empty();) {
+    const auto part = data.first(std::min(data.size(), at_once));
     const index_t offset = dataset.offset + first_element * bytes;
-    raw.write_at(offset, piece);
-    const std::uint64_t sum = checksum(piece, bytes, first_element);
+    raw.write_at(offset, part);
+    const std::uint64_t sum = checksum(part, bytes, first_element);
     dataset.sum += sum;
-    const auto size = static_cast<index_t>(piece.size());
+    const auto size = static_cast<index_t>(part.size());
     extents_.push_back({offset, size, bytes, first_element, sum});
     first_element += size / bytes;
-    data = data.subspan(piece.size());
+    data = data.subspan(part.size());
     mpi::heartbeat();
   }
-  raw.sync();
 }
 
 void OutputFile::check_written(ReadBack amount) {

@@ -19,6 +19,8 @@
 
 namespace tessera::io {
 
+class RawFile;
+
 struct DatasetSpec {
   std::string path;  ///< "/group/name"; groups are made
   std::vector<index_t> shape;
@@ -42,6 +44,13 @@ class OutputFile {
   /// Writes whole elements from position first_element on (row-major). Local; throws Error(io,
   /// cannot_create). Every element must be written exactly once by somebody.
   void write(std::size_t dataset, index_t first_element, std::span<const std::byte> data);
+
+  /// The same for pieces here and there: one opening, and one way to the medium, for all of them.
+  struct Piece {
+    index_t first_element;
+    std::span<const std::byte> data;
+  };
+  void write(std::size_t dataset, std::span<const Piece> pieces);
 
   /// Writes a block of a 2-D dataset. Local.
   template <class T>
@@ -78,6 +87,7 @@ class OutputFile {
     std::uint64_t sum;
   };
   void create(const std::vector<DatasetSpec>& specs);
+  void write_piece(const RawFile& raw, Dataset& dataset, Piece piece);
   void confirm_metadata() const;
 
   mpi::Communicator comm_;
