@@ -61,13 +61,12 @@ void add_operation(OptionSet& set) {
            .group = "Operation",
            .choices = names,
            .axis = true});
-  set.add(
-      {.name = "weights",
-       .help =
-           "instead: the weights, \"0 1 0; 1 -4 1; 0 1 0\" (rows end with ;, planes with /), nested lists in "
-           "TOML, or a dataset file.h5:/path; centred as scipy.ndimage.correlate",
-       .group = "Operation",
-       .nested = true});
+  set.add({.name = "weights",
+           .help = "instead: the weights, \"0 1 0; 1 -4 1; 0 1 0\" (rows end with ;, planes with /), nested "
+                   "lists in TOML, or a dataset file.h5:/path; centred as scipy.ndimage.correlate; fewer "
+                   "dimensions than the field count as 1 in front",
+           .group = "Operation",
+           .nested = true});
   set.add({.name = "previous",
            .kind = Kind::real,
            .fallback = "0",

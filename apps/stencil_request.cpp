@@ -62,10 +62,9 @@ void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInf
   if (point.has("weights")) {
     const Weights weights = inputs.weights ? read_weights(inputs.weights->name(), weights_info)
                                            : parse_weights(point.text("weights"));
-    require(
-        static_cast<int>(weights.shape.size()) == dims, ExitCode::usage,
-        fmt::format("--weights has {} dimension(s) ({}) and the field {}; give a box of as many dimensions",
-                    weights.shape.size(), fmt::join(weights.shape, " x "), dims));
+    require(static_cast<int>(weights.shape.size()) <= dims, ExitCode::usage,
+            fmt::format("--weights has {} dimensions ({}) and the field {}; give a box of as many at most",
+                        weights.shape.size(), fmt::join(weights.shape, " x "), dims));
     problem.stencil = tessera::stencil::make_stencil("weights", dims, padded(weights.shape), weights.values,
                                                      point.real("previous"));
   } else {

@@ -101,7 +101,7 @@ constexpr Boundary boundaries[] = {Boundary::clamp,    Boundary::mirror,   Bound
 
 TEST(Advance, GivesTheBitsOfOneRankForEveryBoundaryAndDepth) {
   for (const Boundary kind : boundaries) {
-    for (const index_t halo_steps : {1, 2, 3, 5, 16}) {
+    for (const index_t halo_steps : {1, 3, 16}) {
       const How how{.steps = 7, .halo_steps = halo_steps};
       const Sides sides = all_sides({kind, 0.75});
       expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 37, 41}}), how);
@@ -119,7 +119,10 @@ TEST(Advance, GivesTheSameBitsForEveryGridAndKernel) {
                      {{{Boundary::constant, 2}, {Boundary::reflect, 0}}},
                      {{{Boundary::periodic, 0}, {Boundary::periodic, 0}}}}};
   for (const auto& variant : kernels::variants()) {
-    const How plain{.steps = 6, .halo_steps = 3, .kernel = variant.name.data(), .threads = 2};
+    const How plain{.steps = 6,
+                    .halo_steps = 3,
+                    .kernel = variant.name.data(),
+                    .threads = variant.name == "cache_oblivious" ? 2 : 1};
     for (index_t z = 1; z <= comm.size(); ++z) {
       if (comm.size() % z != 0) continue;
       for (index_t y = 1; y <= comm.size() / z; ++y) {
