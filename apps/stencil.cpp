@@ -5,13 +5,14 @@
 #include <limits>
 #include <optional>
 
-#include "base/progress.hpp"
 #include "command.hpp"
 #include "dist/stencil/samples.hpp"
+#include "io/grid.hpp"
 #include "kernels/stencil/verify.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/runtime.hpp"
+#include "points.hpp"
 #include "run/memory_plan.hpp"
+#include "run/outputs.hpp"
 
 namespace tessera::apps {
 namespace stencil {
@@ -105,10 +106,21 @@ void describe(const Point& point, std::uint64_t hash, index_t messages, run::Mea
   measured.per_ceiling = 2 * static_cast<double>(bytes(request.element));
 }
 
+/// Where --out goes, its dimensions named.
+void add_output(const Request& request, const run::Values& values, run::Outputs& outputs) {
+  if (!values.has("out")) return;
+  std::vector<std::string> dimensions{"z", "y", "x"};
+  dimensions.erase(dimensions.begin(), dimensions.end() - request.dims());
+  outputs.add(io::parse_dataset_name(values.text("out"), "out"), request.extents(), request.element,
+              dimensions);
+}
+
 template <class T>
 bool run_point(const Point& point) {
   const auto& [comm, values, request, inputs, session] = point;
-  const auto out = create_output(point);
+  run::Outputs outputs;
+  add_output(request, values, outputs);
+  outputs.open(comm, values);
   mpi::Phases once, untimed;
   DistributedField<T> u;
   mpi::together(comm, "allocate", [&] {
@@ -137,39 +149,28 @@ bool run_point(const Point& point) {
     measured.verdict = checked.verdict();
   }
   describe(point, hash_of(point, u), traffic.messages, measured);
-  return conclude(point, out.get(), u, measured);
+  return outputs.conclude(comm, values, session, measured, [&] {
+    if (!outputs.empty() && !u.box().empty()) {
+      io::write_grid<T>(u.box(), std::as_const(u).now(),
+                        [&](auto slab, auto bytes) { outputs.write_slab(0, slab, bytes); });
+    }
+  });
 }
 
-ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
-                 const Arguments& arguments, const Inputs& inputs) {
-  run::Session session(comm, set, parsed, arguments);
-  bool right = true;
-  const auto points = set.points(parsed);
-  Progress progress("points", static_cast<double>(points.size()),
-                    comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
-  for (std::size_t p = 0; p < points.size(); ++p) {
-    const run::Values& values = points[p];
+ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
+  const mpi::Communicator& comm = sweep.comm;
+  const auto plan = [&](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, inputs, session.ceilings());
-    if (values.flag("plan")) {
-      if (comm.is_root()) print_plan(request);
-      continue;
-    }
-    if (session.has(values)) {
-      session.skip(values);
-      continue;
-    }
+    if (comm.is_root()) print_plan(request);
+  };
+  const auto run = [&](const run::Values& values, run::Session& session) {
+    const Request request = resolve(comm, values, inputs, session.ceilings());
     run::require_memory(comm, values, memory_of(request, comm.rank()),
                         [&](index_t ranks) { return most_memory(request, ranks); });
     const Point point{comm, values, request, inputs, session};
-    right = (request.element == Element::f32 ? run_point<float>(point) : run_point<double>(point)) && right;
-    progress.update(static_cast<double>(p + 1));
-  }
-  session.finish();
-  if (!right && comm.is_root()) {
-    mpi::print_error(
-        "the check found the result wrong; nothing was written. Please report this with the command line");
-  }
-  return right ? ExitCode::ok : ExitCode::verification;
+    return request.element == Element::f32 ? run_point<float>(point) : run_point<double>(point);
+  };
+  return run_points(sweep, {plan, run});
 }
 
 Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
@@ -190,7 +191,7 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
   inputs->given = look("given");
   inputs->weights = look("weights");
   return [&set, parsed, arguments, inputs](const mpi::Communicator& comm) {
-    return run_all(comm, set, parsed, arguments, *inputs);
+    return run_all({comm, set, parsed, arguments}, *inputs);
   };
 }
 

@@ -8,7 +8,6 @@
 #include "base/element.hpp"
 #include "dist/stencil/advance.hpp"
 #include "dist/stencil/plan.hpp"
-#include "io/output_file.hpp"
 #include "run/ceilings.hpp"
 #include "run/inputs.hpp"
 #include "run/options.hpp"
@@ -76,13 +75,5 @@ struct Point {
 /// sides. Local.
 template <class T>
 void load(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
-
-/// Where --out goes, made before anything is computed; nullptr without it. Collective.
-[[nodiscard]] std::unique_ptr<io::OutputFile> create_output(const Point& point);
-/// Records the timings and, if the check passed, writes the field and gives the file its name. Whether the
-/// check passed. Collective.
-template <class T>
-bool conclude(const Point& point, io::OutputFile* out, const dist::stencil::DistributedField<T>& u,
-              run::Measured& measured);
 
 }  // namespace tessera::apps::stencil

@@ -28,6 +28,12 @@ void each_part(const Box3& box, index_t element_bytes, const Body& body) {
   }
 }
 
+std::vector<layout::Range> slab_of(const Box3& box, int dims) {
+  std::vector<layout::Range> slab;
+  for (int d = 3 - dims; d < 3; ++d) slab.push_back({box.low[d], box.high[d]});
+  return slab;
+}
+
 /// move(row of the view, row of the packed part) for all rows of a part.
 template <class T, class Row, class Move>
 void each_row(const GridView<T>& view, const Box3& box, const Box3& part, Row* packed, const Move& move) {
@@ -46,42 +52,27 @@ void read_grid(const DatasetName& name, const Box3& box, const GridView<T>& to) 
   std::vector<T> packed;
   each_part(box, sizeof(T), [&](const Box3& part) {
     packed.resize(static_cast<std::size_t>(part.volume()));
-    std::vector<layout::Range> slab;
-    for (int d = 3 - to.dims; d < 3; ++d) slab.push_back({part.low[d], part.high[d]});
-    read_slab(name, slab, {native_type(element_of<T>), packed.data(), index_t{sizeof(T)}, part.size()[2]});
+    read_slab(name, slab_of(part, to.dims),
+              {native_type(element_of<T>), packed.data(), index_t{sizeof(T)}, part.size()[2]});
     each_row(to, box, part, packed.data(),
              [](T* row, const T* from, std::size_t bytes) { std::memcpy(row, from, bytes); });
   });
 }
 
 template <class T>
-void write_grid(OutputFile& out, std::size_t dataset, index_t frame, Index3 global, const Box3& box,
-                const GridView<const T>& from) {
+void write_grid(const Box3& box, const GridView<const T>& from, const PutSlab& put) {
   std::vector<T> packed;
-  std::vector<OutputFile::Piece> pieces;
   each_part(box, sizeof(T), [&](const Box3& part) {
     packed.resize(static_cast<std::size_t>(part.volume()));
     each_row(from, box, part, packed.data(),
              [](const T* row, T* to, std::size_t bytes) { std::memcpy(to, row, bytes); });
-    const Index3 size = part.size();
-    // Rows that follow each other in the dataset are one piece.
-    const bool whole_rows = size[2] == global[2], whole_planes = whole_rows && size[1] == global[1];
-    const index_t at_once = whole_planes ? size.volume() : whole_rows ? size[1] * size[2] : size[2];
-    pieces.clear();
-    for (index_t first = 0; first < size.volume(); first += at_once) {
-      const index_t z = part.low[0] + first / (size[1] * size[2]);
-      const index_t y = part.low[1] + first / size[2] % size[1];
-      const index_t position = (frame * global[0] + z) * global[1] * global[2] + y * global[2] + part.low[2];
-      pieces.push_back(
-          {position, std::as_bytes(std::span(packed.data() + first, static_cast<std::size_t>(at_once)))});
-    }
-    out.write(dataset, pieces);
+    put(slab_of(part, from.dims), std::as_bytes(std::span(packed)));
   });
 }
 
 #define TESSERA_INSTANTIATE(T)                                                  \
   template void read_grid(const DatasetName&, const Box3&, const GridView<T>&); \
-  template void write_grid(OutputFile&, std::size_t, index_t, Index3, const Box3&, const GridView<const T>&);
+  template void write_grid(const Box3&, const GridView<const T>&, const PutSlab&);
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

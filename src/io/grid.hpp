@@ -1,9 +1,10 @@
 #pragma once
 // Boxes of fields between memory, where rows are padded, and datasets, where they are not.
 
+#include <functional>
+
 #include "base/grid_view.hpp"
 #include "io/dataset.hpp"
-#include "io/output_file.hpp"
 
 namespace tessera::io {
 
@@ -11,11 +12,11 @@ namespace tessera::io {
 template <class T>
 void read_grid(const DatasetName& name, const Box3& box, const GridView<T>& to);
 
-/// Writes the box of a field of extent `global`, the dataset's frame-th (0 where it holds one). Local; every
-/// element must be written once by somebody.
+/// What takes a slab of a dataset, a range a dimension, and its contiguous elements.
+using PutSlab = std::function<void(std::span<const layout::Range>, std::span<const std::byte>)>;
+/// Gives put() the box in parts that fit the staging memory, with as many ranges as the view has dimensions.
 template <class T>
-void write_grid(OutputFile& out, std::size_t dataset, index_t frame, Index3 global, const Box3& box,
-                const GridView<const T>& from);
+void write_grid(const Box3& box, const GridView<const T>& from, const PutSlab& put);
 
 /// Bytes that either call takes beside its arguments, at most.
 inline constexpr index_t grid_staging_bytes = index_t{16} << 20;

@@ -19,6 +19,7 @@ template <class T>
 void compute(DistributedField<T>& u, index_t steps, const Method& method, mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "compute");
   if (!u.box().empty()) {
+    const mpi::Computing computing;
     const Sweep<T> sweep = u.sweep(steps, method.threads);
     run(method.kernel != nullptr ? *method.kernel : best(sweep), sweep, method.tuning);
   }
