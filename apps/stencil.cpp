@@ -2,83 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <optional>
 
 #include "command.hpp"
-#include "dist/stencil/samples.hpp"
 #include "io/grid.hpp"
-#include "kernels/stencil/verify.hpp"
+#include "io/image.hpp"
 #include "mpi/agreement.hpp"
 #include "points.hpp"
 #include "run/memory_plan.hpp"
-#include "run/outputs.hpp"
+#include "stencil_stops.hpp"
 
 namespace tessera::apps {
 namespace stencil {
 namespace {
 
-using dist::stencil::DistributedField;
-using dist::stencil::Samples;
 using dist::stencil::Traffic;
-
-/// A sweep whose first and last steps are followed at some points, and its sum where the stencil keeps it.
-template <class T>
-class CheckedSweep {
- public:
-  CheckedSweep(const Point& point, DistributedField<T>& u)
-      : point_(point), u_(u), conserves_(conserves(u.problem().stencil, u.problem().sides)) {}
-
-  Traffic run(mpi::Phases& phases) {
-    const index_t steps = point_.request.shape.steps;
-    const index_t followed =
-        dist::stencil::sample_steps(u_.problem().stencil, std::min(steps, u_.halo_steps()));
-    if (conserves_) before_ = sum();
-    Traffic traffic;
-    const auto advance = [&](index_t count) {
-      const Traffic more = dist::stencil::advance(point_.comm, u_, count, point_.request.method, phases);
-      traffic.exchanges += more.exchanges;
-      traffic.messages += more.messages;
-    };
-    first_.emplace(point_.comm, u_, followed, point_.request.seed);
-    advance(followed);
-    first_->record(u_);
-    if (steps == followed) return traffic;
-    const index_t last = std::min(followed, steps - followed);
-    advance(steps - followed - last);
-    last_.emplace(point_.comm, u_, last, point_.request.seed + 1);
-    advance(last);
-    last_->record(u_);
-    return traffic;
-  }
-
-  /// A sample that differs by a bit is wrong; a sum may drift by what rounding allows.
-  [[nodiscard]] run::Verdict verdict() const {
-    const index_t wrong = first_->wrong() + (last_ ? last_->wrong() : 0);
-    if (!conserves_ || wrong > 0) return {"samples", static_cast<double>(wrong), 0};
-    const auto after = sum();
-    const auto& stencil = u_.problem().stencil;
-    const double roundings =
-        64 + static_cast<double>(point_.request.shape.steps) * (1 + static_cast<double>(stencil.taps.size()));
-    const double allowed = roundings * static_cast<double>(std::numeric_limits<T>::epsilon()) *
-                           std::max(before_.magnitude, after.magnitude);
-    const double drift = std::abs(after.value - before_.value);
-    return {"samples and sum", drift == 0 ? 0 : drift / allowed, 1};
-  }
-
- private:
-  [[nodiscard]] tessera::stencil::Sum sum() const {
-    tessera::stencil::Sum all;
-    if (!u_.box().empty()) all = tessera::stencil::sum<T>(std::as_const(u_).now());
-    return {point_.comm.sum(all.value), point_.comm.sum(all.magnitude)};
-  }
-
-  const Point& point_;
-  DistributedField<T>& u_;
-  bool conserves_;
-  tessera::stencil::Sum before_;
-  std::optional<Samples<T>> first_, last_;
-};
 
 template <class T>
 std::uint64_t hash_of(const Point& point, const DistributedField<T>& u) {
@@ -106,56 +44,141 @@ void describe(const Point& point, std::uint64_t hash, index_t messages, run::Mea
   measured.per_ceiling = 2 * static_cast<double>(bytes(request.element));
 }
 
-/// Where --out goes, its dimensions named.
-void add_output(const Request& request, const run::Values& values, run::Outputs& outputs) {
-  if (!values.has("out")) return;
+/// The datasets of a point's outputs, by number.
+struct Datasets {
+  std::optional<std::size_t> out, snapshots;
+};
+
+Datasets add_outputs(const Request& request, const run::Values& values, index_t first,
+                     run::Outputs& outputs) {
+  Datasets datasets;
   std::vector<std::string> dimensions{"z", "y", "x"};
   dimensions.erase(dimensions.begin(), dimensions.end() - request.dims());
-  outputs.add(io::parse_dataset_name(values.text("out"), "out"), request.extents(), request.element,
-              dimensions);
+  if (values.has("snapshots")) {
+    auto frames = frames_of(request, first);
+    auto shape = request.extents();
+    shape.insert(shape.begin(), static_cast<index_t>(frames.size()));
+    auto with_time = dimensions;
+    with_time.insert(with_time.begin(), "time");
+    datasets.snapshots = outputs.add(io::parse_dataset_name(values.text("snapshots"), "snapshots"), shape,
+                                     request.element, with_time);
+    outputs.spec(*datasets.snapshots).time = std::move(frames);
+    outputs.spec(*datasets.snapshots).image = true;
+  }
+  if (values.has("out")) {
+    datasets.out = outputs.add(io::parse_dataset_name(values.text("out"), "out"), request.extents(),
+                               request.element, dimensions);
+    outputs.spec(*datasets.out).image = true;
+  }
+  return datasets;
 }
 
-template <class T>
-bool run_point(const Point& point) {
-  const auto& [comm, values, request, inputs, session] = point;
-  run::Outputs outputs;
-  add_output(request, values, outputs);
-  outputs.open(comm, values);
-  mpi::Phases once, untimed;
-  DistributedField<T> u;
-  mpi::together(comm, "allocate", [&] {
-    u = DistributedField<T>(request.problem(), request.plan.grid, comm.rank(), request.plan.halo_steps);
-  });
-  bool loaded = false;
-  const auto begin = [&] {
-    mpi::together(comm, "read", [&] {
-      const mpi::PhaseScope scope(loaded ? untimed : once, "read");
-      load(request, inputs, u);
-      loaded = true;
-    });
+/// The XDMF files beside what was written.
+void describe_images(const Point& point, run::Outputs& outputs, const Datasets& datasets) {
+  const auto describe = [&](const char* option, std::optional<std::size_t> dataset) {
+    if (!dataset) return;
+    const std::string file = io::parse_dataset_name(point.values.text(option), option).file;
+    mpi::on_root(point.comm, "write",
+                 [&] { fmt::print("written: {}\n", io::write_xdmf(file, outputs.spec(*dataset))); });
   };
-  CheckedSweep<T> checked(point, u);
-  const bool check = !values.flag("no-verify");
-  index_t left = values.integer("warmups") + values.integer("repetitions");
-  Traffic traffic;
-  run::Measured measured = run::measure(comm, values, begin, [&](mpi::Phases& phases) {
-    const bool last = --left == 0;
-    traffic =
-        check && last ? checked.run(phases) : advance(comm, u, request.shape.steps, request.method, phases);
-  });
-  measured.once = once;
-  if (check) {
-    const mpi::PhaseScope scope(measured.once, "verify");
-    measured.verdict = checked.verdict();
-  }
-  describe(point, hash_of(point, u), traffic.messages, measured);
-  return outputs.conclude(comm, values, session, measured, [&] {
-    if (!outputs.empty() && !u.box().empty()) {
-      io::write_grid<T>(u.box(), std::as_const(u).now(),
-                        [&](auto slab, auto bytes) { outputs.write_slab(0, slab, bytes); });
-    }
-  });
+  describe("snapshots", datasets.snapshots);
+  if (point.values.flag("xdmf")) describe("out", datasets.out);
 }
+
+/// The stops of a repetition, and what they leave.
+template <class T>
+struct Stops {
+  std::optional<Check<T>> check;
+  std::optional<Snapshots<T>> snapshots;
+  std::optional<Checkpoints<T>> checkpoints;
+
+  [[nodiscard]] std::vector<Stop*> all() {
+    std::vector<Stop*> result;
+    if (check) result.push_back(&*check);
+    if (snapshots) result.push_back(&*snapshots);
+    if (checkpoints) result.push_back(&*checkpoints);
+    return result;
+  }
+};
+
+template <class T>
+class Run {
+ public:
+  explicit Run(const Point& point) : point_(point) {
+    const auto& request = point.request;
+    mpi::together(point.comm, "allocate", [&] {
+      u_ = DistributedField<T>(request.problem(), request.plan.grid, point.comm.rank(),
+                               request.plan.halo_steps);
+    });
+    if (point.values.has("resume")) {
+      begin();
+      first_ = resume(point, u_);
+    }
+    datasets_ = add_outputs(request, point.values, first_, outputs_);
+    outputs_.open(point.comm, point.values);
+  }
+
+  bool run() {
+    const auto& values = point_.values;
+    const index_t steps = point_.request.shape.steps;
+    index_t left = values.integer("warmups") + values.integer("repetitions");
+    Stops<T> stops;
+    Traffic traffic;
+    const auto prepare = [&] {
+      if (!values.has("resume")) begin();
+    };
+    run::Measured measured = run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases) {
+      if (--left == 0) add_stops(stops, phases);
+      traffic = march(point_.comm, u_, first_, steps, point_.request.method, stops.all(), phases);
+      if (stops.snapshots) stops.snapshots->finish();
+    });
+    measured.once = once_;
+    if (stops.check) {
+      const mpi::PhaseScope scope(measured.once, "verify");
+      measured.verdict = stops.check->verdict();
+    }
+    describe(point_, hash_of(point_, u_), traffic.messages, measured);
+    measured.work *= steps > 0 ? static_cast<double>(steps - first_) / static_cast<double>(steps) : 0;
+    const bool right = outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
+    if (right) describe_images(point_, outputs_, datasets_);
+    return right;
+  }
+
+ private:
+  /// The field before the first step.
+  void begin() {
+    mpi::together(point_.comm, "read", [&] {
+      mpi::Phases untimed;
+      const mpi::PhaseScope scope(loaded_ ? untimed : once_, "read");
+      load(point_.request, point_.inputs, u_);
+      load_given(point_.request, point_.inputs, u_);
+      loaded_ = true;
+    });
+  }
+
+  void add_stops(Stops<T>& stops, mpi::Phases& phases) {
+    const auto& values = point_.values;
+    if (!values.flag("no-verify")) stops.check.emplace(point_, u_, first_, point_.request.shape.steps);
+    if (datasets_.snapshots)
+      stops.snapshots.emplace(point_, u_, outputs_, *datasets_.snapshots, frames_of(point_.request, first_),
+                              phases);
+    if (values.has("checkpoint")) stops.checkpoints.emplace(point_, u_, first_, phases);
+  }
+
+  void write() {
+    if (!datasets_.out || u_.box().empty()) return;
+    io::write_grid<T>(u_.box(), std::as_const(u_).now(),
+                      [&](auto slab, auto bytes) { outputs_.write_slab(*datasets_.out, slab, bytes); });
+  }
+
+  const Point& point_;
+  DistributedField<T> u_;
+  index_t first_ = 0;
+  run::Outputs outputs_;
+  Datasets datasets_;
+  mpi::Phases once_;
+  bool loaded_ = false;
+};
 
 ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
   const mpi::Communicator& comm = sweep.comm;
@@ -168,7 +191,7 @@ ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
     run::require_memory(comm, values, memory_of(request, comm.rank()),
                         [&](index_t ranks) { return most_memory(request, ranks); });
     const Point point{comm, values, request, inputs, session};
-    return request.element == Element::f32 ? run_point<float>(point) : run_point<double>(point);
+    return request.element == Element::f32 ? Run<float>(point).run() : Run<double>(point).run();
   };
   return run_points(sweep, {plan, run});
 }
@@ -181,9 +204,12 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
     if (value.empty() || (std::string(option) == "weights" && value.find(":/") == std::string::npos))
       return nullptr;
     auto input = std::make_unique<run::Input>(value, option);
-    const auto& out = parsed.lists.at("out").front();
-    if (!out.empty())
-      run::require_distinct_files(io::parse_dataset_name(out, "out").file, input->name(), option);
+    for (const char* output : {"out", "snapshots"}) {
+      const auto& out = parsed.lists.at(output).front();
+      if (!out.empty())
+        run::require_distinct_files(io::parse_dataset_name(out, output).file, input->name(), option);
+    }
+    run::require_distinct_files(parsed.lists.at("checkpoint").front(), input->name(), option);
     return input;
   };
   inputs->in = look("in");

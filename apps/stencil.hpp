@@ -28,6 +28,8 @@ struct Request {
   Element element = Element::f64;
   std::string kernel;
   std::string init;
+  index_t every = 0;       ///< steps between two snapshots
+  bool snapshots = false;  ///< a copy of the field is held while it is written
   std::uint64_t seed = 1;
 
   [[nodiscard]] const dist::stencil::Problem& problem() const { return shape.problem; }
@@ -50,6 +52,13 @@ struct Weights {
 [[nodiscard]] Weights parse_weights(const std::string& text);
 [[nodiscard]] Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info);
 
+/// Between two checkpoints: "600s" or "1000" steps.
+struct Interval {
+  double seconds = 0;
+  index_t steps = 0;  ///< 0: by seconds
+};
+[[nodiscard]] Interval parse_interval(const std::string& text);
+
 /// Collective: shape and element type from the files where they are given, else from the options; then the
 /// plan.
 [[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
@@ -71,9 +80,11 @@ struct Point {
   run::Session& session;
 };
 
-/// The initial field of this rank, read or generated from the global position, and what lies beyond given
-/// sides. Local.
+/// The initial field of this rank, read or generated from the global position. Local.
 template <class T>
 void load(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
+/// What lies beyond given sides. Local.
+template <class T>
+void load_given(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
 
 }  // namespace tessera::apps::stencil

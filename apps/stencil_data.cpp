@@ -154,6 +154,11 @@ void load(const Request& request, const Inputs& inputs, DistributedField<T>& u) 
   // Without a level before, the field is at rest.
   if (request.problem().stencil.two_levels())
     read_or_generate(request, inputs.past ? inputs.past.get() : inputs.in.get(), u.box(), u.past());
+}
+
+template <class T>
+void load_given(const Request& request, const Inputs& inputs, DistributedField<T>& u) {
+  if (u.box().empty()) return;
   for (int d = 0; d < 3; ++d) {
     for (int side = 0; side < 2; ++side) {
       if (request.problem().given(d, side))
@@ -162,6 +167,8 @@ void load(const Request& request, const Inputs& inputs, DistributedField<T>& u) 
   }
 }
 
+template void load_given(const Request&, const Inputs&, DistributedField<float>&);
+template void load_given(const Request&, const Inputs&, DistributedField<double>&);
 template void load(const Request&, const Inputs&, DistributedField<float>&);
 template void load(const Request&, const Inputs&, DistributedField<double>&);
 

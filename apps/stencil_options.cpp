@@ -94,6 +94,44 @@ void add_operation(OptionSet& set) {
        .group = "Operation"});
 }
 
+void add_outputs(OptionSet& set) {
+  set.add({.name = "snapshots",
+           .help = "where the field after every so many steps goes, file.h5:/path (time first), with an XDMF "
+                   "file beside it",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "every",
+           .kind = Kind::integer,
+           .fallback = "100",
+           .help = "steps between two snapshots; the first and the last step are always there",
+           .group = "Between steps",
+           .identity = false,
+           .low = 1,
+           .high = 1e12});
+  set.add({.name = "xdmf",
+           .kind = Kind::flag,
+           .help = "describe also --out in an XDMF file beside it (VTK 9.1 reads 3-D files as they are, 2-D "
+                   "ones it does not)",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "checkpoint",
+           .help = "file to keep the newest checkpoint in (the one before: .previous); SIGUSR1 and SIGTERM "
+                   "write one and end "
+                   "with exit code 85",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "checkpoint-every",
+           .fallback = "600s",
+           .help = "seconds (600s) or steps (1000) between two checkpoints",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "resume",
+           .help = "auto: from the newest whole checkpoint if there is one, on any number of ranks; or the "
+                   "file of one",
+           .group = "Between steps",
+           .identity = false});
+}
+
 void add_tuning(OptionSet& set) {
   const auto add = [&](const char* name, const char* help) {
     set.add({.name = name,
@@ -152,10 +190,13 @@ OptionSet declare() {
        "tessera stencil --shape 4096x4096 --stencil box5x5 --steps 10 --boundary mirror",
        "tessera stencil --in u0.h5:/u --weights \"0 1 0; 1 -4 1; 0 1 0\" --steps 1 --out l.h5:/l",
        "tessera stencil --in u0.h5:/u --weights w.h5:/w --boundary x=periodic,y-=constant:1 --out u.h5:/u",
+       "tessera stencil --in u0.h5:/u --steps 1000 --snapshots s.h5:/u --every 100 --out u.h5:/u",
+       "mpirun -n 4 tessera stencil --in u0.h5:/u --steps 1e6 --checkpoint ck.h5 --resume auto --out u.h5:/u",
        "mpirun -n 7 tessera stencil --shape 512x512x512 --steps 1000 --plan    # what would happen",
        "tessera stencil --shape 2048x2048 --kernel naive,tiled,cache_oblivious --results r.h5"});
   add_data(set);
   add_operation(set);
+  add_outputs(set);
   add_method(set);
   run::add_common_options(set, {.repetitions = "1", .warmups = "0"});
   return set;
@@ -172,6 +213,16 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
   refuse_if(value("weights").empty() && named("previous"),
             "--previous goes with --weights; the named stencils have their own");
   refuse_if(!value("past").empty() && value("in").empty(), "--past goes with --in; give both");
+  (void)parse_interval(value("checkpoint-every"));
+  refuse_if(named("every") && value("snapshots").empty(),
+            "--every goes with --snapshots file.h5:/path; name one");
+  refuse_if(value("resume") == "auto" && value("checkpoint").empty(),
+            "--resume auto looks for the file of --checkpoint; name it");
+  refuse_if((!value("checkpoint").empty() || !value("resume").empty()) &&
+                (set.points(parsed).size() != 1 || value("repetitions") != "1" || value("warmups") != "0"),
+            "--checkpoint and --resume are for one run; drop the lists, --repetitions and --warmups");
+  refuse_if(!value("snapshots").empty() && set.points(parsed).size() != 1,
+            "--snapshots takes the result of one run and this is a sweep of several; drop it or the lists");
   refuse_if(!value("out").empty() && set.points(parsed).size() != 1,
             "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -106,6 +107,17 @@ Weights parse_weights(const std::string& text) {
   if (rows > 1 || planes.size() > 1) weights.shape.insert(weights.shape.begin(), rows);
   if (planes.size() > 1) weights.shape.insert(weights.shape.begin(), static_cast<index_t>(planes.size()));
   return weights;
+}
+
+Interval parse_interval(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool in_steps = end == text.data() + text.size();
+  require(error == std::errc() && value > 0 && value < 1e15 && (in_steps || std::string(end) == "s"),
+          ExitCode::usage,
+          fmt::format("--checkpoint-every '{}' is neither seconds (600s) nor steps (1000)", text));
+  if (!in_steps) return {value, 0};
+  return {0, std::max<index_t>(1, static_cast<index_t>(value))};
 }
 
 Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info) {

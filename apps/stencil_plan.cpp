@@ -16,19 +16,21 @@ using dist::stencil::Forecast;
 std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
 /// What the check and the files take beside the field.
-index_t beside(const Request& request) {
+index_t beside(const Request& request, index_t rank) {
   constexpr index_t samples = 16, longest_sample = 200000;  // values; one step of weights may need more
   const auto& stencil = request.problem().stencil;
   index_t points = 1;
   for (int d = 0; d < 3; ++d)
     points *= 2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, request.plan.halo_steps) + 1;
-  return io::grid_staging_bytes + 2 * samples * 16 * std::min(points, longest_sample);
+  const index_t copy =
+      request.snapshots ? request.plan.grid.of(rank).volume() * request.shape.element_bytes : 0;
+  return copy + io::grid_staging_bytes + 2 * samples * 16 * std::min(points, longest_sample);
 }
 
 }  // namespace
 
 index_t memory_of(const Request& request, index_t rank) {
-  return forecast(request.shape, request.plan, rank).memory() + beside(request);
+  return forecast(request.shape, request.plan, rank).memory() + beside(request, rank);
 }
 
 index_t most_memory(const Request& request, index_t ranks) {
@@ -60,13 +62,13 @@ void print_plan(const Request& request) {
     slowest = std::max(slowest, f.seconds);
     all += f.updates;
     words = std::max(words, f.received_bytes);
-    most = std::max(most, f.memory() + beside(request));
+    most = std::max(most, f.memory() + beside(request, rank));
     if (rank >= most_rows) continue;
     std::vector<index_t> box;
     for (int d = 3 - dims; d < 3; ++d) box.push_back(grid.of(rank).size()[d]);
     table.add({std::to_string(rank), fmt::format("{}", fmt::join(box, " x ")), human_number(f.updates),
                human(f.received_bytes), std::to_string(f.messages), human(f.field_bytes),
-               human(f.buffer_bytes + beside(request)), human_seconds(f.seconds)});
+               human(f.buffer_bytes + beside(request, rank)), human_seconds(f.seconds)});
   }
   fmt::print("{}", table.text());
   if (request.shape.ranks > most_rows) fmt::print("... and {} more ranks\n", request.shape.ranks - most_rows);

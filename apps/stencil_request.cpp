@@ -161,6 +161,8 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
                 const run::Ceilings& ceilings) {
   Request request;
   request.init = point.text("init");
+  request.snapshots = point.has("snapshots");
+  request.every = point.integer("every");
   request.seed = static_cast<std::uint64_t>(point.integer("seed"));
   const DatasetInfo in = shared(comm, inputs.in), past = shared(comm, inputs.past),
                     given = shared(comm, inputs.given), weights = shared(comm, inputs.weights);

@@ -22,6 +22,11 @@ struct Method {
 struct Traffic {
   index_t exchanges = 0;
   index_t messages = 0;  ///< received
+  Traffic& operator+=(const Traffic& other) {
+    exchanges += other.exchanges;
+    messages += other.messages;
+    return *this;
+  }
 };
 
 /// u after so many steps, on all ranks of comm. Collective. Adds to the phases "exchange" and "compute". The
