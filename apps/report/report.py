@@ -31,6 +31,10 @@ def main(words=None):
         fail(65, f"'{arguments.file}' holds no finished point; measure something with --results {arguments.file}")
     for run in runs:
         print(tables.text(run))
+    for workload, run in results.by_workload(runs).items():
+        beside = tables.side_by_side(run.points)
+        if beside:
+            print(f"{workload}, medians side by side\n{beside}")
     png = arguments.png or os.path.splitext(arguments.file)[0] + ".png"
     try:
         picture.draw(results.by_workload(runs), png)

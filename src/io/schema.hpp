@@ -19,6 +19,12 @@ inline constexpr const char* phases = "phases";    // a row is one phase of one 
 inline constexpr const char* ranks = "ranks";      // a row is one rank
 inline constexpr const char* summary = "summary";  // a row is one configuration
 inline constexpr const char* machine = "machine";  // a row is one measured ceiling
-inline constexpr const char* units = "units";      // attribute of a column
+// In a results file of locality; the column `point` tells rows of one traced run.
+inline constexpr const char* points = "points";  // a row is one traced kernel on one problem
+inline constexpr const char* curves = "curves";  // a row is the LRU misses of an array at one cache size
+inline constexpr const char* ideal = "ideal";    // a row is the misses of the ideal cache at one size
+inline constexpr const char* caches = "caches";  // a row is one array in one cache of a given geometry
+inline constexpr const char* recursion_levels = "recursion_levels";  // a row is one level of the recursion
+inline constexpr const char* units = "units";                        // attribute of a column
 
 }  // namespace tessera::io::schema
