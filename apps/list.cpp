@@ -5,6 +5,7 @@
 #include "dist/matmul/multiply.hpp"
 #include "dist/sort/sort.hpp"
 #include "dist/transpose/transpose.hpp"
+#include "kernels/forkjoin/variants.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "kernels/sort/variants.hpp"
 #include "kernels/transpose/variants.hpp"
@@ -25,6 +26,7 @@ Body list(const run::Parsed&, const Arguments&, ExitCode&) {
   add_rows(kernels, "matmul", infos(matmul::variants()));
   add_rows(kernels, "transpose", infos(transpose::variants()));
   add_rows(kernels, "sort", infos(sort::variants()));
+  add_rows(kernels, "forkjoin", infos(forkjoin::variants()));
   fmt::print("{}\n", kernels.text());
   Table distributed({"workload", "algorithm", "how the ranks share the work"});
   for (const auto& row : dist::matmul::algorithms())

@@ -19,6 +19,8 @@ inline constexpr const char* phases = "phases";    // a row is one phase of one 
 inline constexpr const char* ranks = "ranks";      // a row is one rank
 inline constexpr const char* summary = "summary";  // a row is one configuration
 inline constexpr const char* machine = "machine";  // a row is one measured ceiling
-inline constexpr const char* units = "units";      // attribute of a column
+inline constexpr const char* scalability =
+    "scalability";  // a row is one kernel as it forks for so many processors: work, span, bounds, speed-up
+inline constexpr const char* units = "units";  // attribute of a column
 
 }  // namespace tessera::io::schema

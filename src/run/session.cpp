@@ -209,6 +209,12 @@ void Session::record(const Values& point, const Measured& measured) {
   });
 }
 
+void Session::record_tables(const std::vector<io::TableRows>& tables) {
+  mpi::on_root(comm_, "results", [&] {
+    if (!results_.empty()) io::append_results(results_, run_, provenance_, tables);
+  });
+}
+
 void Session::finish() {
   if (!comm_.is_root()) return;
   if (table_) fmt::print("{}", table_->text());

@@ -77,8 +77,14 @@ class Session {
   /// Adds a point to the table and to the results file. Collective.
   void record(const Values& point, const Measured& measured);
 
+  /// Adds rows to further tables of this run in the results file, if there is one. Collective.
+  void record_tables(const std::vector<io::TableRows>& tables);
+
   /// Prints the table and where the results are (rank 0). Collective.
   void finish();
+
+  /// The identity of a point in every table of the results.
+  [[nodiscard]] std::string key(const Values& point) const;
 
   /// Attributes for an output file: provenance and the point's verdict.
   [[nodiscard]] std::map<std::string, io::Value> attributes(const Measured& measured) const;
@@ -88,7 +94,6 @@ class Session {
   [[nodiscard]] std::optional<double> ceiling(const std::string& name, int threads) const;
 
  private:
-  [[nodiscard]] std::string key(const Values& point) const;
   [[nodiscard]] std::vector<io::TableRows> rows(const Values& point, const Measured& measured,
                                                 const Summary& summary, double share) const;
   [[nodiscard]] std::vector<std::string> phase_names(const mpi::Phases& phases) const;
