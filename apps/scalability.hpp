@@ -40,6 +40,7 @@ struct Program {
 struct Speedup {
   double seconds = NAN;  ///< median of the run on so many threads; all NaN where nobody measured
   double median = NAN, low = NAN, high = NAN;
+  double waited = NAN;  ///< share of the threads' time in which others had their cores
 };
 
 /// What a recording of the kernel as it forks for so many processors says, and what was measured.

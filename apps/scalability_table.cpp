@@ -7,6 +7,8 @@
 
 namespace tessera::apps::scalability {
 
+constexpr double busy = 0.03;  // a larger share of waiting is worth a line
+
 std::string Forecast::place() const {
   if (std::isnan(measured.median)) return "";
   if (measured.high < bounds.lower) return "below";
@@ -16,7 +18,7 @@ std::string Forecast::place() const {
 std::string text_of(const run::Values& point, const Program& program,
                     const std::vector<Forecast>& forecasts) {
   Table table({"processors", "forks", "work", "span", "parallelism", "burdened span", "burdened par.",
-               "at least", "at most", "measured", "95 % interval", "is"});
+               "at least", "at most", "measured", "95 % interval", "is", "kept waiting"});
   for (const Forecast& f : forecasts) {
     const bool known = !std::isnan(f.measured.median);
     table.add({std::to_string(f.processors), std::to_string(f.found.forks), human_seconds(f.found.work),
@@ -25,7 +27,8 @@ std::string text_of(const run::Values& point, const Program& program,
                fmt::format("{:.2f}", f.bounds.lower), fmt::format("{:.2f}", f.bounds.upper),
                known ? fmt::format("{:.2f}", f.measured.median) : "-",
                known ? fmt::format("{:.2f} .. {:.2f}", f.measured.low, f.measured.high) : "-",
-               known ? f.place() : "-"});
+               known ? f.place() : "-",
+               std::isnan(f.measured.waited) ? "-" : fmt::format("{:.0f} %", 100 * f.measured.waited)});
   }
   const machine::TaskCosts& costs = forecasts.back().costs;
   std::string out = fmt::format("{} {}, n {}", point.text("workload"), point.text("kernel"), point.text("n"));
@@ -35,6 +38,12 @@ std::string text_of(const run::Values& point, const Program& program,
   if (program.theory > 0) {
     out += fmt::format("parallelism in theory grows with n as {}: {} times that here\n", program.growth,
                        human_number(forecasts.back().found.parallelism() / program.theory));
+  }
+  for (const Forecast& f : forecasts) {
+    if (f.measured.waited > busy) {
+      out += fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core\n",
+                         f.processors, 100 * f.measured.waited);
+    }
   }
   if (forecasts.back().found.forks == 0) out += "this kernel does not fork: one thread does all\n";
   return out;
@@ -69,6 +78,7 @@ io::TableRows rows_of(const run::Values& point, const Program& program,
     real("speedup", f.measured.median, "");
     real("speedup_low", f.measured.low, "");
     real("speedup_high", f.measured.high, "");
+    real("waited", f.measured.waited, "");
     row.push_back({"place", f.place(), ""});
     row.push_back({"growth", program.growth, ""});
     real("theory", program.theory, "");

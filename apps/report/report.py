@@ -8,6 +8,7 @@ import sys
 
 import picture
 import results
+import speedup
 import tables
 
 
@@ -31,6 +32,8 @@ def main(words=None):
         fail(65, f"'{arguments.file}' holds no finished point; measure something with --results {arguments.file}")
     for run in runs:
         print(tables.text(run))
+        if run.scalability:
+            print(speedup.text(run.scalability))
     png = arguments.png or os.path.splitext(arguments.file)[0] + ".png"
     try:
         picture.draw(results.by_workload(runs), png)

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 namespace tessera::machine {
@@ -12,17 +11,6 @@ namespace {
 constexpr double nanosecond = 1e-9;
 // Of Cilkview's published tables: 10 of 11 rows are met to the last digit.
 constexpr double steal_factor = 1.7;
-
-/// The median distance of two readings, so that the sum over very many short strands has no bias.
-double cost_of(Recorder::Clock clock) {
-  std::array<index_t, 257> apart{};
-  for (index_t& distance : apart) {
-    const index_t before = clock();
-    distance = clock() - before;
-  }
-  std::nth_element(apart.begin(), apart.begin() + apart.size() / 2, apart.end());
-  return static_cast<double>(apart[apart.size() / 2]);
-}
 
 }  // namespace
 
@@ -46,11 +34,29 @@ index_t Recorder::thread_nanoseconds() {
   return index_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-Recorder::Recorder(double burden_seconds, Clock clock)
-    : clock_(clock), burden_(burden_seconds / nanosecond), tick_(cost_of(clock)) {
+Recorder::Recorder(double burden_seconds, Clock clock) : clock_(clock), burden_(burden_seconds / nanosecond) {
   TESSERA_EXPECTS(listening_recorder == nullptr);
+  empty_strand_ = time_of_empty_strand();
   listening_recorder = this;
   begin_strand();
+}
+
+/// The mean over some forks of nothing, of several tries the least, so that the sum over very many short
+/// strands has little bias.
+double Recorder::time_of_empty_strand() {
+  constexpr int tries = 20, forks = 64, strands = 3 * forks;
+  const Side nothing{[](void*) {}, nullptr};
+  double least = 0;
+  for (int t = 0; t < tries; ++t) {
+    work_ = 0;
+    begin_strand();
+    for (int f = 0; f < forks; ++f) fork(nothing, nothing);
+    least = t == 0 ? work_ / strands : std::min(least, work_ / strands);
+  }
+  work_ = 0;
+  forks_ = 0;
+  path_ = {};
+  return least;
 }
 
 Recorder::~Recorder() { listening_recorder = nullptr; }
@@ -60,7 +66,7 @@ Recorder::Team::Team(Recorder& recorder, int threads) : recorder_(recorder), bef
 }
 
 void Recorder::end_strand() {
-  const double spent = static_cast<double>(clock_() - begun_) - tick_;
+  const double spent = static_cast<double>(clock_() - begun_) - empty_strand_;
   work_ += spent;
   path_.span += spent;
   path_.burdened += spent;

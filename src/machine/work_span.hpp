@@ -83,18 +83,19 @@ class Recorder {
   struct Path {
     double span = 0, burdened = 0;
   };
+  [[nodiscard]] double time_of_empty_strand();
   void begin_strand() { begun_ = clock_(); }
   void end_strand();
   [[nodiscard]] Path branch(Side side);
 
   Clock clock_;
-  double burden_;    ///< nanoseconds
-  double tick_ = 0;  ///< what two readings of the clock are apart with nothing between
+  double burden_;  ///< nanoseconds
   index_t begun_ = 0;
   double work_ = 0;
   index_t forks_ = 0;
   Path path_;
   int team_ = 1;
+  double empty_strand_ = 0;  ///< what the clock says of a strand without work; taken off every strand
 };
 
 inline constinit thread_local Recorder* listening_recorder = nullptr;

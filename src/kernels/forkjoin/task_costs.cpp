@@ -24,17 +24,24 @@ double typical(std::vector<double>& samples) {
   return *low;
 }
 
-/// No work, which the compiler must not see: it drops empty tasks.
-void nothing() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+/// Next to no work, but an effect: the compiler drops tasks without one.
+class Mark {
+ public:
+  void operator()() { made_.store(true, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> made_ = false;
+};
 
 /// Seconds to make one of a batch of empty tasks; waiting for them does not count.
 double fork_seconds() {
   std::vector<double> samples;
+  Mark mark;
   for (int b = 0; b < batches; ++b) {
     const Timer timer;
     for (int t = 0; t < batch; ++t) {
-#pragma omp task
-      {}
+#pragma omp task shared(mark)
+      mark();
     }
     samples.push_back(timer.seconds() / batch);
 #pragma omp taskwait
@@ -45,9 +52,10 @@ double fork_seconds() {
 /// Seconds of a fork and its join, both sides empty.
 double pair_seconds() {
   std::vector<double> samples;
+  Mark left, right;
   for (int b = 0; b < batches; ++b) {
     const Timer timer;
-    for (int t = 0; t < batch; ++t) machine::fork_join(nothing, nothing);
+    for (int t = 0; t < batch; ++t) machine::fork_join(left, right);
     samples.push_back(timer.seconds() / batch);
   }
   return typical(samples);
