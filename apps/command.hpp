@@ -26,6 +26,7 @@ struct Command {
 [[nodiscard]] Command transpose_command();
 [[nodiscard]] Command sort_command();
 [[nodiscard]] Command scalability_command();
+[[nodiscard]] Command memory_command();
 [[nodiscard]] Command list_command();
 [[nodiscard]] Command machine_command();
 [[nodiscard]] Command verify_command();

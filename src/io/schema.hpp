@@ -21,6 +21,9 @@ inline constexpr const char* summary = "summary";  // a row is one configuration
 inline constexpr const char* machine = "machine";  // a row is one measured ceiling
 inline constexpr const char* scalability =
     "scalability";  // a row is one kernel as it forks for so many processors: work, span, bounds, speed-up
+inline constexpr const char* counters = "counters";  // a row is one repetition: what the hardware counted
+inline constexpr const char* simulated =
+    "simulated";                               // a row is one configuration: misses as simulators count
 inline constexpr const char* units = "units";  // attribute of a column
 
 }  // namespace tessera::io::schema

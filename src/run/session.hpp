@@ -14,6 +14,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 #include "run/ceilings.hpp"
+#include "run/counting.hpp"
 #include "run/options.hpp"
 
 namespace tessera::run {
@@ -36,6 +37,7 @@ struct Measured {
   std::string rate_units;  ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
   std::string ceiling;     ///< name in the machine's ceilings; "" for none
   std::optional<Verdict> verdict;
+  std::optional<Counted> counted;  ///< with --counters
 };
 
 /// Times `repetition(phases)` after warm-ups: untimed prepare(), barrier, run, slowest rank. Collective.
@@ -44,20 +46,25 @@ template <class Prepare, class F>
                                const F& repetition) {
   Measured result;
   const index_t warmups = point.integer("warmups");
+  std::optional<Counting> counting;
+  if (point.flag("counters")) counting.emplace(comm);
   Progress progress("repetitions", static_cast<double>(warmups + point.integer("repetitions")),
                     comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
   for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
     mpi::Phases phases;
     prepare();
+    if (counting) counting->begin();
     comm.barrier();
     const Timer timer;
     repetition(phases);
     const double seconds = comm.max(timer.seconds());
+    if (counting && r >= 0) counting->end();
     progress.update(static_cast<double>(r + warmups + 1));
     if (r < 0) continue;
     result.seconds.push_back(seconds);
     result.phases.push_back(std::move(phases));
   }
+  if (counting) result.counted = counting->counted();
   return result;
 }
 
@@ -96,6 +103,7 @@ class Session {
  private:
   [[nodiscard]] std::vector<io::TableRows> rows(const Values& point, const Measured& measured,
                                                 const Summary& summary, double share) const;
+  void count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables);
   [[nodiscard]] std::vector<std::string> phase_names(const mpi::Phases& phases) const;
   [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key, const Measured& measured) const;
 
@@ -107,6 +115,8 @@ class Session {
   std::map<std::string, io::Value> provenance_;
   Ceilings ceilings_;
   std::optional<Table> table_;
+  std::optional<Table> counters_;
+  std::string no_counters_;  ///< why there are none
   int skipped_ = 0;
   bool wrote_ranks_ = false;
 };
