@@ -34,6 +34,10 @@ def main(words=None):
         print(tables.text(run))
         if run.scalability:
             print(speedup.text(run.scalability))
+    for workload, run in results.by_workload(runs).items():
+        beside = tables.side_by_side(run.points)
+        if beside:
+            print(f"{workload}, medians side by side\n{beside}")
     png = arguments.png or os.path.splitext(arguments.file)[0] + ".png"
     try:
         picture.draw(results.by_workload(runs), png)

@@ -218,7 +218,7 @@ class AgainstNumpy(tessera.Case):
         numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
 
 
-class OutOfCore(tessera.Case):
+class Memory(tessera.Case):
     def test_the_limit_is_kept(self):
         """192 MiB with 24 MiB a rank: what the process holds at most is the limit and what any run holds, and not the data."""
         n = 4900
@@ -231,6 +231,12 @@ class OutOfCore(tessera.Case):
         self.assertLess(peak, base + (32 << 20))
         numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
         self.succeed("verify", "t.h5")
+
+    def test_in_place_holds_one_matrix(self):
+        words = ("transpose", "--in-place", "--repetitions", 1, "--warmups", 0)
+        for m, n in ((4000, 4000), (1500, 9000)):
+            peak = self.peak(*words, "--m", m, "--n", n)
+            self.assertLess(peak, 8 * m * n + (64 << 20))
 
     def peak(self, *words):
         """The largest resident set of a run on one rank, in bytes; the file cache is not among it."""
