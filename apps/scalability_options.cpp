@@ -120,13 +120,12 @@ void complete_probe(run::Values& point, const forkjoin::Variant& probe) {
 }  // namespace
 
 run::OptionSet declare_options() {
-  run::OptionSet set(
-      "scalability", "work, span and speed-up bounds of task kernels, beside measured times",
-      {"tessera scalability sort --kernel mergesort --n 1e7",
-       "tessera scalability matmul --n 512,1024,2048 --processors 64",
-       "tessera scalability forkjoin --kernel fib --n 36 --threshold 1,8,16,24",
-       "tessera scalability forkjoin --kernel loops_parallel_inside,loops_parallel_outside",
-       "tessera scalability sort --n 1e7 --results s.h5      # then: tessera report s.h5"});
+  run::OptionSet set("scalability", "work, span and speed-up bounds of task kernels, beside measured times",
+                     {"tessera scalability sort --kernel mergesort --n 1e7",
+                      "tessera scalability matmul --n 512,1024,2048 --processors 64",
+                      "tessera scalability forkjoin --kernel fib --n 36 --threshold 1,8,16,24",
+                      "tessera scalability forkjoin --kernel loops_parallel_inside,loops_parallel_outside",
+                      "tessera scalability sort --n 1e7 --results s.h5      # then: tessera report s.h5"});
   add_data(set);
   add_method(set);
   run::add_common_options(set);
