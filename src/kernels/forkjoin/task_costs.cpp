@@ -10,16 +10,13 @@
 namespace tessera::forkjoin {
 namespace {
 
-// A batch is short beside a time slice and below the number of waiting tasks (64 a thread) beyond which
-// libgomp runs new ones at once.
-constexpr int batch = 32;
-constexpr int batches = 300;
+constexpr int pairs = 3000;
 constexpr int steals = 200;
 constexpr double steals_budget = 0.5;  // seconds for all of them where the machine is busy
 
-/// The lower decile: other processes only add.
+/// The lower quartile: other processes only add.
 double typical(std::vector<double>& samples) {
-  const auto low = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 10);
+  const auto low = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 4);
   std::nth_element(samples.begin(), low, samples.end());
   return *low;
 }
@@ -33,32 +30,24 @@ class Mark {
   std::atomic<bool> made_ = false;
 };
 
-/// Seconds to make one of a batch of empty tasks; waiting for them does not count.
-double fork_seconds() {
-  std::vector<double> samples;
+/// Seconds to make a task, and to wait for it: it has next to no work and mostly runs in the wait.
+struct Pair {
+  double fork, join;
+};
+Pair pair_seconds() {
+  std::vector<double> forks, joins, clocks;
   Mark mark;
-  for (int b = 0; b < batches; ++b) {
-    const Timer timer;
-    for (int t = 0; t < batch; ++t) {
+  for (int p = 0; p < pairs; ++p) {
+    Timer timer;
+    clocks.push_back(timer.restart());
 #pragma omp task shared(mark)
-      mark();
-    }
-    samples.push_back(timer.seconds() / batch);
+    mark();
+    forks.push_back(timer.restart());
 #pragma omp taskwait
+    joins.push_back(timer.restart());
   }
-  return typical(samples);
-}
-
-/// Seconds of a fork and its join, both sides empty.
-double pair_seconds() {
-  std::vector<double> samples;
-  Mark left, right;
-  for (int b = 0; b < batches; ++b) {
-    const Timer timer;
-    for (int t = 0; t < batch; ++t) machine::fork_join(left, right);
-    samples.push_back(timer.seconds() / batch);
-  }
-  return typical(samples);
+  const double clock = typical(clocks);
+  return {std::max(0.0, typical(forks) - clock), std::max(0.0, typical(joins) - clock)};
 }
 
 /// Seconds from a task's making to its begin on another thread.
@@ -84,8 +73,9 @@ double steal_seconds() {
 machine::TaskCosts task_costs(int threads) {
   machine::TaskCosts costs;
   machine::parallel(threads, [&] {
-    costs.fork = fork_seconds();
-    costs.join = std::max(0.0, pair_seconds() - costs.fork);
+    const Pair pair = pair_seconds();
+    costs.fork = pair.fork;
+    costs.join = pair.join;
     if (machine::team() > 1) costs.steal = steal_seconds();
   });
   return costs;
