@@ -25,6 +25,7 @@ struct Command {
 [[nodiscard]] Command matmul_command();
 [[nodiscard]] Command transpose_command();
 [[nodiscard]] Command sort_command();
+[[nodiscard]] Command locality_command();
 [[nodiscard]] Command scalability_command();
 [[nodiscard]] Command memory_command();
 [[nodiscard]] Command list_command();

@@ -100,7 +100,7 @@ run::OptionSet declare_options() {
   set.add({.name = "tile",
            .kind = run::Kind::integer,
            .fallback = "64",
-           .help = "edge of the tiles of tiled kernels",
+           .help = "edge of the tiles of tiled kernels, of the leaves of recursive",
            .group = "Method",
            .axis = true,
            .low = 1,

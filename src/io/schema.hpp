@@ -23,7 +23,13 @@ inline constexpr const char* scalability =
     "scalability";  // a row is one kernel as it forks for so many processors: work, span, bounds, speed-up
 inline constexpr const char* counters = "counters";  // a row is one repetition: what the hardware counted
 inline constexpr const char* simulated =
-    "simulated";                               // a row is one configuration: misses as simulators count
-inline constexpr const char* units = "units";  // attribute of a column
+    "simulated";  // a row is one configuration: misses as simulators count
+// In a results file of locality; the column `point` tells rows of one traced run.
+inline constexpr const char* points = "points";  // a row is one traced kernel on one problem
+inline constexpr const char* curves = "curves";  // a row is the LRU misses of an array at one cache size
+inline constexpr const char* ideal = "ideal";    // a row is the misses of the ideal cache at one size
+inline constexpr const char* caches = "caches";  // a row is one array in one cache of a given geometry
+inline constexpr const char* recursion_levels = "recursion_levels";  // a row is one level of the recursion
+inline constexpr const char* units = "units";                        // attribute of a column
 
 }  // namespace tessera::io::schema

@@ -15,14 +15,13 @@ Geometry parse_geometry(std::string_view text, index_t line_bytes) {
   Geometry geometry;
   geometry.line_bytes = line_bytes;
   geometry.bytes = parse_bytes(parts[0]);
-  geometry.ways = 0;
   const auto wrong = [&](const char* why) {
     return Error(ExitCode::usage,
                  fmt::format("'{}' is no cache ({}); write bytes:ways:line:replacement, e.g. 32KiB:8 or "
                              "1MiB:16:64:random",
                              text, why));
   };
-  if (parts.size() > 1 && parts[1] != "full") geometry.ways = parse_bytes(parts[1]);
+  if (parts.size() > 1) geometry.ways = parts[1] == "full" ? 0 : parse_bytes(parts[1]);
   if (parts.size() > 2 && !parts[2].empty()) geometry.line_bytes = parse_bytes(parts[2]);
   if (parts.size() > 3 && parts[3] != "lru" && parts[3] != "random") throw wrong("lru or random");
   if (parts.size() > 3 && parts[3] == "random") geometry.replacement = Replacement::random;

@@ -24,7 +24,7 @@ struct Geometry {
   [[nodiscard]] index_t sets() const { return lines() / ways_of_set(); }
 };
 
-/// "32KiB:8", "1MiB:16:64:random", "4KiB:full": bytes, ways, bytes of a line, replacement. Throws
+/// "32KiB" (8-way), "1MiB:16:64:random", "4KiB:full": bytes, ways, bytes of a line, replacement. Throws
 /// Error(usage).
 [[nodiscard]] Geometry parse_geometry(std::string_view text, index_t line_bytes);
 [[nodiscard]] std::string name(const Geometry& geometry);

@@ -15,15 +15,22 @@ namespace tessera::machine {
 [[nodiscard]] void* allocate(index_t bytes);
 void release(void* data) noexcept;
 
+/// Where the elements of a Buffer lie; some element type may have a place of its own.
+template <class T>
+struct Storage {
+  static_assert(std::is_trivially_copyable_v<T>);
+  static void* allocate(index_t bytes) { return machine::allocate(bytes); }
+  static void release(void* data) noexcept { machine::release(data); }
+};
+
 /// count uninitialised elements of T in host memory; move only.
 template <class T>
 class Buffer {
-  static_assert(std::is_trivially_copyable_v<T>);
-
  public:
   Buffer() = default;
   explicit Buffer(index_t count)
-      : data_(static_cast<T*>(allocate(checked_mul(count, static_cast<index_t>(sizeof(T)), "a buffer")))),
+      : data_(static_cast<T*>(
+            Storage<T>::allocate(checked_mul(count, static_cast<index_t>(sizeof(T)), "a buffer")))),
         size_(count) {}
   Buffer(Buffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -34,7 +41,7 @@ class Buffer {
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { release(data_); }
+  ~Buffer() { Storage<T>::release(data_); }
 
   [[nodiscard]] T* data() { return data_; }
   [[nodiscard]] const T* data() const { return data_; }

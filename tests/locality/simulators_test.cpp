@@ -223,7 +223,8 @@ TEST(Geometry, IsReadFromWords) {
   EXPECT_EQ(g.ways, 16);
   EXPECT_EQ(g.sets(), 512);
   EXPECT_EQ(g.replacement, Replacement::random);
-  EXPECT_EQ(parse_geometry("4KiB", 64).sets(), 1);
+  EXPECT_EQ(parse_geometry("4KiB", 64).sets(), 8);
+  EXPECT_EQ(parse_geometry("4KiB:full", 64).sets(), 1);
   EXPECT_THROW((void)parse_geometry("1000:3", 64), Error);
   EXPECT_THROW((void)parse_geometry("4KiB:4:64:fifo", 64), Error);
   EXPECT_THROW((void)parse_geometry("16:1", 64), Error);

@@ -2,6 +2,7 @@
 // Working memory that a thread keeps between calls: a product of small matrices must not pay for an
 // allocation.
 
+#include "base/instrument.hpp"
 #include "machine/buffer.hpp"
 
 namespace tessera::matmul {
@@ -30,6 +31,18 @@ class Scratch {
 
  private:
   ScratchBytes bytes_;
+};
+
+/// Elements that report their loads and stores have a place of their own.
+template <class T>
+requires is_traced<T>
+class Scratch<T> {
+ public:
+  explicit Scratch(index_t count) : elements_(count) {}
+  [[nodiscard]] T* data() { return elements_.data(); }
+
+ private:
+  machine::Buffer<T> elements_;
 };
 
 }  // namespace tessera::matmul

@@ -1,5 +1,5 @@
 #pragma once
-// The textbook forms, each in its own file. All run on the calling thread.
+// The textbook forms, each a template in the file of its name. All but recursive run on the calling thread.
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/variants.hpp"
@@ -18,5 +18,8 @@ template <class T>
 void column(const Gemm<T>& g, const Tuning& tuning);
 template <class T>
 void zigzag(const Gemm<T>& g, const Tuning& tuning);
+
+template <class T>
+void recursive(const Gemm<T>& g, const Tuning& tuning);
 
 }  // namespace tessera::matmul

@@ -10,8 +10,8 @@ namespace tessera::matmul {
 
 /// Options of the textbook variants; the others need none.
 struct Tuning {
-  index_t tile = 64;          ///< edge of the square tiles of tiled and transposed_tiled
-  index_t block = 256;        ///< threads a block of cuda_naive, cuda_column and cuda_zigzag
+  index_t tile = 64;    ///< edge of the tiles of tiled and transposed_tiled, and of the leaves of recursive
+  index_t block = 256;  ///< threads a block of cuda_naive, cuda_column and cuda_zigzag
   index_t column_width = 32;  ///< width of the columns that column and zigzag sweep
 };
 

@@ -1,11 +1,12 @@
+#pragma once
+// Square tiles (Lam et al. 1991). A template, so that it runs on plain and on traced elements.
+
 #include <algorithm>
 
 #include "kernels/matmul/operand.hpp"
 #include "kernels/matmul/textbook.hpp"
 
 namespace tessera::matmul {
-namespace {
-
 /// c[0:m, 0:n] += alpha * a[0:m, 0:k] * b[0:k, 0:n], one tile of each.
 template <class T>
 void multiply_tile(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index_t k) {
@@ -17,8 +18,6 @@ void multiply_tile(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index_t
     }
   }
 }
-
-}  // namespace
 
 template <class T>
 void tiled(const Gemm<T>& g, const Tuning& tuning) {
@@ -36,8 +35,5 @@ void tiled(const Gemm<T>& g, const Tuning& tuning) {
     }
   }
 }
-
-template void tiled(const Gemm<float>&, const Tuning&);
-template void tiled(const Gemm<double>&, const Tuning&);
 
 }  // namespace tessera::matmul

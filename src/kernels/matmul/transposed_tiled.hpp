@@ -1,11 +1,12 @@
+#pragma once
+// B transposed first, then square tiles. A template, so that it runs on plain and on traced elements.
+
 #include <algorithm>
 
 #include "kernels/matmul/rows.hpp"
 #include "kernels/matmul/textbook.hpp"
 
 namespace tessera::matmul {
-namespace {
-
 /// c[0:m, 0:n] += alpha * a[i:i+m, p:p+k] * (b[j:j+n, p:p+k] transposed).
 template <class T>
 void multiply_tile(T alpha, const Rows<T>& a, index_t i0, const Rows<T>& b, index_t j0, index_t p0, index_t k,
@@ -20,8 +21,6 @@ void multiply_tile(T alpha, const Rows<T>& a, index_t i0, const Rows<T>& b, inde
     }
   }
 }
-
-}  // namespace
 
 template <class T>
 void transposed_tiled(const Gemm<T>& g, const Tuning& tuning) {
@@ -38,8 +37,5 @@ void transposed_tiled(const Gemm<T>& g, const Tuning& tuning) {
     }
   }
 }
-
-template void transposed_tiled(const Gemm<float>&, const Tuning&);
-template void transposed_tiled(const Gemm<double>&, const Tuning&);
 
 }  // namespace tessera::matmul

@@ -1,3 +1,7 @@
+#pragma once
+// C swept in columns, every other row right to left. A template, so that it runs on plain and on traced
+// elements.
+
 #include <algorithm>
 
 #include "kernels/matmul/operand.hpp"
@@ -20,8 +24,5 @@ void zigzag(const Gemm<T>& g, const Tuning& tuning) {
     put(g.c(i, j), g.alpha, sum, g.beta);
   }
 }
-
-template void zigzag(const Gemm<float>&, const Tuning&);
-template void zigzag(const Gemm<double>&, const Tuning&);
 
 }  // namespace tessera::matmul

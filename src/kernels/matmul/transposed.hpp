@@ -1,3 +1,6 @@
+#pragma once
+// B transposed first, then dot products of rows. A template, so that it runs on plain and on traced elements.
+
 #include "kernels/matmul/rows.hpp"
 #include "kernels/matmul/textbook.hpp"
 
@@ -17,8 +20,5 @@ void transposed(const Gemm<T>& g, const Tuning&) {
     }
   }
 }
-
-template void transposed(const Gemm<float>&, const Tuning&);
-template void transposed(const Gemm<double>&, const Tuning&);
 
 }  // namespace tessera::matmul

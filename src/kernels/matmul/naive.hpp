@@ -1,3 +1,6 @@
+#pragma once
+// The triple loop. A template, so that it runs on plain and on traced elements.
+
 #include "kernels/matmul/operand.hpp"
 #include "kernels/matmul/textbook.hpp"
 
@@ -17,8 +20,5 @@ void naive(const Gemm<T>& g, const Tuning&) {
     }
   }
 }
-
-template void naive(const Gemm<float>&, const Tuning&);
-template void naive(const Gemm<double>&, const Tuning&);
 
 }  // namespace tessera::matmul

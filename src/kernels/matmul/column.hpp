@@ -1,3 +1,6 @@
+#pragma once
+// C swept in columns. A template, so that it runs on plain and on traced elements.
+
 #include <algorithm>
 
 #include "kernels/matmul/operand.hpp"
@@ -20,8 +23,5 @@ void column(const Gemm<T>& g, const Tuning& tuning) {
     put(g.c(i, j), g.alpha, sum, g.beta);
   }
 }
-
-template void column(const Gemm<float>&, const Tuning&);
-template void column(const Gemm<double>&, const Tuning&);
 
 }  // namespace tessera::matmul

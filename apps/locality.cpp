@@ -1,0 +1,110 @@
+#include "locality.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/progress.hpp"
+#include "command.hpp"
+#include "io/schema.hpp"
+#include "mpi/agreement.hpp"
+#include "run/inputs.hpp"
+#include "run/provenance.hpp"
+
+namespace tessera::apps {
+namespace {
+
+namespace lab = tessera::locality;
+
+/// `all` stands for every kernel of the workload; names that are none end here.
+void expand_kernels(run::Parsed& parsed) {
+  const std::string workload = parsed.lists.at("workload").front();
+  require(!workload.empty(), ExitCode::usage,
+          "name a workload: tessera locality matmul --kernel naive --n 256");
+  std::vector<std::string> kernels;
+  for (const std::string& kernel : parsed.lists.at("kernel")) {
+    if (kernel == "all") {
+      kernels = lab::traced_kernels(workload);
+      break;
+    }
+    (void)lab::traced_kernel(workload, kernel);
+    kernels.push_back(kernel);
+  }
+  parsed.lists.at("kernel") = kernels;
+}
+
+/// The results file of a run, where there is one.
+class Notebook {
+ public:
+  Notebook(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
+           const Arguments& arguments)
+      : provenance_(run::provenance(comm, set, parsed, arguments)),
+        file_(parsed.lists.at("results").front()) {
+    if (file_.empty() || !comm.is_root()) return;
+    run::require_own_file(file_, set, parsed);
+    run_ = io::new_run_name(file_, set.command());
+    if (parsed.lists.at("again").front() == "true") return;
+    for (std::string& key : io::text_column(file_, io::schema::points, "point"))
+      known_.insert(std::move(key));
+  }
+
+  [[nodiscard]] bool has(const std::string& key) const { return known_.contains(key); }
+  void skip() { ++skipped_; }
+  void add(const std::vector<io::TableRows>& tables) {
+    if (file_.empty()) return;
+    io::append_results(file_, run_, provenance_, tables);
+    wrote_ = true;
+  }
+  void finish() const {
+    if (skipped_ > 0)
+      fmt::print("{} point{} already in {}: skipped (--again traces them once more)\n", skipped_,
+                 skipped_ == 1 ? "" : "s", file_);
+    if (wrote_) fmt::print("results: {} (group {}); tessera report {} draws them\n", file_, run_, file_);
+  }
+
+ private:
+  std::map<std::string, io::Value> provenance_;
+  std::string file_, run_;
+  std::set<std::string> known_;
+  int skipped_ = 0;
+  bool wrote_ = false;
+};
+
+/// One rank traces; the others wait.
+ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
+                 const Arguments& arguments) {
+  Notebook notebook(comm, set, parsed, arguments);
+  mpi::on_root(comm, "locality", [&] {
+    const auto points = set.points(parsed);
+    Progress progress("points", static_cast<double>(points.size()), Progress::Shown::yes);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const std::string key = set.key(points[i]);
+      if (notebook.has(key)) {
+        notebook.skip();
+        continue;
+      }
+      const lab::Request request = locality::request_of(points[i]);
+      const lab::Analysis analysis = lab::analyse(request);
+      locality::print(analysis, request.line_bytes);
+      notebook.add(locality::tables_of(key, analysis, request.line_bytes));
+      progress.update(static_cast<double>(i + 1));
+    }
+    notebook.finish();
+  });
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+Command locality_command() {
+  static const run::OptionSet set = locality::declare();
+  return {set, [](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
+            expand_kernels(parsed);
+            for (const run::Values& point : set.points(parsed)) (void)locality::request_of(point);
+            return [parsed, arguments](const mpi::Communicator& comm) {
+              return run_all(comm, set, parsed, arguments);
+            };
+          }};
+}
+
+}  // namespace tessera::apps

@@ -1,0 +1,23 @@
+#pragma once
+// Shared by the files of the locality command.
+
+#include <string>
+#include <vector>
+
+#include "io/results.hpp"
+#include "locality/analysis.hpp"
+#include "run/options.hpp"
+
+namespace tessera::apps::locality {
+
+[[nodiscard]] run::OptionSet declare();
+/// Throws Error(usage) for options that do not go together.
+[[nodiscard]] tessera::locality::Request request_of(const run::Values& point);
+
+void print(const tessera::locality::Analysis& analysis, index_t line_bytes);
+/// The tables of one point for the results file.
+[[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key,
+                                                   const tessera::locality::Analysis& analysis,
+                                                   index_t line_bytes);
+
+}  // namespace tessera::apps::locality

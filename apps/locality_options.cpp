@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "locality.hpp"
+
+namespace tessera::apps::locality {
+
+namespace lab = tessera::locality;
+using run::Kind;
+
+namespace {
+
+std::vector<std::string> workloads() {
+  std::vector<std::string> names;
+  for (const lab::TracedKernel& row : lab::traced_kernels()) {
+    if (names.empty() || names.back() != row.workload) names.emplace_back(row.workload);
+  }
+  return names;
+}
+
+run::Option size(const char* name, const char* fallback, const char* help, const char* group) {
+  return {.name = name,
+          .kind = Kind::integer,
+          .fallback = fallback,
+          .help = help,
+          .group = group,
+          .axis = true,
+          .low = 0,
+          .high = 1e9};
+}
+
+void add_problem(run::OptionSet& set) {
+  set.add({.name = "workload",
+           .kind = Kind::choice,
+           .help = "what is computed",
+           .group = "Problem",
+           .choices = workloads(),
+           .positional = true});
+  set.add({.name = "kernel",
+           .fallback = "naive",
+           .help = "the variants to trace, or all; their names are those of tessera list",
+           .group = "Problem",
+           .axis = true});
+  set.add(size("n", "256", "columns of a matrix or field, keys of a sort", "Problem"));
+  set.add(size("m", "", "rows (default: n)", "Problem"));
+  set.add(size("k", "", "inner dimension of a product (default: n)", "Problem"));
+  set.add({.name = "type",
+           .kind = Kind::choice,
+           .fallback = "f64",
+           .help = "of the elements",
+           .group = "Problem",
+           .choices = {"f32", "f64"},
+           .axis = true});
+  set.add(size("tile", "0", "edge of tiles, of the leaves of recursive; 0: the kernel's own", "Problem"));
+  set.add(
+      size("column-width", "0", "width of the columns of column and zigzag; 0: the kernel's own", "Problem"));
+  set.add(size("pad", "0", "elements between a row's end and the next row", "Problem"));
+}
+
+void add_caches(run::OptionSet& set) {
+  set.add({.name = "cache",
+           .fallback = "32KiB:8,1MiB:16",
+           .help = "caches one behind the other, as bytes:ways (8 if not said; full), one geometry a level",
+           .group = "Caches"});
+  set.add({.name = "line",
+           .kind = Kind::bytes,
+           .fallback = "64",
+           .help = "bytes of a line",
+           .group = "Caches",
+           .axis = true,
+           .low = 1,
+           .high = 4096});
+  set.add({.name = "align",
+           .kind = Kind::bytes,
+           .fallback = "4096",
+           .help = "arrays begin at multiples of this many bytes (4096 or a multiple)",
+           .group = "Caches",
+           .low = 4096,
+           .high = 1e9});
+  set.add(
+      {.name = "sample",
+       .kind = Kind::real,
+       .fallback = "0",
+       .help = "part of the lines that is followed for the miss curve; 0: all up to 1e9 accesses, then fewer",
+       .group = "Caches",
+       .low = 0,
+       .high = 1});
+  set.add({.name = "ideal-limit",
+           .kind = Kind::integer,
+           .fallback = "100000000",
+           .help = "most accesses of which the ideal cache is simulated (8 bytes of memory each)",
+           .group = "Caches",
+           .low = 0,
+           .high = 2e9});
+}
+
+}  // namespace
+
+run::OptionSet declare() {
+  run::OptionSet set(
+      "locality", "misses of the very kernels on simulated caches, beside what the theory says",
+      {"tessera locality matmul --kernel tiled --n 256 --cache 32KiB --line 64",
+       "tessera locality matmul --kernel naive,transposed,tiled,recursive,cache_oblivious --n 256 --results "
+       "l.h5",
+       "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8        # conflicts, and their cure",
+       "tessera report l.h5                                                     # miss curves as a picture"});
+  add_problem(set);
+  add_caches(set);
+  set.add(
+      {.name = "results",
+       .help = "HDF5 file to append curves, caches and provenance to; points it already holds are skipped",
+       .group = "Files",
+       .identity = false});
+  set.add({.name = "again",
+           .kind = Kind::flag,
+           .help = "trace points again that the results file already holds",
+           .group = "Files",
+           .identity = false});
+  set.add({.name = "config",
+           .help = "TOML file with any of these options as keys",
+           .group = "Files",
+           .identity = false});
+  return set;
+}
+
+lab::Request request_of(const run::Values& point) {
+  lab::Request r;
+  lab::Problem& p = r.problem;
+  p.workload = point.text("workload");
+  p.kernel = point.text("kernel");
+  p.element_bytes = point.text("type") == "f32" ? 4 : 8;
+  p.n = point.integer("n");
+  p.m = point.has("m") ? point.integer("m") : p.n;
+  p.k = point.has("k") ? point.integer("k") : p.n;
+  p.tile = point.integer("tile");
+  p.column_width = point.integer("column-width");
+  p.pad = point.integer("pad");
+  r.line_bytes = point.bytes("line");
+  for (const std::string& word : split(point.text("cache"), ','))
+    r.caches.push_back(lab::parse_geometry(trim(word), r.line_bytes));
+  for (const lab::Geometry& g : r.caches) {
+    require(g.line_bytes == r.line_bytes, ExitCode::usage,
+            "--cache names another line than --line; the levels of a point have one");
+  }
+  r.sample = point.real("sample");
+  r.ideal_limit = point.integer("ideal-limit");
+  r.alignment = point.bytes("align");
+  return r;
+}
+
+}  // namespace tessera::apps::locality

@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "io/schema.hpp"
+#include "locality.hpp"
+
+namespace tessera::apps::locality {
+
+namespace lab = tessera::locality;
+namespace schema = io::schema;
+
+namespace {
+
+std::string count(double value) { return fmt::format("{:.0f}", value); }
+std::string count(index_t value) { return std::to_string(value); }
+
+std::string title(const lab::Analysis& a) {
+  const lab::Problem& p = a.problem;
+  std::string sizes = p.workload == "matmul" ? fmt::format("m {} n {} k {}", p.m, p.n, p.k)
+                                             : fmt::format("{} x {}", p.m, p.n);
+  return fmt::format("{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}",
+                     p.workload, p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
+                     a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",
+                     human_seconds(a.seconds));
+}
+
+/// The ideal cache's misses at that size, if simulated.
+std::string ideal_at(const lab::Analysis& a, index_t lines) {
+  for (const auto& ideal : a.ideal) {
+    if (ideal.lines == lines) return count(ideal.misses);
+  }
+  return "-";
+}
+
+void print_curve(const lab::Analysis& a, index_t line_bytes) {
+  Table table({"cache", "lines", "LRU", "ideal", "LRU/ideal", "theorem", "LRU/theorem"});
+  std::vector<index_t> sizes;
+  for (index_t lines = 16; sizes.size() < 12; lines *= 4) {
+    sizes.push_back(lines);
+    if (a.curve.misses(lines) <= a.curve.compulsory()) break;
+  }
+  for (const index_t lines : sizes) {
+    const double lru = a.curve.misses(lines);
+    const std::string ideal = ideal_at(a, lines);
+    const double theorem = a.theorem ? a.fitted->predicted(*a.theorem, lines) : 0;
+    table.add({human_bytes(static_cast<double>(lines * line_bytes)), count(lines), count(lru), ideal,
+               ideal == "-" ? "-" : fmt::format("{:.2f}", lru / std::stod(ideal)),
+               a.theorem ? count(theorem) : "-", a.theorem ? fmt::format("{:.3f}", lru / theorem) : "-"});
+  }
+  fmt::print("{}", table.text());
+}
+
+void print_theorem(const lab::Analysis& a, index_t line_bytes) {
+  if (!a.theorem) {
+    fmt::print("no theorem for this kernel\n");
+    return;
+  }
+  const lab::Fit& fit = *a.fitted;
+  const double line = static_cast<double>(line_bytes) / static_cast<double>(a.problem.element_bytes);
+  fmt::print("theorem: Q = {}\n", a.theorem->formula);
+  if (a.theorem->exponent != 0) {
+    fmt::print("  fitted from {} to {} lines: c = {:.3f}, exponent of Z {:.3f} (theory {:g})\n",
+               a.theorem->from_lines, a.theorem->to_lines, fit.constant, fit.exponent, a.theorem->exponent);
+  } else {
+    fmt::print("  measured over predicted, median of all sizes: {:.4f}\n", fit.constant);
+  }
+  fmt::print("  within a quarter of it from {} lines up: Z = {:.1f} L^2\n", fit.tall_from,
+             static_cast<double>(fit.tall_from) / line);
+}
+
+void print_caches(const lab::Analysis& a) {
+  Table table(
+      {"cache", "array", "misses", "compulsory", "capacity", "conflict", "random", "ideal", "behind"});
+  for (const lab::CacheReport& cache : a.caches) {
+    const auto row = [&](const std::string& array, const lab::Split& s, bool whole) {
+      table.add({name(cache.geometry), array, count(s.misses), count(s.compulsory), count(s.capacity),
+                 count(s.conflict), whole ? count(cache.random) : "",
+                 whole && cache.ideal ? count(*cache.ideal) : "", whole ? count(cache.behind) : ""});
+    };
+    for (std::size_t i = 0; i < a.arrays.size(); ++i) row(a.arrays[i], cache.arrays[i], false);
+    row("all", cache.all, true);
+  }
+  fmt::print("{}", table.text());
+}
+
+void print_levels(const lab::Analysis& a) {
+  for (const lab::CacheReport& cache : a.caches) {
+    if (cache.by_level.size() < 2) continue;
+    std::string text;
+    for (std::size_t level = 0; level < cache.by_level.size(); ++level)
+      text += fmt::format(" {}:{}", level, count(cache.by_level[level]));
+    fmt::print("misses of {} (LRU) by recursion level of the subproblem that used the line before:{}\n",
+               human_bytes(static_cast<double>(cache.geometry.bytes)), text);
+  }
+}
+
+io::Row common(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
+  const lab::Problem& p = a.problem;
+  return {{"point", key},
+          {"workload", p.workload},
+          {"kernel", p.kernel},
+          {"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"tile", p.tile},
+          {"column_width", p.column_width},
+          {"pad", p.pad},
+          {"element_bytes", p.element_bytes, "B"},
+          {"line_bytes", line_bytes, "B"}};
+}
+
+io::Row with(io::Row row, std::initializer_list<io::Cell> cells) {
+  row.insert(row.end(), cells);
+  return row;
+}
+
+/// Every size at which the misses of the whole change, or four an octave where there are many.
+std::vector<index_t> curve_sizes(const lab::MissCurve& curve) {
+  constexpr std::size_t most = 2000;
+  std::vector<index_t> steps = curve.steps();
+  return steps.size() <= most ? steps : sizes_of(curve);
+}
+
+}  // namespace
+
+void print(const lab::Analysis& analysis, index_t line_bytes) {
+  fmt::print("{}\n", title(analysis));
+  print_curve(analysis, line_bytes);
+  print_theorem(analysis, line_bytes);
+  print_caches(analysis);
+  print_levels(analysis);
+  fmt::print("\n");
+}
+
+std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
+  const io::Row same = common(key, a, line_bytes);
+  io::TableRows points{schema::points, {}}, curves{schema::curves, {}}, ideal{schema::ideal, {}},
+      caches{schema::caches, {}}, levels{schema::recursion_levels, {}};
+  const bool has = a.theorem.has_value();
+  points.rows.push_back(with(same, {{"leaf", a.leaf},
+                                    {"loads", a.loads},
+                                    {"stores", a.stores},
+                                    {"sampled", a.rate},
+                                    {"compulsory", a.curve.compulsory()},
+                                    {"theorem", has ? a.theorem->formula : std::string()},
+                                    {"constant", has ? a.fitted->constant : NAN},
+                                    {"exponent", has ? a.fitted->exponent : NAN},
+                                    {"exponent_of_theorem", has ? a.theorem->exponent : NAN},
+                                    {"tall_from", has ? a.fitted->tall_from : index_t{0}, "lines"},
+                                    {"seconds", a.seconds, "s"}}));
+  const auto add_curve = [&](const std::string& array, const lab::MissCurve& curve, bool whole) {
+    for (const index_t lines : curve_sizes(a.curve)) {
+      curves.rows.push_back({{"point", key},
+                             {"array", array},
+                             {"lines", lines},
+                             {"bytes", lines * line_bytes, "B"},
+                             {"misses", curve.misses(lines)},
+                             {"theorem", whole && has ? a.fitted->predicted(*a.theorem, lines) : NAN}});
+    }
+  };
+  add_curve("all", a.curve, true);
+  for (std::size_t i = 0; i < a.arrays.size(); ++i) add_curve(a.arrays[i], a.array_curves[i], false);
+  for (const auto& point : a.ideal)
+    ideal.rows.push_back({{"point", key}, {"lines", point.lines}, {"misses", point.misses}});
+  for (std::size_t c = 0; c < a.caches.size(); ++c) {
+    const lab::CacheReport& cache = a.caches[c];
+    const auto add = [&](const std::string& array, const lab::Split& s, bool whole) {
+      caches.rows.push_back({{"point", key},
+                             {"level", static_cast<index_t>(c + 1)},
+                             {"geometry", name(cache.geometry)},
+                             {"bytes", cache.geometry.bytes, "B"},
+                             {"ways", cache.geometry.ways_of_set()},
+                             {"array", array},
+                             {"misses", s.misses},
+                             {"compulsory", s.compulsory},
+                             {"capacity", s.capacity},
+                             {"conflict", s.conflict},
+                             {"random", whole ? cache.random : index_t{-1}},
+                             {"ideal", whole && cache.ideal ? *cache.ideal : index_t{-1}},
+                             {"behind", whole ? cache.behind : index_t{-1}}});
+    };
+    add("all", cache.all, true);
+    for (std::size_t i = 0; i < a.arrays.size(); ++i) add(a.arrays[i], cache.arrays[i], false);
+    for (std::size_t level = 0; level < cache.by_level.size(); ++level) {
+      levels.rows.push_back({{"point", key},
+                             {"bytes", cache.geometry.bytes, "B"},
+                             {"level", static_cast<index_t>(level)},
+                             {"misses", cache.by_level[level]}});
+    }
+  }
+  return {points, curves, ideal, caches, levels};
+}
+
+}  // namespace tessera::apps::locality

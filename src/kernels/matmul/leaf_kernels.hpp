@@ -1,0 +1,337 @@
+#pragma once
+// The kernels of a leaf, for whatever vectors Simd<T> stands for. Only for files of tessera_isa_source, where
+// nothing may be shared between instruction sets, and for the one that runs them on traced elements.
+
+#include "kernels/matmul/leaf.hpp"
+#include "kernels/simd.hpp"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+using matmul::LeafKernels;
+using matmul::LeafTile;
+using matmul::Operand;
+
+constexpr index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
+
+/// Registers hold mr x vectors accumulators, one row of B and one element of A.
+template <class T>
+struct Shape {
+  using S = Simd<T>;
+  static constexpr int mr = S::registers == 32 ? 8 : 6;
+  static constexpr int vectors = S::registers == 32 ? 3 : 2;
+  static constexpr index_t nr = vectors * S::lanes;
+};
+
+/// One sliver of A against `panels` panels of B, each V vectors wide.
+template <class T>
+struct MicroRow {
+  index_t k;
+  const T* a;
+  index_t a_row, a_step;
+  const T* b;
+  index_t b_step, b_panel;
+  T alpha, beta;
+  T* c;
+  index_t ldc;
+  T* onto;
+  index_t ldonto;
+  index_t panels;
+  index_t tail;  ///< columns in the last vector
+};
+
+/// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
+enum class Into {
+  fresh,    ///< c = alpha sum
+  c,        ///< c = alpha sum + beta c
+  sibling,  ///< onto += one of the two
+};
+
+template <class T, bool full>
+TESSERA_INLINE typename Simd<T>::vec load_columns(const T* from, index_t n) {
+  return full ? Simd<T>::load(from) : Simd<T>::load(from, n);
+}
+
+/// alpha * sum + beta * c for one vector of n columns; not reading c when beta is 0.
+template <class T, Into into, bool full>
+TESSERA_INLINE typename Simd<T>::vec updated(const MicroRow<T>& t, typename Simd<T>::vec sum, const T* c,
+                                             index_t n) {
+  using S = Simd<T>;
+  const auto alpha = S::broadcast(t.alpha);
+  if (into == Into::fresh || (into == Into::sibling && t.beta == T{0})) return alpha * sum;
+  return S::fma(alpha, sum, S::broadcast(t.beta) * load_columns<T, full>(c, n));
+}
+
+/// One vector of the micro-tile: row r, columns [j, j+n).
+template <class T, Into into, bool full>
+TESSERA_INLINE void put_vector(const MicroRow<T>& t, index_t r, index_t j, typename Simd<T>::vec sum) {
+  using S = Simd<T>;
+  T* const c = t.c + r * t.ldc + j;
+  T* const to = into == Into::sibling ? t.onto + r * t.ldonto + j : c;
+  auto value = updated<T, into, full>(t, sum, c, t.tail);
+  if (into == Into::sibling) value = load_columns<T, full>(to, t.tail) + value;
+  full ? S::store(to, value) : S::store(to, value, t.tail);
+}
+
+template <class T, int R, int V, Into into, bool full>
+TESSERA_INLINE void put_tile(const MicroRow<T>& t, index_t j, const typename Simd<T>::vec (&sum)[R][V]) {
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V - 1; ++v) put_vector<T, into, true>(t, r, j + v * Simd<T>::lanes, sum[r][v]);
+    put_vector<T, into, full>(t, r, j + (V - 1) * Simd<T>::lanes, sum[r][V - 1]);
+  }
+}
+
+/// The micro-tile at column j of c, or, where there is an `onto`, added to that.
+template <class T, int R, int V>
+TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>::vec (&sum)[R][V]) {
+  const bool full = t.tail == Simd<T>::lanes;
+  if (t.onto != nullptr) {
+    full ? put_tile<T, R, V, Into::sibling, true>(t, j, sum)
+         : put_tile<T, R, V, Into::sibling, false>(t, j, sum);
+  } else if (t.beta == T{0}) {
+    full ? put_tile<T, R, V, Into::fresh, true>(t, j, sum) : put_tile<T, R, V, Into::fresh, false>(t, j, sum);
+  } else {
+    full ? put_tile<T, R, V, Into::c, true>(t, j, sum) : put_tile<T, R, V, Into::c, false>(t, j, sum);
+  }
+}
+
+/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it.
+/// Else b may end with the last column, so nothing is loaded beyond it.
+template <class T, int R, int V, bool packed>
+TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
+  using S = Simd<T>;
+  const index_t row = packed ? 1 : t.a_row;
+  const index_t a_step = packed ? Shape<T>::mr : t.a_step;
+  const index_t b_step = packed ? Shape<T>::nr : t.b_step;
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) __builtin_prefetch(t.c + r * t.ldc + j + v * S::lanes, 1);
+  }
+  typename S::vec sum[R][V];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) sum[r][v] = S::zero();
+  }
+  const T* a = t.a;
+  const auto step = [&]() __attribute__((always_inline)) {
+    typename S::vec bp[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V - 1; ++v) bp[v] = S::load(b + v * S::lanes);
+    bp[V - 1] = packed ? S::load(b + (V - 1) * S::lanes) : S::load(b + (V - 1) * S::lanes, t.tail);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      const auto ar = S::broadcast(a[r * row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[r][v] = S::fma(ar, bp[v], sum[r][v]);
+    }
+    a += a_step;
+    b += b_step;
+  };
+  index_t p = t.k;
+  for (; p >= 4; p -= 4) {
+    step();
+    step();
+    step();
+    step();
+  }
+  for (; p > 0; --p) step();
+  put<T, R, V>(t, j, sum);
+}
+
+template <class T, int R, int V, bool packed>
+void micro_row(const MicroRow<T>& row) {
+  const MicroRow<T> t = row;  // a copy that no store to c can change, so that its fields stay in registers
+  for (index_t j = 0; j < t.panels; ++j) {
+    micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes);
+  }
+}
+
+template <class T>
+using Micro = void (*)(const MicroRow<T>&);
+
+/// of[R - 1][V - 1]: edges run the kernel of their size.
+template <class T, bool packed, int R, int V>
+constexpr Micro<T> pick() {
+  if constexpr (R <= Shape<T>::mr && V <= Shape<T>::vectors) return micro_row<T, R, V, packed>;
+  return nullptr;
+}
+template <class T, bool packed>
+struct Micros {
+  Micro<T> of[8][3] = {{pick<T, packed, 1, 1>(), pick<T, packed, 1, 2>(), pick<T, packed, 1, 3>()},
+                       {pick<T, packed, 2, 1>(), pick<T, packed, 2, 2>(), pick<T, packed, 2, 3>()},
+                       {pick<T, packed, 3, 1>(), pick<T, packed, 3, 2>(), pick<T, packed, 3, 3>()},
+                       {pick<T, packed, 4, 1>(), pick<T, packed, 4, 2>(), pick<T, packed, 4, 3>()},
+                       {pick<T, packed, 5, 1>(), pick<T, packed, 5, 2>(), pick<T, packed, 5, 3>()},
+                       {pick<T, packed, 6, 1>(), pick<T, packed, 6, 2>(), pick<T, packed, 6, 3>()},
+                       {pick<T, packed, 7, 1>(), pick<T, packed, 7, 2>(), pick<T, packed, 7, 3>()},
+                       {pick<T, packed, 8, 1>(), pick<T, packed, 8, 2>(), pick<T, packed, 8, 3>()}};
+};
+template <class T>
+constexpr Micros<T, true> packed_micros{};
+template <class T>
+constexpr Micros<T, false> strided_micros{};
+
+/// Slivers outside, panels inside: the sliver stays in the first level while the panels pass.
+template <class T>
+void multiply(const LeafTile<T>& t) {
+  constexpr index_t mr = Shape<T>::mr;
+  constexpr index_t nr = Shape<T>::nr;
+  constexpr index_t lanes = Simd<T>::lanes;
+  constexpr index_t most = Shape<T>::vectors;
+  const bool packed = t.a_row == 1 && t.a_step == mr && t.b_step == nr && t.b_panel == nr * t.k;
+  const auto& micros = packed ? packed_micros<T>.of : strided_micros<T>.of;
+  const index_t vectors = (t.n + lanes - 1) / lanes;
+  // The columns beyond the full panels; where B lies free, 2 + 2 vectors rather than 3 + 1.
+  const index_t full = t.n / nr;
+  const bool even = t.b_panel == nr && full > 0 && vectors - full * most == 1;
+  const index_t panels = even ? full - 1 : full;
+  const index_t tail = t.n - (vectors - 1) * lanes;
+  for (index_t i = 0; i < t.m; i += mr) {
+    const auto& micro_of = micros[smaller(mr, t.m - i) - 1];
+    MicroRow<T> row{.k = t.k,
+                    .a = t.a + i / mr * t.a_sliver,
+                    .a_row = t.a_row,
+                    .a_step = t.a_step,
+                    .b = t.b,
+                    .b_step = t.b_step,
+                    .b_panel = t.b_panel,
+                    .alpha = t.alpha,
+                    .beta = t.beta,
+                    .c = t.c + i * t.ldc,
+                    .ldc = t.ldc,
+                    .onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto,
+                    .ldonto = t.ldonto,
+                    .panels = panels,
+                    .tail = lanes};
+    const auto advance = [&row](const T* b, index_t columns) {
+      row.b = b;
+      row.c += columns;
+      row.onto = row.onto == nullptr ? nullptr : row.onto + columns;
+      row.panels = 1;
+    };
+    micro_of[most - 1](row);
+    advance(row.b + panels * t.b_panel, panels * nr);
+    index_t rest = vectors - panels * most;
+    if (even) {
+      constexpr index_t half = (most + 1) / 2;
+      micro_of[half - 1](row);
+      advance(row.b + half * lanes, half * lanes);
+      rest -= half;
+    }
+    row.tail = tail;
+    if (rest > 0) micro_of[rest - 1](row);
+  }
+}
+
+/// v[r][p] becomes flat[p * R + r]: every stage interleaves the two halves of the flat array, which moves the
+/// top bit of r below all others.
+template <class T, int R>
+TESSERA_INLINE void transpose(typename Simd<T>::vec (&v)[R]) {
+#pragma GCC unroll 4
+  for (int stage = 1; stage < R; stage *= 2) {
+    typename Simd<T>::vec w[R];
+#pragma GCC unroll 8
+    for (int i = 0; i < R / 2; ++i) {
+      w[2 * i] = interleave_low(v[i], v[i + R / 2]);
+      w[2 * i + 1] = interleave_high(v[i], v[i + R / 2]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) v[i] = w[i];
+  }
+}
+
+/// x(i, p), i < count <= R, p < length <= lanes, rows contiguous, to packed[p * width + i] for i < min(R,
+/// width), 0 where i >= count.
+template <class T, int R, index_t width>
+TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, index_t length, T* packed) {
+  using S = Simd<T>;
+  typename S::vec v[R];
+  if (count == R && length == S::lanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) v[i] = S::load(x + i * row);
+  } else {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) v[i] = i < count ? S::load(x + i * row, length) : S::zero();
+  }
+  transpose<T, R>(v);
+  // A vector holds one p, or it lies in the pack as it is: nothing is left to move.
+  constexpr bool one_each = R == S::lanes && R <= width;
+  if ((one_each || R == width) && length == S::lanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) S::store(packed + i * (one_each ? width : S::lanes), v[i]);
+    return;
+  }
+  T flat[R * S::lanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) S::store(flat + i * S::lanes, v[i]);
+  constexpr index_t take = smaller(R, width);
+  for (index_t p = 0; p < length; ++p) {
+    for (index_t i = 0; i < take; ++i) packed[p * width + i] = flat[p * R + i];
+  }
+}
+
+constexpr index_t pack_steps = 16;  // p at a time: a run of memory is read on before the next row of it is
+
+/// Elements x(i, p) with consecutive i side by side, into groups of width.
+template <class T, index_t width>
+void pack_runs(Operand<T> x, index_t count, index_t k, T* packed) {
+  for (index_t p0 = 0; p0 < k; p0 += pack_steps) {
+    const index_t p1 = smaller(p0 + pack_steps, k);
+    index_t i = 0;
+    for (; i + width <= count; i += width) {
+      for (index_t p = p0; p < p1; ++p) {
+        const T* const from = x.data + i + p * x.step;
+        T* const to = packed + i * k + p * width;
+        for (index_t j = 0; j < width; ++j) to[j] = from[j];
+      }
+    }
+    for (index_t p = p0; i < count && p < p1; ++p) {
+      for (index_t j = 0; j < width; ++j) packed[i * k + p * width + j] = i + j < count ? x(i + j, p) : T{0};
+    }
+  }
+}
+
+/// Elements x(i, p) with consecutive p side by side, into groups of width, R rows at a time.
+template <class T, int R, index_t width>
+void pack_rows(Operand<T> x, index_t count, index_t k, T* packed) {
+  constexpr index_t lanes = Simd<T>::lanes;
+  for (index_t i = 0; i < count; i += width) {
+    for (index_t g = 0; g < width; g += R) {
+      const index_t here = count - i - g;
+      const T* const rows = x.data + (here > 0 ? i + g : 0) * x.row;
+      for (index_t p = 0; p < k; p += lanes) {
+        pack_transposed<T, R, width>(rows + p, x.row, smaller(R, here), smaller(lanes, k - p),
+                                     packed + i * k + p * width + g);
+      }
+    }
+  }
+}
+
+template <class T>
+void pack_a(Operand<T> a, index_t rows, index_t k, T* packed) {
+  if (a.row == 1) return pack_runs<T, Shape<T>::mr>(a, rows, k, packed);
+  pack_rows<T, 8, Shape<T>::mr>(a, rows, k, packed);
+}
+
+template <class T>
+void pack_b(Operand<T> b, index_t k, index_t cols, T* packed) {
+  constexpr index_t nr = Shape<T>::nr;
+  const Operand<T> columns{b.data, b.step, b.row};
+  if (columns.row == 1) return pack_runs<T, nr>(columns, cols, k, packed);
+  pack_rows<T, static_cast<int>(Simd<T>::lanes), nr>(columns, cols, k, packed);
+}
+
+template <class T>
+void add(const T* value, T* into, index_t n) {
+  for (index_t i = 0; i < n; ++i) into[i] += value[i];
+}
+
+template <class T>
+constexpr LeafKernels<T> kernels{Shape<T>::mr, Shape<T>::nr, multiply<T>, pack_a<T>, pack_b<T>, add<T>};
+
+}  // namespace
+}  // namespace tessera::TESSERA_ISA

@@ -1,0 +1,317 @@
+#pragma once
+// The recursion of cache_oblivious, as templates: they run on plain and on traced elements.
+
+#include <algorithm>
+
+#include "base/instrument.hpp"
+#include "kernels/matmul/cache_oblivious.hpp"
+#include "kernels/matmul/leaf.hpp"
+#include "kernels/matmul/scratch.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::matmul {
+// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A, so more rows cost
+// nothing.
+inline constexpr index_t tile_rows = 384;
+template <class T>
+inline constexpr index_t tile_columns = 768 / static_cast<index_t>(sizeof(T));
+// Operands are read where they lie when so few rows or columns would share a packed copy.
+inline constexpr index_t direct = 128;
+// A packed operand or a partial C holds at most so many bytes; larger products are halved. Bounds the working
+// memory.
+inline constexpr index_t working_bytes = index_t{64} << 20;
+
+/// Which forks become tasks.
+enum class Share {
+  nothing,  ///< one thread
+  c,        ///< the team shares each chunk: it packs together, then computes tiles of C
+  k,        ///< C is small: the leaves of k are tasks, each with its own partial C
+};
+
+/// One chunk of both operands in the form that the leaf reads.
+template <class T>
+struct Chunk {
+  index_t k;
+  const T* a;
+  index_t a_row, a_step, a_sliver;
+  const T* b;
+  index_t b_step, b_panel;
+};
+
+template <class T>
+class Product {
+ public:
+  Product(const Gemm<T>& g, const Leaves& leaves, Subtree node)
+      : alpha_(g.alpha),
+        a_(operand(g.a, g.op_a)),
+        b_(operand(g.b, g.op_b)),
+        m_(g.m()),
+        n_(g.n()),
+        leaves_(leaves),
+        offset_(leaves.begin(node.first)),
+        leaf_(leaf_kernels<T>(machine::isa())),
+        share_(choose_share(node.count)),
+        rows_(tile_rows),
+        columns_(tile_columns<T>) {
+    while (share_ == Share::c && rows_ > leaf_.mr &&
+           ceil_div(m_, rows_) * ceil_div(n_, columns_) < 4 * team()) {
+      rows_ = std::max(leaf_.mr, round_up(std::min(rows_, m_) / 2, leaf_.mr));
+    }
+  }
+
+  /// c = the node, from beta * c.
+  void tree(Subtree node, MatrixView<T> c, T beta) const {
+    [[maybe_unused]] const Subproblem<T> here;
+    if (node.count == 1) return leaf(node.first, c, beta, {});
+    Scratch<T> partial(m_ * n_);
+    const auto other = matrix_view(partial.data(), m_, n_);
+    if (share_ == Share::k) {
+      machine::fork_join([&] { tree(left(node), c, beta); }, [&] { tree(right(node), other, T{0}); });
+      return add<T>(other, c);
+    }
+    tree(left(node), c, beta);
+    if (right(node).count == 1) return leaf(right(node).first, other, T{0}, c);
+    tree(right(node), other, T{0});
+    add<T>(other, c);
+  }
+
+  /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk; the last one onto `onto`,
+  /// if any.
+  void chain(index_t begin, index_t end, MatrixView<T> c, T beta, MatrixView<T> onto) const {
+    const bool pack_a = n_ > direct;
+    const bool pack_b = b_.step != 1 || m_ > direct;
+    const index_t longest = std::min(chunk_length<T>, end - begin);
+    Scratch<T> a(pack_a ? round_up(m_, leaf_.mr) * longest : 0);
+    Scratch<T> b(pack_b ? round_up(n_, leaf_.nr) * longest : 0);
+    for (index_t p = begin; p < end; p += longest) {
+      Chunk<T> chunk = in_place(p, std::min(longest, end - p));
+      const auto first = [&] {
+        if (pack_a) this->pack_a(chunk, p, a.data());
+      };
+      const auto second = [&] {
+        if (pack_b) this->pack_b(chunk, p, b.data());
+      };
+      fork(first, second);
+      tiles(chunk, {0, 0, m_, n_},
+            {c, p == begin ? beta : T{1}, p + chunk.k == end ? onto : MatrixView<T>{}});
+    }
+  }
+
+ private:
+  struct Block {
+    index_t i, j, m, n;
+  };
+  /// Where a chunk's product goes.
+  struct Target {
+    MatrixView<T> c;
+    T beta;
+    MatrixView<T> onto;
+  };
+
+  void leaf(index_t which, MatrixView<T> c, T beta, MatrixView<T> onto) const {
+    chain(leaves_.begin(which) - offset_, leaves_.begin(which + 1) - offset_, c, beta, onto);
+  }
+
+  [[nodiscard]] static index_t team() { return machine::team(); }
+
+  [[nodiscard]] Share choose_share(index_t leaf_count) const {
+    if (team() == 1) return Share::nothing;
+    const index_t tiles = ceil_div(m_, tile_rows) * ceil_div(n_, tile_columns<T>);
+    return tiles < 2 * team() && leaf_count >= 2 * team() ? Share::k : Share::c;
+  }
+
+  template <class First, class Second>
+  void fork(const First& first, const Second& second) const {
+    if (share_ == Share::c) {
+      machine::fork_join(first, second);
+    } else {
+      first();
+      second();
+    }
+  }
+
+  [[nodiscard]] Chunk<T> in_place(index_t p, index_t k) const {
+    return {.k = k,
+            .a = a_.at(0, p).data,
+            .a_row = a_.row,
+            .a_step = a_.step,
+            .a_sliver = leaf_.mr * a_.row,
+            .b = b_.at(p, 0).data,
+            .b_step = b_.row,
+            .b_panel = leaf_.nr};
+  }
+
+  template <class Body>
+  void for_each(index_t count, index_t grain, const Body& body) const {
+    if (share_ == Share::c) {
+      machine::parallel_for(0, count, grain, body);
+    } else {
+      body(0, count);
+    }
+  }
+
+  void pack_a(Chunk<T>& chunk, index_t p, T* packed) const {
+    for_each(ceil_div(m_, leaf_.mr), 16, [&](index_t first, index_t last) {
+      const index_t i = first * leaf_.mr;
+      leaf_.pack_a(a_.at(i, p), std::min(m_, last * leaf_.mr) - i, chunk.k, packed + i * chunk.k);
+    });
+    chunk.a = packed;
+    chunk.a_row = 1;
+    chunk.a_step = leaf_.mr;
+    chunk.a_sliver = leaf_.mr * chunk.k;
+  }
+
+  void pack_b(Chunk<T>& chunk, index_t p, T* packed) const {
+    for_each(ceil_div(n_, leaf_.nr), 8, [&](index_t first, index_t last) {
+      const index_t j = first * leaf_.nr;
+      leaf_.pack_b(b_.at(p, j), chunk.k, std::min(n_, last * leaf_.nr) - j, packed + j * chunk.k);
+    });
+    chunk.b = packed;
+    chunk.b_step = leaf_.nr;
+    chunk.b_panel = leaf_.nr * chunk.k;
+  }
+
+  /// leaf? multiply : halve the longer side of the block of C.
+  void tiles(const Chunk<T>& chunk, Block block, const Target& target) const {
+    [[maybe_unused]] const Subproblem<T> here;
+    if (block.m <= rows_ && block.n <= columns_) return tile(chunk, block, target);
+    Block first = block;
+    Block second = block;
+    if (block.m * columns_ >= block.n * rows_) {
+      first.m = round_up(block.m / 2, leaf_.mr);
+      second.i += first.m;
+      second.m -= first.m;
+    } else {
+      first.n = round_up(block.n / 2, leaf_.nr);
+      second.j += first.n;
+      second.n -= first.n;
+    }
+    fork([&] { tiles(chunk, first, target); }, [&] { tiles(chunk, second, target); });
+  }
+
+  void tile(const Chunk<T>& chunk, Block block, const Target& target) const {
+    leaf_.multiply({.m = block.m,
+                    .n = block.n,
+                    .k = chunk.k,
+                    .alpha = alpha_,
+                    .a = chunk.a + block.i / leaf_.mr * chunk.a_sliver,
+                    .a_row = chunk.a_row,
+                    .a_step = chunk.a_step,
+                    .a_sliver = chunk.a_sliver,
+                    .b = chunk.b + block.j / leaf_.nr * chunk.b_panel,
+                    .b_step = chunk.b_step,
+                    .b_panel = chunk.b_panel,
+                    .beta = target.beta,
+                    .c = &target.c(block.i, block.j),
+                    .ldc = target.c.ld,
+                    .onto = target.onto.empty() ? nullptr : &target.onto(block.i, block.j),
+                    .ldonto = target.onto.ld});
+  }
+
+  T alpha_;
+  Operand<T> a_;
+  Operand<T> b_;
+  index_t m_;
+  index_t n_;
+  Leaves leaves_;
+  index_t offset_;  ///< of the slices in the whole k
+  const LeafKernels<T>& leaf_;
+  Share share_;
+  index_t rows_;  ///< of a tile: fewer where a team needs more tiles
+  index_t columns_;
+};
+
+/// The rows [i, i+m) and columns [j, j+n) of a product.
+template <class T>
+Gemm<T> part(const Gemm<T>& g, index_t i, index_t m, index_t j, index_t n) {
+  Gemm<T> out = g;
+  out.a = g.op_a == Op::none ? g.a.rows_range(i, m) : g.a.cols_range(i, m);
+  out.b = g.op_b == Op::none ? g.b.cols_range(j, n) : g.b.rows_range(j, n);
+  out.c = g.c.block(i, j, m, n);
+  return out;
+}
+
+/// body(piece) for pieces of C whose working memory is bounded: the larger of m and n is halved until it is.
+template <class T, class Body>
+void for_each_piece(const Gemm<T>& g, bool partial, const Body& body) {
+  constexpr index_t most = working_bytes / static_cast<index_t>(sizeof(T));
+  const index_t longer = std::max(g.m(), g.n());
+  if (longer * chunk_length<T> <= most && !(partial && g.m() * g.n() > most)) return body(g);
+  const index_t half = round_up(longer / 2, tile_rows);
+  if (g.m() >= g.n()) {
+    for_each_piece(part(g, 0, half, 0, g.n()), partial, body);
+    for_each_piece(part(g, half, g.m() - half, 0, g.n()), partial, body);
+  } else {
+    for_each_piece(part(g, 0, g.m(), 0, half), partial, body);
+    for_each_piece(part(g, 0, g.m(), half, g.n() - half), partial, body);
+  }
+}
+
+/// Is this one chunk of operands so small that it is computed on one thread where it lies?
+template <class T>
+bool is_small(const Gemm<T>& g) {
+  return g.m() <= direct && g.n() <= direct && g.k() <= chunk_length<T> && g.op_b == Op::none &&
+         (machine::team() == 1 || g.m() * g.n() * g.k() < 500'000);
+}
+
+/// A small product straight to the leaf: at n = 64 the recursion would cost a tenth of the time.
+template <class T>
+void multiply_in_place(const Gemm<T>& g) {
+  const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
+  const Operand<T> a = operand(g.a, g.op_a);
+  leaf.multiply({.m = g.m(),
+                 .n = g.n(),
+                 .k = g.k(),
+                 .alpha = g.alpha,
+                 .a = a.data,
+                 .a_row = a.row,
+                 .a_step = a.step,
+                 .a_sliver = leaf.mr * a.row,
+                 .b = g.b.data,
+                 .b_step = g.b.ld,
+                 .b_panel = leaf.nr,
+                 .beta = g.beta,
+                 .c = g.c.data,
+                 .ldc = g.c.ld});
+}
+
+template <class T>
+void subtree(const Gemm<T>& g, const Leaves& leaves, Subtree node) {
+  TESSERA_EXPECTS(g.k() == leaves.begin(node.first + node.count) - leaves.begin(node.first));
+  if (g.c.empty()) return;
+  // An empty sum is -0 beside other summands: x + -0 is x for every x, -0 among them.
+  if (only_scales(g) && node.first > 0) return fill(g.c, T{-0.0});
+  if (only_scales(g)) return scale(g.c, g.beta);
+  for_each_piece(g, node.count > 1, [&](const Gemm<T>& piece) {
+    Product<T>(piece, leaves, node).tree(node, piece.c, piece.beta);
+  });
+}
+
+template <class T>
+void cache_oblivious(const Gemm<T>& g) {
+  if (is_small(g) && !only_scales(g)) return multiply_in_place(g);
+  const Leaves all = leaves<T>(g.k());
+  subtree(g, all, whole(all));
+}
+
+template <class T>
+void chain(const Gemm<T>& g) {
+  if (g.c.empty()) return;
+  if (only_scales(g)) return scale(g.c, g.beta);
+  for_each_piece(g, false, [](const Gemm<T>& piece) {
+    const Leaves all = leaves<T>(piece.k());
+    Product<T>(piece, all, {0, 1}).chain(0, piece.k(), piece.c, piece.beta, {});
+  });
+}
+
+template <class T>
+void add(MatrixView<const T> value, MatrixView<T> into) {
+  const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
+  machine::parallel_for(0, into.rows, std::max<index_t>(1, 65536 / std::max<index_t>(1, into.cols)),
+                        [&](index_t first, index_t last) {
+                          for (index_t i = first; i < last; ++i)
+                            leaf.add(&value(i, 0), &into(i, 0), into.cols);
+                        });
+}
+
+}  // namespace tessera::matmul

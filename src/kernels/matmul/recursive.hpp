@@ -1,0 +1,54 @@
+#pragma once
+// The recursion of the theorem, without packing. A template, so that it runs on plain and on traced elements.
+
+#include <algorithm>
+
+#include "base/instrument.hpp"
+#include "kernels/matmul/tiled.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::matmul {
+
+inline constexpr index_t least_task = index_t{1} << 18;  // products: 0.1 ms, a hundred times a task's cost
+
+/// c[0:m, 0:n] += alpha * a[0:m, 0:k] * b[0:k, 0:n]: the largest of m, n, k halved down to leaf; halves of m
+/// and n fork where they are large enough, those of k follow each other.
+template <class T>
+void multiply_halves(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index_t k, index_t leaf) {
+  [[maybe_unused]] const Subproblem<T> here;
+  const index_t m = c.rows, n = c.cols;
+  if (std::max({m, n, k}) <= leaf) return multiply_tile(alpha, a, b, c, k);
+  if (k > m && k > n) {
+    const index_t half = k / 2;
+    multiply_halves(alpha, a, b, c, half, leaf);
+    return multiply_halves(alpha, a.at(0, half), b.at(half, 0), c, k - half, leaf);
+  }
+  const bool rows = m >= n;
+  const index_t half = (rows ? m : n) / 2;
+  const auto first = [=] {
+    multiply_halves(alpha, a, b, rows ? c.rows_range(0, half) : c.cols_range(0, half), k, leaf);
+  };
+  const auto second = [=] {
+    rows ? multiply_halves(alpha, a.at(half, 0), b, c.rows_range(half, m - half), k, leaf)
+         : multiply_halves(alpha, a, b.at(0, half), c.cols_range(half, n - half), k, leaf);
+  };
+  if (m * n * k < least_task) {
+    first();
+    second();
+  } else {
+    machine::fork_join(first, second);
+  }
+}
+
+template <class T>
+void recursive(const Gemm<T>& g, const Tuning& tuning) {
+  scale(g.c, g.beta);
+  if (only_scales(g) || g.c.empty()) return;
+  const index_t leaf = std::max<index_t>(1, tuning.tile);
+  const int threads = g.m() * g.n() * g.k() < least_task ? 1 : machine::default_threads();
+  machine::parallel(threads, [&] {
+    multiply_halves(g.alpha, operand(g.a, g.op_a), operand(g.b, g.op_b), g.c, g.k(), leaf);
+  });
+}
+
+}  // namespace tessera::matmul

@@ -1,0 +1,124 @@
+#include "locality/analysis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "base/timer.hpp"
+#include "locality/optimal.hpp"
+
+namespace tessera::locality {
+namespace {
+
+// Exact up to so many accesses: under a minute on one core.
+constexpr double exact_accesses = 1e9;
+
+Geometry with_random(Geometry g) {
+  g.replacement = Replacement::random;
+  return g;
+}
+
+/// The simulators of one run.
+struct Laboratory {
+  StackDistance lru;
+  Hierarchy levels;
+  std::vector<std::unique_ptr<Hierarchy>> alone, random;
+  LineTrace trace;
+
+  Laboratory(const Request& r, double rate, Tracer& tracer)
+      : lru({.line_bytes = r.line_bytes, .rate = rate, .level_lines = lines_of(r.caches)}),
+        levels(r.caches),
+        trace(r.line_bytes, r.ideal_limit) {
+    tracer.attach(lru);
+    tracer.attach(levels);
+    if (r.ideal_limit > 0) tracer.attach(trace);
+    for (const Geometry& g : r.caches) {
+      alone.push_back(std::make_unique<Hierarchy>(std::vector{g}));
+      if (alone.size() > 1) tracer.attach(*alone.back());  // the first level is alone in the hierarchy
+      random.push_back(std::make_unique<Hierarchy>(std::vector{with_random(g)}));
+      tracer.attach(*random.back());
+    }
+  }
+
+  static std::vector<index_t> lines_of(const std::vector<Geometry>& caches) {
+    std::vector<index_t> lines;
+    for (const Geometry& g : caches) lines.push_back(g.lines());
+    return lines;
+  }
+  [[nodiscard]] const Hierarchy& own(std::size_t c) const { return c == 0 ? levels : *alone[c]; }
+};
+
+Split split(const MissCurve& curve, index_t lines, index_t misses) {
+  const double lru = curve.misses(lines);
+  return {curve.compulsory(), lru - curve.compulsory(), static_cast<double>(misses) - lru, misses};
+}
+
+CacheReport report_of(const Laboratory& lab, std::size_t c, const Analysis& a) {
+  CacheReport report;
+  const Hierarchy& own = lab.own(c);
+  report.geometry = own.geometry(0);
+  const index_t lines = report.geometry.lines();
+  for (unsigned array = 0; array < a.arrays.size(); ++array)
+    report.arrays.push_back(split(a.array_curves[array], lines, own.counts(0, array).misses()));
+  report.all = split(a.curve, lines, own.counts(0).misses());
+  const LevelCounts behind = lab.levels.counts(c);
+  report.behind = behind.misses();
+  report.load_misses = behind.load_misses;
+  report.store_misses = behind.store_misses;
+  report.random = lab.random[c]->counts(0).misses();
+  report.by_level = lab.lru.by_level(c);
+  return report;
+}
+
+/// The ideal cache at the caches' sizes and at powers of four lines.
+void add_ideal(const LineTrace& trace, Analysis& a) {
+  if (!trace.complete() || trace.lines().empty()) return;
+  std::vector<index_t> sizes;
+  for (index_t lines = 16; sizes.size() < 8; lines *= 4) {
+    sizes.push_back(lines);
+    if (a.curve.misses(lines) <= a.curve.compulsory()) break;
+  }
+  for (const CacheReport& cache : a.caches) sizes.push_back(cache.geometry.lines());
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  const std::vector<index_t> misses = optimal_misses(trace.lines(), sizes);
+  for (std::size_t i = 0; i < sizes.size(); ++i) a.ideal.push_back({sizes[i], misses[i]});
+  for (CacheReport& cache : a.caches) {
+    const auto at = std::find(sizes.begin(), sizes.end(), cache.geometry.lines());
+    cache.ideal = misses[static_cast<std::size_t>(at - sizes.begin())];
+  }
+}
+
+}  // namespace
+
+double expected_accesses(const Problem& p) {
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  if (p.workload == "matmul") return 2 * m * n * k;
+  return 2 * m * n;
+}
+
+Analysis analyse(const Request& request) {
+  const Timer timer;
+  Analysis a;
+  const double expected = expected_accesses(request.problem);
+  a.rate = request.sample > 0 ? request.sample : std::min(1.0, exact_accesses / expected);
+  const TracedKernel& kernel = traced_kernel(request.problem.workload, request.problem.kernel);
+  a.leaf = kernel.leaf;
+  Tracer tracer(request.alignment);
+  Laboratory lab(request, a.rate, tracer);
+  for (Sink* other : request.others) tracer.attach(*other);
+  a.problem = kernel.run(tracer, request.problem);
+  a.arrays = tracer.arrays();
+  a.loads = lab.levels.loads();
+  a.stores = lab.levels.stores();
+  a.curve = lab.lru.curve();
+  for (unsigned array = 0; array < a.arrays.size(); ++array) a.array_curves.push_back(lab.lru.curve(array));
+  for (std::size_t c = 0; c < request.caches.size(); ++c) a.caches.push_back(report_of(lab, c, a));
+  add_ideal(lab.trace, a);
+  a.theorem = theorem_of(a.problem, request.line_bytes);
+  if (a.theorem) a.fitted = fit(*a.theorem, a.curve);
+  a.seconds = timer.seconds();
+  return a;
+}
+
+}  // namespace tessera::locality

@@ -1,0 +1,62 @@
+#pragma once
+// One traced run, and everything the simulators saw of it.
+
+#include <optional>
+
+#include "locality/set_associative.hpp"
+#include "locality/theorem.hpp"
+
+namespace tessera::locality {
+
+struct Request {
+  Problem problem;
+  std::vector<Geometry> caches;  ///< one behind the other; lines of one size
+  index_t line_bytes = 64;
+  double sample = 0;          ///< part of the lines followed; 0: all, up to a limit
+  index_t ideal_limit = 0;    ///< most changes of line of which the ideal cache is simulated
+  index_t alignment = 4096;   ///< of the arrays
+  std::vector<Sink*> others;  ///< see the stream as well
+};
+
+/// Misses of one array, or of all, in one of the caches.
+struct Split {
+  double compulsory = 0;  ///< first touches
+  double capacity = 0;    ///< beyond them, in a fully associative LRU cache of that size
+  double conflict = 0;    ///< beyond those, in the cache itself; may be negative
+  index_t misses = 0;     ///< in the cache, asked alone
+};
+struct CacheReport {
+  Geometry geometry;
+  std::vector<Split> arrays;  ///< by number in Analysis::arrays
+  Split all;
+  index_t behind = 0;                         ///< misses behind the caches before it
+  index_t load_misses = 0, store_misses = 0;  ///< of those
+  index_t random = 0;                         ///< alone, with random replacement
+  std::optional<index_t> ideal;               ///< of the ideal cache of that size
+  std::vector<double> by_level;               ///< of the fully associative one, by level of the recursion
+};
+
+struct Analysis {
+  Problem problem;  ///< with what the kernel chose itself
+  std::string leaf;
+  std::vector<std::string> arrays;
+  index_t loads = 0, stores = 0;
+  double rate = 1;  ///< part of the lines that was followed
+  MissCurve curve;
+  std::vector<MissCurve> array_curves;
+  std::vector<CacheReport> caches;
+  std::optional<Theorem> theorem;
+  std::optional<Fit> fitted;
+  struct Ideal {
+    index_t lines, misses;
+  };
+  std::vector<Ideal> ideal;  ///< by size
+  double seconds = 0;
+};
+
+[[nodiscard]] Analysis analyse(const Request& request);
+
+/// About how many accesses a problem takes.
+[[nodiscard]] double expected_accesses(const Problem& problem);
+
+}  // namespace tessera::locality

@@ -1,0 +1,154 @@
+#include "locality/theorem.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::locality {
+namespace {
+
+/// Sizes of a problem as real numbers, in elements; M = Z / L lines.
+struct Sizes {
+  double m, n, k, line;
+};
+
+Sizes sizes(const Problem& p, index_t line_bytes) {
+  return {static_cast<double>(p.m), static_cast<double>(p.n), static_cast<double>(p.k),
+          static_cast<double>(line_bytes) / static_cast<double>(p.element_bytes)};
+}
+
+double all_once(const Sizes& s) { return (s.m * s.k + s.k * s.n + s.m * s.n) / s.line; }
+
+/// Rows of A against columns of B that are `width` of C's columns at a time.
+Theorem matmul_by_columns(const Sizes s, double width, const char* formula) {
+  return {.formula = formula, .misses = [=](index_t lines) {
+            const auto room = static_cast<double>(lines);
+            const double products = s.m * s.n * s.k, strips = std::ceil(s.n / width);
+            const double wide = std::min(width, s.n);
+            const double kept = width < s.n ? s.m * (s.k + wide) + 2 * s.k * wide : s.k * s.n + s.k + s.n;
+            if (room >= kept / s.line) return all_once(s);
+            if (width < s.n && room >= (s.k * wide + s.k + wide) / s.line)
+              return (s.k * s.n + s.m * s.k * strips + s.m * s.n) / s.line;
+            if (room >= s.k * (1 + 1 / s.line) + 1)
+              return (products + s.m * s.k * strips + s.m * s.n) / s.line;
+            return products * (1 + 1 / s.line) + s.m * s.n;
+          }};
+}
+
+/// B transposed first (n columns of k), then rows against rows.
+Theorem matmul_transposed(const Sizes s) {
+  return {.formula = "n^3/L + 4n^2/L (2n^3/L + n^2 if Z < 2n), 5n^2/L if all fits",
+          .misses = [=](index_t lines) {
+            const auto room = static_cast<double>(lines);
+            const double turned = s.k * s.n, products = s.m * s.n * s.k;
+            const double turning = (room >= s.k + 1 ? turned / s.line : turned) + turned / s.line;
+            if (room >= (turned + s.k + s.n) / s.line) return all_once(s) + turned / s.line;
+            if (room >= 2 * s.k / s.line + 1) return turning + (products + s.m * s.k + s.m * s.n) / s.line;
+            return turning + 2 * products / s.line + s.m * s.n;
+          }};
+}
+
+/// Tiles of s x s: B's tile is used again for every row of A's, A's row panel for every tile of C's row.
+Theorem matmul_tiled(const Sizes s, double tile) {
+  return {.formula = "2n^3/(sL) + 2n^2/L if Z >= 4s^2, 3n^3/(sL) if Z > s^2, else n^3/L or n^3; s: --tile",
+          .misses = [=](index_t lines) {
+            const double room = static_cast<double>(lines) * s.line;
+            const double products = s.m * s.n * s.k, by_tiles = products / (tile * s.line);
+            const double scaling = s.m * s.n / s.line;  // C is set to zero before
+            if (room >= s.k * s.n + s.m * s.n + 2 * tile * s.k) return all_once(s);
+            if (room >= 2 * tile * s.k + 3 * tile * tile) return by_tiles + s.m * s.k / s.line + 2 * scaling;
+            if (room >= 4 * tile * tile) return 2 * by_tiles + 2 * scaling;
+            if (room >= tile * (tile + 3)) return 3 * by_tiles + scaling;
+            if (room >= (tile + 1) * s.line) return products / s.line + 2 * by_tiles + scaling;
+            return products * (1 + 1 / s.line + 1 / tile) + scaling;
+          }};
+}
+
+Theorem matmul_recursive(const Sizes s, double leaf) {
+  const double small = std::min({s.m, s.n, s.k});
+  return {.formula = "c n^3/(L sqrt Z) + 3n^2/L",
+          .misses = [=](index_t) { return all_once(s); },
+          .fitted =
+              [=](index_t lines) {
+                const double z = static_cast<double>(lines) * s.line;
+                return z >= s.m * s.n + s.n * s.k + s.m * s.k ? 0 : s.m * s.n * s.k / (s.line * std::sqrt(z));
+              },
+          .exponent = -0.5,
+          .from_lines = static_cast<index_t>(4 * leaf * leaf / s.line),
+          .to_lines = static_cast<index_t>(small * small / (16 * s.line))};
+}
+
+std::optional<Theorem> matmul_theorem(const Problem& p, const Sizes& s) {
+  const auto tile = static_cast<double>(p.tile), width = static_cast<double>(p.column_width);
+  if (p.kernel == "naive")
+    return matmul_by_columns(s, s.n, "n^3(1 + 1/L) + n^2 if Z < nL, n^3/L + 2n^2/L, 3n^2/L if all fits");
+  if (p.kernel == "column" || p.kernel == "zigzag")
+    return matmul_by_columns(s, width,
+                             "2n^2/L + n^3/(wL) if Z >= n(w + 1), else as naive; w: --column-width");
+  if (p.kernel == "transposed") return matmul_transposed(s);
+  if (p.kernel == "tiled") return matmul_tiled(s, tile);
+  if (p.kernel == "recursive") return matmul_recursive(s, tile);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
+  const Sizes s = sizes(problem, line_bytes);
+  if (problem.workload == "matmul") return matmul_theorem(problem, s);
+  return std::nullopt;
+}
+
+std::vector<index_t> sizes_of(const MissCurve& curve) {
+  std::vector<index_t> result;
+  for (int quarter = 0;; ++quarter) {
+    const auto lines = static_cast<index_t>(std::lround(std::exp2(quarter / 4.0)));
+    if (!result.empty() && result.back() == lines) continue;
+    result.push_back(lines);
+    if (curve.misses(lines) <= curve.compulsory()) return result;
+  }
+}
+
+namespace {
+
+/// Slope of log y over log x by least squares.
+double slope(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  double sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double a = std::log(x[i]), b = std::log(y[i]);
+    sx += a, sy += b, sxx += a * a, sxy += a * b;
+  }
+  return x.size() < 2 ? 0 : (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 1;
+  std::nth_element(values.begin(), values.begin() + static_cast<index_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+Fit fit(const Theorem& theorem, const MissCurve& curve) {
+  Fit result;
+  const std::vector<index_t> all = sizes_of(curve);
+  std::vector<double> z, q, ratios;
+  for (const index_t lines : all) {
+    if (theorem.fitted && (lines < theorem.from_lines || lines > theorem.to_lines)) continue;
+    const double measured = curve.misses(lines);
+    z.push_back(static_cast<double>(lines));
+    q.push_back(measured);
+    ratios.push_back(theorem.fitted ? (measured - theorem.misses(lines)) / theorem.fitted(lines)
+                                    : measured / theorem.misses(lines));
+  }
+  result.constant = median(ratios);
+  if (theorem.exponent != 0) result.exponent = slope(z, q);
+  for (auto lines = all.rbegin(); lines != all.rend(); ++lines) {
+    const double ratio = curve.misses(*lines) / result.predicted(theorem, *lines);
+    if (ratio > 1.25) break;
+    result.tall_from = *lines;
+  }
+  return result;
+}
+
+}  // namespace tessera::locality

@@ -1,0 +1,113 @@
+// Traced matmul kernels: what they touch, and what the theory says of the misses.
+
+#include <gtest/gtest.h>
+
+#include "locality/analysis.hpp"
+#include "locality/kernels.hpp"
+#include "locality/stack_distance.hpp"
+
+namespace tessera::locality {
+namespace {
+
+struct Seen {
+  MissCurve curve;
+  index_t accesses;
+};
+
+Seen trace(const Problem& problem, index_t line_bytes = 64) {
+  Tracer tracer;
+  StackDistance lru({.line_bytes = line_bytes});
+  tracer.attach(lru);
+  (void)traced_kernel(problem.workload, problem.kernel).run(tracer, problem);
+  return {lru.curve(), lru.accesses()};
+}
+
+Problem matmul(const char* kernel, index_t n, index_t tile = 0) {
+  return {.workload = "matmul", .kernel = kernel, .m = n, .n = n, .k = n, .tile = tile};
+}
+
+TEST(TracedMatmul, ComputesTheProductInEveryKernelAndShape) {
+  for (const std::string& kernel : traced_kernels("matmul")) {
+    for (const auto& [m, n, k] :
+         {std::array<index_t, 3>{1, 1, 1}, {7, 13, 5}, {31, 33, 32}, {130, 140, 20}}) {
+      for (const index_t bytes : {4, 8}) {
+        Problem p{.workload = "matmul", .kernel = kernel, .element_bytes = bytes, .m = m, .n = n, .k = k};
+        EXPECT_GT(trace(p).accesses, 0) << kernel;  // a wrong product throws
+      }
+    }
+  }
+}
+
+TEST(TracedMatmul, NaiveTouchesWhatItsSourceSays) {
+  const double n = 64;
+  const Seen seen = trace(matmul("naive", 64));
+  EXPECT_EQ(static_cast<double>(seen.accesses), 2 * n * n * n + n * n);
+  EXPECT_EQ(seen.curve.compulsory(), 3 * n * n / 8);
+}
+
+TEST(TracedMatmul, NaiveMissesAsTheFormulasSay) {
+  const double n = 128, line = 8;
+  const MissCurve q = trace(matmul("naive", 128)).curve;
+  EXPECT_NEAR(q.misses(100) / (n * n * n * (1 + 1 / line) + n * n), 1, 0.001);
+  EXPECT_NEAR(q.misses(1024) / (n * n * n / line + 2 * n * n / line), 1, 0.001);
+  EXPECT_NEAR(q.misses(1 << 20) / (3 * n * n / line), 1, 0.001);
+}
+
+TEST(TracedMatmul, CountsWhatTheLeafReallyLoads) {
+  // 8 x 24 of C in registers: a step over k loads 8 elements of A and 3 vectors of B for 192 products. The
+  // rest is packing.
+  const Seen seen = trace(matmul("cache_oblivious", 192));
+  const double leaf = 192.0 * 192 * 192 * (8 + 3) / 192;
+  EXPECT_GT(static_cast<double>(seen.accesses), leaf);
+  EXPECT_LT(static_cast<double>(seen.accesses), 1.3 * leaf);
+}
+
+TEST(TracedMatmul, SmallProductsAreReadWhereTheyLie) {
+  EXPECT_EQ(trace(matmul("cache_oblivious", 96)).curve.compulsory(), 3 * 96 * 96 / 8);
+}
+
+Analysis analyse_matmul(const char* kernel, index_t n, index_t tile = 0) {
+  Request request;
+  request.problem = matmul(kernel, n, tile);
+  request.caches = {{.bytes = 32 << 10, .ways = 8}};
+  return analyse(request);
+}
+
+TEST(MatmulTheorems, HoldExactlyWhereAllConstantsAreKnown) {
+  for (const char* kernel : {"naive", "tiled", "transposed", "column"}) {
+    const Analysis a = analyse_matmul(kernel, 128);
+    EXPECT_NEAR(a.fitted->constant, 1, 0.001) << kernel;
+    for (const index_t lines : {19, 64, 108, 215, 256, 1024, 8192}) {
+      EXPECT_NEAR(a.curve.misses(lines) / a.theorem->misses(lines), 1, 0.002) << kernel << ", " << lines;
+    }
+  }
+}
+
+TEST(MatmulTheorems, RecursiveMissesFallWithTheRootOfTheCache) {
+  const Analysis a = analyse_matmul("recursive", 256);
+  EXPECT_NEAR(a.fitted->exponent, -0.5, 0.02);
+  EXPECT_LT(a.fitted->constant, 6.5);
+  EXPECT_LT(a.fitted->tall_from, 16);
+}
+
+TEST(Analysis, SplitsMissesIntoThreeKindsThatAddUp) {
+  const Analysis a = analyse_matmul("tiled", 128);
+  const CacheReport& cache = a.caches[0];
+  double sum = 0;
+  for (const Split& s : cache.arrays) sum += s.compulsory + s.capacity + s.conflict;
+  EXPECT_EQ(sum, static_cast<double>(cache.all.misses));
+  EXPECT_EQ(cache.all.misses, cache.behind);
+  EXPECT_GT(cache.all.conflict, 10 * cache.all.capacity) << "rows of 1 KiB meet in one set";
+}
+
+TEST(Analysis, PaddedRowsTakeTheConflictsAway) {
+  Request request;
+  request.problem = matmul("tiled", 128);
+  request.problem.pad = 8;
+  request.caches = {{.bytes = 32 << 10, .ways = 8}};
+  const CacheReport cache = analyse(request).caches[0];
+  EXPECT_LT(cache.all.conflict, 0.2 * cache.all.capacity);
+}
+
+}  // namespace
+}  // namespace tessera::locality
