@@ -82,7 +82,7 @@ int run() {
   }
   fmt::print("{}\n", gpus.devices.front().name);
   Table table({"kernel", "type", "n", "median", "TFLOP/s", "of cublas"});
-  for (const index_t n : {1024, 2048, 4096, 8192}) {
+  for (const index_t n : {1024, 2048, 4096, 8192, 16384}) {
     measure<float>(table, "f32", n,
                    {{"cublas", cublas<float>, n},
                     {"cuda_register", cuda_register<float>, n},
@@ -92,6 +92,7 @@ int run() {
                     {"cuda_naive", cuda_naive<float>, 4096}});
     measure<double>(table, "f64", n,
                     {{"cublas", cublas<double>, n},
+                     {"cuda_tensor", cuda_tensor, n},
                      {"cuda_register", cuda_register<double>, n},
                      {"cuda_tiled", cuda_tiled<double>, 4096},
                      {"cuda_naive", cuda_naive<double>, 4096}});

@@ -21,6 +21,8 @@ template <class T>
 void cuda_tiled(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
 template <class T>
 void cuda_register(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
+void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream);
+void cuda_tensor(const Gemm<double>& g, const Tuning& tuning, DeviceStream stream);
 template <class T>
 void cublas(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
 

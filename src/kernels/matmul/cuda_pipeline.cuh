@@ -1,0 +1,189 @@
+#pragma once
+// Tiles of the operands on their way from global to shared memory by asynchronous copies, several stages
+// ahead of the multiplication.
+
+#include "kernels/matmul/cuda_device.cuh"
+
+namespace tessera::matmul {
+
+/// count bytes (4, 8 or 16) to shared memory, of which the first `valid` are read and the rest are zeros;
+/// with none valid the address may be any.
+template <int count>
+__device__ __forceinline__ void copy_async(unsigned to, const void* from, int valid) {
+  if constexpr (count == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid));
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(count),
+                 "r"(valid));
+  }
+}
+template <int count>
+__device__ __forceinline__ void copy_async(unsigned to, const void* from) {
+  if constexpr (count == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from));
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(count));
+  }
+}
+__device__ __forceinline__ void commit_stage() { asm volatile("cp.async.commit_group;"); }
+/// All but the last `ahead` stages that were committed have arrived, for this thread.
+template <int ahead>
+__device__ __forceinline__ void wait_for_stage() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(ahead));
+}
+
+/// How the tile of an operand lies: stored rows of `fast` elements, `slow` of them; in shared memory element
+/// (s, f) is at s * slow_pitch + f * fast_pitch. k runs along the rows (k_fast) or across them.
+template <int slow_, int fast_, int slow_pitch_, int fast_pitch_, bool k_fast_>
+struct TileShape {
+  static constexpr int slow = slow_, fast = fast_, slow_pitch = slow_pitch_, fast_pitch = fast_pitch_;
+  static constexpr bool k_fast = k_fast_;
+  static constexpr int depth = k_fast ? fast : slow;
+};
+
+/// One thread's share of the copies of a tile, `vector` elements each. Addresses are kept and advanced, not
+/// computed anew: the integer arithmetic of fresh ones took 15 % of the issue slots.
+template <class T, class Shape, int threads, int vector>
+class TileCopies {
+ public:
+  /// x is stored; the tile begins at `first` along the side that is not k, and at k = 0.
+  __device__ TileCopies(const MatrixView<const T>& x, index_t first, T* shared) {
+    const int s = static_cast<int>(threadIdx.x) / per_row,
+              f = static_cast<int>(threadIdx.x) % per_row * vector;
+    const index_t slow0 = s + (Shape::k_fast ? first : 0), fast0 = f + (Shape::k_fast ? 0 : first);
+    from_ = x.data + slow0 * x.ld + fast0;
+    step_ = x.ld * rows_at_once;
+    tile_step_ = Shape::k_fast ? Shape::depth : x.ld * Shape::depth;
+    const index_t across = (Shape::k_fast ? x.rows : x.cols) - first;
+    across_left_ = static_cast<int>(min(across, index_t{Shape::k_fast ? Shape::slow : Shape::fast}));
+    to_ = static_cast<unsigned>(
+        __cvta_generic_to_shared(shared + s * Shape::slow_pitch + f * Shape::fast_pitch));
+  }
+
+  /// The next tile along k into the stage that begins so many bytes after the first; k_left: elements along k
+  /// that there still are.
+  __device__ void copy(unsigned stage, index_t k_left) {
+    constexpr int across = Shape::k_fast ? Shape::slow : Shape::fast;
+    if (across_left_ == across && k_left >= Shape::depth) {
+#pragma unroll
+      for (int j = 0; j < copies; ++j)
+        copy_async<bytes>(to_ + stage + j * rows_at_once * Shape::slow_pitch * sizeof(T), from_ + j * step_);
+    } else {
+      copy_edge(stage, static_cast<int>(min(k_left, index_t{Shape::depth})));
+    }
+    from_ += tile_step_;
+  }
+
+ private:
+  static constexpr int bytes = vector * static_cast<int>(sizeof(T));
+  static constexpr int per_row = Shape::fast / vector;
+  static constexpr int rows_at_once = threads / per_row;
+  static constexpr int copies = Shape::slow / rows_at_once;
+  static_assert(threads % per_row == 0 && Shape::slow % rows_at_once == 0);
+  static_assert(vector == 1 || Shape::fast_pitch == 1);
+
+  /// What lies outside the operand becomes zeros.
+  __device__ void copy_edge(unsigned stage, int k_left) {
+    const int s = static_cast<int>(threadIdx.x) / per_row,
+              f = static_cast<int>(threadIdx.x) % per_row * vector;
+    const int slow_left = (Shape::k_fast ? across_left_ : k_left) - s;
+    const int here = min(max((Shape::k_fast ? k_left : across_left_) - f, 0), vector);
+#pragma unroll
+    for (int j = 0; j < copies; ++j) {
+      const int inside = j * rows_at_once < slow_left ? here : 0;
+      copy_async<bytes>(to_ + stage + j * rows_at_once * Shape::slow_pitch * sizeof(T), from_ + j * step_,
+                        inside * static_cast<int>(sizeof(T)));
+    }
+  }
+
+  const T* from_;
+  index_t step_, tile_step_;
+  int across_left_;  // of the tile's side that is not k, inside the operand
+  unsigned to_;
+};
+
+/// Blocks in groups of eight rows of tiles, so that neighbours in time share operands in the second-level
+/// cache.
+__device__ __forceinline__ int2 tile_of_block(int rows, int cols) {
+  constexpr int group = 8;
+  const int per_group = group * cols, number = static_cast<int>(blockIdx.x);
+  const int first = number / per_group * group, here = min(group, rows - first);
+  const int within = number % per_group;
+  return {first + within % here, within / here};
+}
+
+/// The multiplication of one block of C. `Kernel` has the tile (m, n, k), the stages, the types of the copies
+/// of a and b, and for each of its steps along a tile fetch(buffer, stage, step) from shared memory and
+/// multiply(buffer); the fetch of a step runs one step ahead, over the border of tiles too, so that no warp
+/// waits for shared memory.
+template <class Kernel, class T>
+__device__ void multiply_block(Kernel& kernel, typename Kernel::CopiesA& copies_a,
+                               typename Kernel::CopiesB& copies_b, index_t k, const T*) {
+  constexpr int ahead = Kernel::stages - 1;
+  constexpr unsigned a_bytes = Kernel::a_elements * sizeof(T), b_bytes = Kernel::b_elements * sizeof(T);
+  index_t k_left = k;  // not yet on its way
+  const auto load = [&](int stage) {
+    if (k_left > 0) {
+      copies_a.copy(stage * a_bytes, k_left);
+      copies_b.copy(stage * b_bytes, k_left);
+    }
+    k_left -= Kernel::k;
+    commit_stage();
+  };
+#pragma unroll
+  for (int stage = 0; stage < ahead; ++stage) load(stage);
+  wait_for_stage<ahead - 1>();
+  __syncthreads();
+  kernel.fetch(0, 0, 0);
+  int stage = 0, empty = ahead;
+  const auto next = [](int s) { return s + 1 == Kernel::stages ? 0 : s + 1; };
+  for (index_t k0 = 0; k0 < k; k0 += Kernel::k) {
+#pragma unroll
+    for (int step = 0; step < Kernel::steps; ++step) {
+      if (step == Kernel::steps - 1) {  // the next tile; nobody reads the one before this any more
+        wait_for_stage<ahead - 1>();
+        __syncthreads();
+        stage = next(stage);
+      }
+      kernel.fetch((step + 1) % 2, stage, (step + 1) % Kernel::steps);
+      if (step == 0) {
+        load(empty);
+        empty = next(empty);
+      }
+      kernel.multiply(step % 2);
+    }
+  }
+}
+
+/// Whether rows begin on 16 bytes, so that vectors of 16 bytes can be copied.
+template <class T>
+bool rows_aligned(const MatrixView<const T>& x) {
+  return x.ld % (16 / static_cast<index_t>(sizeof(T))) == 0 &&
+         reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+}
+
+/// f(op_a, op_b, vector): as compile-time constants; vector is the number of elements in 16 bytes where both
+/// operands are aligned, else 1.
+template <class T, class F>
+void dispatch_pipeline(const Gemm<T>& g, const F& f) {
+  dispatch_ops(g, [&](auto op_a, auto op_b) {
+    if (rows_aligned(g.a) && rows_aligned(g.b)) {
+      f(op_a, op_b, std::integral_constant<int, 16 / static_cast<int>(sizeof(T))>{});
+    } else {
+      f(op_a, op_b, std::integral_constant<int, 1>{});
+    }
+  });
+}
+
+/// Launches one block a tile of C.
+template <class Kernel, class T>
+void launch_tiles(void (*kernel)(Gemm<T>), const Gemm<T>& g, DeviceStream stream) {
+  constexpr int bytes =
+      Kernel::stages * (Kernel::a_elements + Kernel::b_elements) * static_cast<int>(sizeof(T));
+  machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                       "cudaFuncSetAttribute");
+  const index_t blocks = ceil_div(g.c.rows, Kernel::m) * ceil_div(g.c.cols, Kernel::n);
+  kernel<<<narrow<unsigned>(blocks), Kernel::threads, bytes, stream>>>(g);
+}
+
+}  // namespace tessera::matmul
