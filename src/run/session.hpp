@@ -37,6 +37,8 @@ struct Measured {
   std::string ceiling;     ///< name in the machine's ceilings; "" for none
   double per_ceiling = 1;  ///< what a unit of work takes of the ceiling's units
   std::optional<Verdict> verdict;
+  std::vector<io::TableRows> tables =
+      {};  ///< more of what was found, rank 0's; the point is put before each row
 };
 
 /// Times `repetition(phases)` after warm-ups: untimed prepare(), barrier, run, slowest rank. Collective.
