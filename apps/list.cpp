@@ -5,7 +5,9 @@
 #include "dist/matmul/multiply.hpp"
 #include "dist/sort/sort.hpp"
 #include "dist/transpose/transpose.hpp"
+#include "kernels/forkjoin/variants.hpp"
 #include "kernels/matmul/variants.hpp"
+#include "kernels/memory/misses.hpp"
 #include "kernels/sort/variants.hpp"
 #include "kernels/stencil/variants.hpp"
 #include "kernels/transpose/variants.hpp"
@@ -27,6 +29,8 @@ Body list(const run::Parsed&, const Arguments&, ExitCode&) {
   add_rows(kernels, "transpose", infos(transpose::variants()));
   add_rows(kernels, "stencil", infos(stencil::variants()));
   add_rows(kernels, "sort", infos(sort::variants()));
+  add_rows(kernels, "forkjoin", infos(forkjoin::variants()));
+  add_rows(kernels, "memory", infos(memory::probes()));
   fmt::print("{}\n", kernels.text());
   Table distributed({"workload", "algorithm", "how the ranks share the work"});
   for (const auto& row : dist::matmul::algorithms())

@@ -8,6 +8,7 @@ import sys
 
 import picture
 import results
+import speedup
 import tables
 
 
@@ -31,6 +32,8 @@ def main(words=None):
         fail(65, f"'{arguments.file}' holds no finished point; measure something with --results {arguments.file}")
     for run in runs:
         print(tables.text(run))
+        if run.scalability:
+            print(speedup.text(run.scalability))
     for workload, run in results.by_workload(runs).items():
         beside = tables.side_by_side(run.points)
         if beside:

@@ -42,6 +42,12 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .identity = false,
                .low = 0,
                .high = 1e6});
+  options.add({.name = "counters",
+               .kind = Kind::flag,
+               .help = "count cycles, instructions, cache misses and vector instructions of the timed part, "
+                       "where the machine lets us",
+               .group = "Measuring",
+               .identity = false});
   options.add({.name = "results",
                .help = "HDF5 file to append timings and provenance to; points it already holds are skipped",
                .group = "Measuring",
