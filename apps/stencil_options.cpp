@@ -197,6 +197,13 @@ void add_method(OptionSet& set) {
            .axis = true,
            .low = 0,
            .high = 1e9});
+  set.add({.name = "overlap",
+           .kind = Kind::choice,
+           .fallback = "no",
+           .help = "compute the interior of each box while the halo travels (copies the edges; same bits)",
+           .group = "Method",
+           .choices = {"no", "yes"},
+           .axis = true});
   set.add({.name = "grid",
            .help = "ranks along each dimension, 2x3 (else the grid with the least halo)",
            .group = "Method",

@@ -108,10 +108,12 @@ void resolve_method(const Values& point, Request& request) {
   method.tuning.tile_y = point.integer("tile-y");
   method.tuning.column = point.integer("column-width");
   method.tuning.base_steps = point.integer("base-steps");
+  if (point.text("overlap") == "yes") method.overlap = dist::stencil::Overlap::yes;
   request.kernel = point.text("kernel");
   auto& shape = request.shape;
   shape.threads = method.threads;
   shape.steps = point.integer("steps");
+  shape.overlap = method.overlap == dist::stencil::Overlap::yes;
   shape.halo_steps = point.integer("halo-steps");
   shape.blocks_time = request.kernel == "auto" || request.kernel == "cache_oblivious";
   if (point.has("grid")) {

@@ -77,6 +77,16 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   result.field_bytes = request.element_bytes == 4
                            ? field_bytes<float>(problem, plan.grid, rank, plan.halo_steps)
                            : field_bytes<double>(problem, plan.grid, rank, plan.halo_steps);
+  if (request.overlap) {  // three halos deep on every exchanged side, two levels
+    for (int d = 0; d < 3; ++d) {
+      const index_t layers = box.size()[d] == 0 ? 0 : box.volume() / box.size()[d];
+      for (const Edge edge : edges[static_cast<std::size_t>(d)]) {
+        if (edge == Edge::exchanged)
+          result.buffer_bytes +=
+              2 * 3 * problem.stencil.radius[d] * plan.halo_steps * layers * request.element_bytes;
+      }
+    }
+  }
   return result;
 }
 
