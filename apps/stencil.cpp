@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "io/grid.hpp"
 #include "io/image.hpp"
+#include "io/schema.hpp"
 #include "mpi/agreement.hpp"
 #include "points.hpp"
 #include "run/memory_plan.hpp"
@@ -91,11 +92,15 @@ struct Stops {
   std::optional<Check<T>> check;
   std::optional<Snapshots<T>> snapshots;
   std::optional<Checkpoints<T>> checkpoints;
+  std::optional<Series<T>> series;
+  std::optional<Frames<T>> frames;
 
   [[nodiscard]] std::vector<Stop*> all() {
     std::vector<Stop*> result;
     if (check) result.push_back(&*check);
     if (snapshots) result.push_back(&*snapshots);
+    if (series) result.push_back(&*series);
+    if (frames) result.push_back(&*frames);
     if (checkpoints) result.push_back(&*checkpoints);
     return result;
   }
@@ -137,6 +142,8 @@ class Run {
       const mpi::PhaseScope scope(measured.once, "verify");
       measured.verdict = stops.check->verdict();
     }
+    if (values.has("preview")) draw_picture(point_, u_, steps, values.text("preview"));
+    if (stops.series) measured.tables.push_back({io::schema::series, stops.series->rows()});
     describe(point_, hash_of(point_, u_), traffic.messages, measured);
     measured.work *= steps > 0 ? static_cast<double>(steps - first_) / static_cast<double>(steps) : 0;
     const bool right = outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
@@ -162,6 +169,8 @@ class Run {
     if (datasets_.snapshots)
       stops.snapshots.emplace(point_, u_, outputs_, *datasets_.snapshots, frames_of(point_.request, first_),
                               phases);
+    if (values.has("probe") || values.flag("norms")) stops.series.emplace(point_, u_, phases);
+    if (values.has("frames")) stops.frames.emplace(point_, u_, frames_of(point_.request, first_), phases);
     if (values.has("checkpoint")) stops.checkpoints.emplace(point_, u_, first_, phases);
   }
 

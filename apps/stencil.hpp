@@ -28,7 +28,8 @@ struct Request {
   Element element = Element::f64;
   std::string kernel;
   std::string init;
-  index_t every = 0;       ///< steps between two snapshots
+  index_t every = 0;  ///< steps between two snapshots
+  std::vector<Index3> probes;
   bool snapshots = false;  ///< a copy of the field is held while it is written
   std::uint64_t seed = 1;
 
@@ -51,6 +52,13 @@ struct Weights {
 };
 [[nodiscard]] Weights parse_weights(const std::string& text);
 [[nodiscard]] Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info);
+
+/// "10,20; 3,4": points (x, y, z) of the field. Throws Error(usage).
+[[nodiscard]] std::vector<Index3> parse_probes(const std::string& text,
+                                               const dist::stencil::Problem& problem);
+
+/// "0:1", growing, or nothing. Throws Error(usage).
+void check_color_range(const std::string& text);
 
 /// Between two checkpoints: "600s" or "1000" steps.
 struct Interval {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "kernels/stencil/variants.hpp"
+#include "picture.hpp"
 #include "run/common_options.hpp"
 #include "stencil.hpp"
 
@@ -114,6 +115,35 @@ void add_outputs(OptionSet& set) {
                    "ones it does not)",
            .group = "Between steps",
            .identity = false});
+  set.add({.name = "preview",
+           .help = "picture of the last field, u.png: three slices in 3-D",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "frames",
+           .help = "a picture every --every steps: f.png becomes f_00000100.png, ...",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "color-range",
+           .help = "values of the ends of the colour scale, 0:1 (else those of each picture)",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "probe",
+           .help = "points whose values go to the results, x,y or x,y,z from 0 on, several separated by ;",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "norms",
+           .kind = Kind::flag,
+           .help = "also least and greatest value, sum and Euclidean norm",
+           .group = "Between steps",
+           .identity = false});
+  set.add({.name = "probe-every",
+           .kind = Kind::integer,
+           .fallback = "10",
+           .help = "steps between two probes; few steps cost speed",
+           .group = "Between steps",
+           .identity = false,
+           .low = 1,
+           .high = 1e12});
   set.add({.name = "checkpoint",
            .help = "file to keep the newest checkpoint in (the one before: .previous); SIGUSR1 and SIGTERM "
                    "write one and end "
@@ -167,6 +197,13 @@ void add_method(OptionSet& set) {
            .axis = true,
            .low = 0,
            .high = 1e9});
+  set.add({.name = "overlap",
+           .kind = Kind::choice,
+           .fallback = "no",
+           .help = "compute the interior of each box while the halo travels (copies the edges; same bits)",
+           .group = "Method",
+           .choices = {"no", "yes"},
+           .axis = true});
   set.add({.name = "grid",
            .help = "ranks along each dimension, 2x3 (else the grid with the least halo)",
            .group = "Method",
@@ -214,8 +251,13 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
             "--previous goes with --weights; the named stencils have their own");
   refuse_if(!value("past").empty() && value("in").empty(), "--past goes with --in; give both");
   (void)parse_interval(value("checkpoint-every"));
-  refuse_if(named("every") && value("snapshots").empty(),
-            "--every goes with --snapshots file.h5:/path; name one");
+  refuse_if(named("every") && value("snapshots").empty() && value("frames").empty(),
+            "--every goes with --snapshots file.h5:/path or --frames f.png; name one");
+  refuse_if(value("results").empty() && (!value("probe").empty() || value("norms") == "true"),
+            "--probe and --norms go to the results file; name it with --results");
+  refuse_if(!writes_pictures() && (!value("preview").empty() || !value("frames").empty()),
+            "this build draws no pictures (libpng was not found); install libpng-dev and build again");
+  check_color_range(value("color-range"));
   refuse_if(value("resume") == "auto" && value("checkpoint").empty(),
             "--resume auto looks for the file of --checkpoint; name it");
   refuse_if((!value("checkpoint").empty() || !value("resume").empty()) &&

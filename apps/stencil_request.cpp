@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -107,10 +108,12 @@ void resolve_method(const Values& point, Request& request) {
   method.tuning.tile_y = point.integer("tile-y");
   method.tuning.column = point.integer("column-width");
   method.tuning.base_steps = point.integer("base-steps");
+  if (point.text("overlap") == "yes") method.overlap = dist::stencil::Overlap::yes;
   request.kernel = point.text("kernel");
   auto& shape = request.shape;
   shape.threads = method.threads;
   shape.steps = point.integer("steps");
+  shape.overlap = method.overlap == dist::stencil::Overlap::yes;
   shape.halo_steps = point.integer("halo-steps");
   shape.blocks_time = request.kernel == "auto" || request.kernel == "cache_oblivious";
   if (point.has("grid")) {
@@ -139,6 +142,10 @@ void resolve_machine(const mpi::Communicator& comm, const Values& point, const r
                             ceilings.at("mpi_latency", 2).value_or(2) * 1e-6, copy ? 1.0 : 0.0,
                             static_cast<double>(tessera::stencil::caches().l3) / share};
   comm.broadcast(std::span(known), 0);
+  // Ranks that share a core answer when it is their turn.
+  constexpr double time_slice = 50e-6;
+  const bool crowded = !other_ranks && shape.threads * per_node > index_t{sysconf(_SC_NPROCESSORS_ONLN)};
+  if (comm.max(index_t{crowded ? 1 : 0}) > 0) known[2] = std::max(known[2], time_slice);
   shape.rates = {known[0], known[1], known[2], known[3] != 0};
   shape.cache_bytes = static_cast<index_t>(known[4]);
 }
@@ -175,6 +182,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     check_same_shape(inputs.given.get(), given, extents_of(request.problem().with_frame(), dims),
                      "the field with its frame");
     resolve_method(point, request);
+    request.probes = parse_probes(point.text("probe"), request.problem());
   });
   resolve_machine(comm, point, ceilings, request);
   mpi::together(comm, "plan", [&] { request.plan = make_plan(request.shape); });

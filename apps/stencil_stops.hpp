@@ -92,6 +92,44 @@ class Checkpoints : public Stop {
 template <class T>
 [[nodiscard]] index_t resume(const Point& point, DistributedField<T>& u);
 
+/// Points of the field and its norms, every so many steps.
+template <class T>
+class Series : public Stop {
+ public:
+  Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases);
+  [[nodiscard]] index_t next(index_t step) const override;
+  void at(index_t step) override;
+  [[nodiscard]] const std::vector<io::Row>& rows() const { return rows_; }
+
+ private:
+  void add(index_t step, const std::string& quantity, double value);
+
+  const Point& point_;
+  const DistributedField<T>& u_;
+  mpi::Phases& phases_;
+  index_t every_;
+  std::vector<io::Row> rows_;
+};
+
+/// Pictures, one a frame.
+template <class T>
+class Frames : public Stop {
+ public:
+  Frames(const Point& point, const DistributedField<T>& u, std::vector<index_t> steps, mpi::Phases& phases);
+  [[nodiscard]] index_t next(index_t step) const override;
+  void at(index_t step) override;
+
+ private:
+  const Point& point_;
+  const DistributedField<T>& u_;
+  std::vector<index_t> steps_;
+  mpi::Phases& phases_;
+};
+
+/// The field after so many steps as a picture. Collective.
+template <class T>
+void draw_picture(const Point& point, const DistributedField<T>& u, index_t step, const std::string& file);
+
 /// The steps that --every asks for: multiples of it, the first and the last one.
 [[nodiscard]] std::vector<index_t> frames_of(const Request& request, index_t first);
 

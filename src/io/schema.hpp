@@ -30,6 +30,7 @@ inline constexpr const char* curves = "curves";  // a row is the LRU misses of a
 inline constexpr const char* ideal = "ideal";    // a row is the misses of the ideal cache at one size
 inline constexpr const char* caches = "caches";  // a row is one array in one cache of a given geometry
 inline constexpr const char* recursion_levels = "recursion_levels";  // a row is one level of the recursion
-inline constexpr const char* units = "units";                        // attribute of a column
+inline constexpr const char* series = "series";  // a row is one quantity of a field after one step
+inline constexpr const char* units = "units";    // attribute of a column
 
 }  // namespace tessera::io::schema

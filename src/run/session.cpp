@@ -194,6 +194,10 @@ void Session::record(const Values& point, const Measured& measured) {
   const double share = top ? rate * measured.per_ceiling / *top : NAN;
   auto tables = rows(point, measured, summary, share);
   tables.push_back({io::schema::phases, phase_rows(key(point), measured)});
+  for (io::TableRows more : measured.tables) {
+    for (io::Row& row : more.rows) row.insert(row.begin(), {"point", key(point), ""});
+    tables.push_back(std::move(more));
+  }
   if (!wrote_ranks_) {
     const auto hosts = comm_.gather(mpi::host_name(), 0);
     const auto cpus = comm_.gather(machine::topology().cpu_list, 0);

@@ -39,6 +39,8 @@ struct Measured {
   double per_ceiling = 1;  ///< what a unit of work takes of the ceiling's units
   std::optional<Verdict> verdict;
   std::optional<Counted> counted;  ///< with --counters
+  std::vector<io::TableRows> tables =
+      {};  ///< more of what was found, rank 0's; the point is put before each row
 };
 
 /// Times `repetition(phases)` after warm-ups: untimed prepare(), barrier, run, slowest rank. Collective.

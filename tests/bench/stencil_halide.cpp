@@ -20,9 +20,10 @@ struct Blur {
     const int r = size / 2;
     const Halide::Func clamped = Halide::BoundaryConditions::repeat_edge(in);
     Halide::Func rows("rows"), mean("mean");
-    Halide::Expr column = clamped(x, y - r), row = rows(x - r, y);
+    Halide::Expr column = clamped(x, y - r);
     for (int k = 1 - r; k <= r; ++k) column = column + clamped(x, y + k);
     rows(x, y) = column;
+    Halide::Expr row = rows(x - r, y);
     for (int k = 1 - r; k <= r; ++k) row = row + rows(x + k, y);
     mean(x, y) = row * (1.0f / static_cast<float>(size * size));
     in.set_estimates({{0, n}, {0, n}});

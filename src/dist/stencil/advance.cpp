@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "dist/stencil/halo.hpp"
+#include "dist/stencil/overlap.hpp"
 
 namespace tessera::dist::stencil {
 namespace {
@@ -16,14 +17,62 @@ void exchange(Halo<T>& halo, DistributedField<T>& u, const Method& method, mpi::
 }
 
 template <class T>
+void go(const Sweep<T>& sweep, const Method& method) {
+  const mpi::Computing computing;
+  run(method.kernel != nullptr ? *method.kernel : best(sweep), sweep, method.tuning);
+}
+
+template <class T>
 void compute(DistributedField<T>& u, index_t steps, const Method& method, mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "compute");
-  if (!u.box().empty()) {
-    const mpi::Computing computing;
-    const Sweep<T> sweep = u.sweep(steps, method.threads);
-    run(method.kernel != nullptr ? *method.kernel : best(sweep), sweep, method.tuning);
+  if (!u.box().empty()) go(u.sweep(steps, method.threads), method);
+}
+
+/// The sweep of a part of u's own memory, the points around it as its halo.
+template <class T>
+Sweep<T> interior_sweep(DistributedField<T>& u, const Box3& interior, index_t steps, int threads) {
+  Sweep<T> sweep = u.sweep(steps, threads);
+  for (GridView<T>& level : sweep.level) level = level.box(interior.low, interior.size());
+  for (int d = 0; d < 3; ++d) sweep.origin[d] += interior.low[d];
+  return sweep;
+}
+
+/// Exchange and compute at once: the interior while the halo travels, then the edges.
+template <class T>
+void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index_t steps,
+                const Method& method, mpi::Phases& phases) {
+  std::vector<EdgeField<T>> edges;
+  {
+    const mpi::PhaseScope scope(phases, "exchange");
+    halo.start(u, method.threads);
   }
-  u.turn(steps);
+  {
+    const mpi::PhaseScope scope(phases, "compute");
+    for (const Box3& edge : parts.edges) {
+      edges.emplace_back(u.problem(), u.box(), edge, steps);
+      edges.back().take(u);
+    }
+    go(interior_sweep(u, parts.interior, steps, method.threads), method);
+  }
+  {
+    const mpi::PhaseScope scope(phases, "exchange");
+    halo.finish(u, method.threads);
+  }
+  const mpi::PhaseScope scope(phases, "compute");
+  for (EdgeField<T>& edge : edges) edge.take_halo(u);
+  for (EdgeField<T>& edge : edges) {
+    go(edge.sweep(method.threads), method);
+    edge.give(u);
+  }
+}
+
+/// A rank with neighbours and an interior of its own takes part; the others exchange first.
+template <class T>
+Split parts_of(const DistributedField<T>& u, index_t rank, index_t steps) {
+  if (u.box().empty()) return {};
+  const Index3 radius = u.problem().stencil.radius;
+  return split(u.box().size(), edges_of(u.problem(), u.grid(), rank),
+               {{radius[0] * steps, radius[1] * steps, radius[2] * steps}});
 }
 
 }  // namespace
@@ -36,8 +85,14 @@ Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t s
   for (index_t done = 0; done < steps;) {
     const index_t stretch = std::min(u.halo_steps(), steps - done);
     if (!halo || halo->steps() != stretch) halo.emplace(comm, u, stretch);
-    exchange(*halo, u, method, phases);
-    compute(u, stretch, method, phases);
+    const Split parts = method.overlap == Overlap::yes ? parts_of(u, comm.rank(), stretch) : Split{};
+    if (!parts.edges.empty() && !parts.interior.empty()) {
+      overlapped(*halo, u, parts, stretch, method, phases);
+    } else {
+      exchange(*halo, u, method, phases);
+      compute(u, stretch, method, phases);
+    }
+    u.turn(stretch);
     done += stretch;
     ++traffic.exchanges;
     traffic.messages += halo->messages();

@@ -11,11 +11,15 @@ namespace tessera::dist::stencil {
 using tessera::stencil::Tuning;
 using tessera::stencil::Variant;
 
+/// Whether the interior of a box moves on while the halo travels.
+enum class Overlap { no, yes };
+
 /// How to do it.
 struct Method {
   const Variant* kernel = nullptr;  ///< nullptr: the best for the box and the steps
   Tuning tuning = {};
   int threads = 1;
+  Overlap overlap = Overlap::no;
 };
 
 /// What one call moved on this rank.

@@ -26,6 +26,7 @@ struct PlanRequest {
   int threads = 1;
   index_t halo_steps = 0;            ///< most steps between two exchanges; 0: as is fastest
   std::optional<Index3> parts = {};  ///< nothing: the grid with the least halo
+  bool overlap = false;              ///< edges are copied while the interior is computed
   bool blocks_time = true;           ///< the kernel keeps data in cache over several steps
   index_t cache_bytes = 0;           ///< of this rank's share of the last cache
   Rates rates = {};

@@ -1,22 +1,25 @@
 #include "kernels/stencil/tuning.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
+#include "machine/topology.hpp"
 
 namespace tessera::stencil {
 namespace {
 
-index_t size_or(int name, index_t otherwise) {
-  const long size = sysconf(name);
-  return size > 0 ? static_cast<index_t>(size) : otherwise;
+/// As hwloc says: the C library's own answer for the last cache of a virtual machine is that of the whole host.
+Caches look() {
+  Caches found{index_t{1} << 20, 0};
+  for (const machine::CacheLevel& level : machine::topology().caches) {
+    if (level.name == "L2" && level.bytes > 0) found.l2 = level.bytes;
+    if (level.name == "L3") found.l3 = level.bytes;
+  }
+  if (found.l3 == 0) found.l3 = found.l2;
+  return found;
 }
 
 }  // namespace
 
 Caches caches() {
-  static const Caches here{size_or(_SC_LEVEL2_CACHE_SIZE, index_t{1} << 20),
-                           size_or(_SC_LEVEL3_CACHE_SIZE, index_t{16} << 20)};
+  static const Caches here = look();
   return here;
 }
 

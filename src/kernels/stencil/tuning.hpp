@@ -6,7 +6,7 @@
 namespace tessera::stencil {
 
 struct Caches {
-  index_t l2, l3;  ///< bytes: of a core, of all cores together
+  index_t l2, l3;  ///< bytes: of a core, of the cores that share one
 };
 [[nodiscard]] Caches caches();
 

@@ -1,0 +1,24 @@
+#include <fmt/format.h>
+#include <png.h>
+
+#include "base/error.hpp"
+#include "io/raw_file.hpp"
+#include "picture.hpp"
+
+namespace tessera::apps {
+
+bool writes_pictures() { return true; }
+
+void write_picture(const std::string& file, const Picture& picture) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(picture.width);
+  image.height = static_cast<png_uint_32>(picture.height);
+  image.format = PNG_FORMAT_RGB;
+  const std::string partial = io::partial_name(file);
+  require(png_image_write_to_file(&image, partial.c_str(), 0, picture.rgb.data(), 0, nullptr) != 0,
+          ExitCode::cannot_create, fmt::format("cannot write '{}' ({})", file, image.message));
+  io::publish_file(partial, file);
+}
+
+}  // namespace tessera::apps

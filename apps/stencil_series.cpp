@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "stencil_preview.hpp"
+#include "stencil_stops.hpp"
+
+namespace tessera::apps::stencil {
+namespace {
+
+struct Norms {
+  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0, squares = 0;
+};
+
+template <class T>
+Norms norms_of_row(const T* row, index_t n) {
+  Norms norms;
+  for (index_t x = 0; x < n; ++x) {
+    const auto value = static_cast<double>(row[x]);
+    norms.low = value < norms.low ? value : norms.low;
+    norms.high = value > norms.high ? value : norms.high;
+    norms.sum += value;
+    norms.squares += value * value;
+  }
+  return norms;
+}
+
+/// Row by row, so that the sums do not depend on the threads.
+template <class T>
+Norms norms_of(const GridView<const T>& u, int threads) {
+  std::vector<Norms> rows(static_cast<std::size_t>(u.extent[0] * u.extent[1]));
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, static_cast<index_t>(rows.size()), 16, [&](index_t begin, index_t end) {
+      for (index_t i = begin; i < end; ++i)
+        rows[static_cast<std::size_t>(i)] =
+            norms_of_row(u.row(i / u.extent[1], i % u.extent[1]), u.extent[2]);
+    });
+  });
+  Norms all;
+  for (const Norms& row : rows) {
+    all.low = std::min(all.low, row.low);
+    all.high = std::max(all.high, row.high);
+    all.sum += row.sum;
+    all.squares += row.squares;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::Problem& problem) {
+  std::vector<Index3> points;
+  if (text.empty()) return points;
+  const int dims = problem.stencil.dims;
+  for (const std::string& word : split(text, ';')) {
+    const auto numbers = split(word, ',');
+    Index3 point;
+    bool inside = static_cast<int>(numbers.size()) == dims;
+    for (int k = 0; inside && k < dims; ++k) {
+      const std::string digits(trim(numbers[static_cast<std::size_t>(k)]));
+      inside = !digits.empty() && digits.size() < 18 &&
+               digits.find_first_not_of("0123456789") == std::string::npos;
+      if (inside) point[2 - k] = std::stoll(digits);  // x first
+      inside = inside && point[2 - k] < problem.global[2 - k];
+    }
+    require(
+        inside, ExitCode::usage,
+        fmt::format("--probe '{}' is no point of the field; write {}, from 0 on, points separated by ;", word,
+                    dims == 1   ? "x"
+                    : dims == 2 ? "x,y"
+                                : "x,y,z"));
+    points.push_back(point);
+  }
+  return points;
+}
+
+template <class T>
+Series<T>::Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases)
+    : point_(point), u_(u), phases_(phases), every_(point.values.integer("probe-every")) {}
+
+template <class T>
+index_t Series<T>::next(index_t step) const {
+  const index_t last = point_.request.shape.steps;
+  const index_t mine = step == 0 ? 0 : ((step - 1) / every_ + 1) * every_;
+  return step > last ? dist::stencil::never : std::min(mine, last);
+}
+
+template <class T>
+void Series<T>::at(index_t step) {
+  const mpi::PhaseScope scope(phases_, "probe");
+  const auto& comm = point_.comm;
+  const auto now = u_.now();
+  const Box3& box = u_.box();
+  std::vector<double> values(point_.request.probes.size(), 0);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Index3 p = point_.request.probes[i];
+    if (intersect(box, {p, {{p[0] + 1, p[1] + 1, p[2] + 1}}}).empty()) continue;
+    values[i] = static_cast<double>(now(p[0] - box.low[0], p[1] - box.low[1], p[2] - box.low[2]));
+  }
+  comm.sum(std::span(values));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Index3 p = point_.request.probes[i];
+    std::string where = std::to_string(p[2]);
+    for (int d = 1; d > 2 - point_.request.dims(); --d) where += fmt::format(",{}", p[d]);
+    add(step, where, values[i]);
+  }
+  if (!point_.values.flag("norms")) return;
+  const Norms mine = box.empty() ? Norms{} : norms_of<T>(now, point_.request.method.threads);
+  add(step, "min", comm.min(mine.low));
+  add(step, "max", comm.max(mine.high));
+  add(step, "sum", comm.sum(mine.sum));
+  add(step, "l2", std::sqrt(comm.sum(mine.squares)));
+}
+
+template <class T>
+void Series<T>::add(index_t step, const std::string& quantity, double value) {
+  rows_.push_back({{"step", step, "steps"}, {"quantity", quantity}, {"value", value}});
+}
+
+template <class T>
+Frames<T>::Frames(const Point& point, const DistributedField<T>& u, std::vector<index_t> steps,
+                  mpi::Phases& phases)
+    : point_(point), u_(u), steps_(std::move(steps)), phases_(phases) {}
+
+template <class T>
+index_t Frames<T>::next(index_t step) const {
+  const auto frame = std::lower_bound(steps_.begin(), steps_.end(), step);
+  return frame == steps_.end() ? dist::stencil::never : *frame;
+}
+
+template <class T>
+void Frames<T>::at(index_t step) {
+  const mpi::PhaseScope scope(phases_, "picture");
+  draw_picture(point_, u_, step, frame_name(point_.values.text("frames"), step));
+}
+
+template <class T>
+void draw_picture(const Point& point, const DistributedField<T>& u, index_t step, const std::string& file) {
+  const auto panels = panels_of(point.comm, u);
+  mpi::on_root(point.comm, "picture", [&] {
+    const std::string& fixed = point.values.text("color-range");
+    const auto colon = fixed.find(':');
+    const Range range =
+        fixed.empty() ? range_of(panels)
+                      : Range{std::strtod(fixed.c_str(), nullptr),
+                              std::strtod(fixed.c_str() + std::min(colon, fixed.size() - 1) + 1, nullptr)};
+    write_picture(file, draw(panels, range, fmt::format("step {}", step)));
+  });
+}
+
+template class Series<float>;
+template class Series<double>;
+template class Frames<float>;
+template class Frames<double>;
+template void draw_picture(const Point&, const DistributedField<float>&, index_t, const std::string&);
+template void draw_picture(const Point&, const DistributedField<double>&, index_t, const std::string&);
+
+}  // namespace tessera::apps::stencil
