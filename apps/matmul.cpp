@@ -5,19 +5,17 @@
 #include <cmath>
 #include <memory>
 
-#include "base/progress.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "dist/matmul/freivalds.hpp"
-#include "io/output_file.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/runtime.hpp"
 #include "mpi/transfer.hpp"
+#include "points.hpp"
 #include "run/inputs.hpp"
 #include "run/memory_plan.hpp"
-#include "run/session.hpp"
+#include "run/outputs.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -158,36 +156,14 @@ DistributedMatrix<T> load(const mpi::Communicator& comm, const run::Input* input
   return matrix;
 }
 
-std::unique_ptr<io::OutputFile> create_output(const mpi::Communicator& comm, const Values& point,
-                                              const Request& request) {
-  if (!point.has("out")) return nullptr;
-  const io::DatasetName name = io::parse_dataset_name(point.text("out"), "out");
-  const io::DatasetSpec spec{
-      name.path, {request.shape.m, request.shape.n}, io::native_type(request.element), {"row", "col"}};
-  return std::make_unique<io::OutputFile>(
-      comm, name.file, std::vector{spec},
-      point.flag("overwrite") ? io::OutputFile::Existing::replace : io::OutputFile::Existing::refuse);
-}
-
-template <class T>
-void write_output(const mpi::Communicator& comm, const Values& point, io::OutputFile& out,
-                  const DistributedMatrix<T>& c, run::Measured& measured, const run::Session& session) {
-  mpi::together(comm, "write", [&] {
-    const mpi::PhaseScope scope(measured.once, "write");
-    out.write_box<T>(0, c.box(), c.view());
-    const std::string amount = point.text("verify-output");
-    using ReadBack = io::OutputFile::ReadBack;
-    out.check_written(amount == "all"      ? ReadBack::all
-                      : amount == "sample" ? ReadBack::sample
-                      : amount == "off"    ? ReadBack::off
-                                           : ReadBack::automatic);
-  });
-  const auto attributes = session.attributes(measured);
-  out.publish([&](hid_t group) {
-    for (const auto& [name, value] : attributes) {
-      std::visit([&, &key = name](const auto& v) { io::write_attribute(group, key, v); }, value);
-    }
-  });
+run::Outputs open_output(const mpi::Communicator& comm, const Values& point, const Request& request) {
+  run::Outputs outputs;
+  if (point.has("out")) {
+    outputs.add(io::parse_dataset_name(point.text("out"), "out"), {request.shape.m, request.shape.n},
+                request.element, {"row", "col"});
+  }
+  outputs.open(comm, point);
+  return outputs;
 }
 
 std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
@@ -206,7 +182,7 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
                const Request& request, run::Session& session) {
   const auto& q = request.shape;
   const auto seed = static_cast<std::uint64_t>(point.integer("seed"));
-  const auto out = create_output(comm, point, request);
+  run::Outputs outputs = open_output(comm, point, request);
   mpi::Phases once;
   const auto stored = [](Op op, index_t rows, index_t cols) {
     return op == Op::none ? Logical{rows, cols} : Logical{cols, rows};
@@ -244,49 +220,30 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
     const mpi::PhaseScope scope(measured.once, "verify");
     measured.verdict = run::Verdict{"freivalds", check->ratio(), dist::matmul::Freivalds<T>::tolerance};
   }
-  const bool right = !measured.verdict || measured.verdict->passed();
-  if (out && right) write_output(comm, point, *out, c, measured, session);
-  session.record(point, measured);
-  if (out && right && comm.is_root()) fmt::print("written: {}\n", point.text("out"));
-  return right;
+  return outputs.conclude(comm, point, session, measured, [&] {
+    const std::span<const T> mine(c.view().data, static_cast<std::size_t>(c.box().area()));
+    outputs.write(0, c.box().rows.begin * q.n, std::as_bytes(mine));
+  });
 }
 
-ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
-                 const Arguments& arguments, const Inputs& inputs) {
-  run::Session session(comm, set, parsed, arguments);
-  bool right = true;
-  const auto points = set.points(parsed);
-  Progress progress("points", static_cast<double>(points.size()),
-                    comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
-  for (std::size_t p = 0; p < points.size(); ++p) {
-    const Values& point = points[p];
+ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
+  const mpi::Communicator& comm = sweep.comm;
+  const auto plan = [&](const Values& point, run::Session& session) {
     const Request request = resolve(comm, point, inputs);
-    if (point.flag("plan")) {
-      const mpi::Communicator node = comm.node();
-      const index_t per_node = point.has("ranks")
-                                   ? std::min<index_t>(point.integer("ranks"), machine::default_threads())
-                                   : node.size();
-      if (comm.is_root()) matmul::print_plan(request, session.ceilings(), per_node);
-      continue;
-    }
-    if (session.has(point)) {
-      session.skip(point);
-      continue;
-    }
+    const index_t on_node = comm.node().size();
+    const index_t per_node =
+        point.has("ranks") ? std::min<index_t>(point.integer("ranks"), machine::default_threads()) : on_node;
+    if (comm.is_root()) matmul::print_plan(request, session.ceilings(), per_node);
+  };
+  const auto run = [&](const Values& point, run::Session& session) {
+    const Request request = resolve(comm, point, inputs);
     const auto forecasts = forecast(request.shape, request.method);
     run::require_memory(comm, point, forecasts[static_cast<std::size_t>(comm.rank())].memory(),
                         [&](index_t ranks) { return matmul::most_memory(request, ranks); });
-    right = (request.element == Element::f32 ? run_point<float>(comm, point, inputs, request, session)
-                                             : run_point<double>(comm, point, inputs, request, session)) &&
-            right;
-    progress.update(static_cast<double>(p + 1));
-  }
-  session.finish();
-  if (!right && comm.is_root()) {
-    mpi::print_error(
-        "the check found the result wrong; nothing was written. Please report this with the command line");
-  }
-  return right ? ExitCode::ok : ExitCode::verification;
+    return request.element == Element::f32 ? run_point<float>(comm, point, inputs, request, session)
+                                           : run_point<double>(comm, point, inputs, request, session);
+  };
+  return run_points(sweep, {plan, run});
 }
 
 Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
@@ -321,7 +278,7 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
   inputs->b = look("b");
   inputs->c = look("c");
   return [&set, parsed, arguments, inputs](const mpi::Communicator& comm) {
-    return run_all(comm, set, parsed, arguments, *inputs);
+    return run_all({comm, set, parsed, arguments}, *inputs);
   };
 }
 

@@ -1,12 +1,10 @@
 // Plain keys.
 
-#include <fmt/format.h>
-
 #include "dist/sort/check.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
+#include "run/outputs.hpp"
 #include "sort.hpp"
-#include "sort_outputs.hpp"
 
 namespace tessera::apps::sort {
 namespace {
@@ -32,9 +30,9 @@ class KeySort {
   }
 
   bool run(const Values& point, run::Session& session) {
-    Outputs outputs;
+    run::Outputs outputs;
     if (point.has("out"))
-      (void)outputs.add(io::parse_dataset_name(point.text("out"), "out"), request_.n, element_of<T>);
+      outputs.add(io::parse_dataset_name(point.text("out"), "out"), {request_.n}, element_of<T>);
     outputs.open(comm_, point);
     const bool verify = !point.flag("no-verify");
     tessera::sort::Content input;
@@ -49,23 +47,12 @@ class KeySort {
       const mpi::PhaseScope scope(once_, "verify");
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults(input)), 0};
     }
-    const bool right = !measured.verdict || measured.verdict->passed();
     measured.columns = cells_of(request_);
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
-    const bool writes = right && !outputs.empty();
-    if (writes) {
-      mpi::together(comm_, "write", [&] {
-        const mpi::PhaseScope scope(once_, "write");
-        outputs.write(0, mine_.begin, std::as_bytes(items_.span()));
-        outputs.check(point);
-      });
-    }
     measured.once = once_;
-    if (writes) outputs.publish(session.attributes(measured));
-    session.record(point, measured);
-    if (writes && comm_.is_root()) fmt::print("written: {}\n", point.text("out"));
-    return right;
+    return outputs.conclude(comm_, point, session, measured,
+                            [&] { outputs.write(0, mine_.begin, std::as_bytes(items_.span())); });
   }
 
  private:

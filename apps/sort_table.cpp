@@ -5,8 +5,8 @@
 #include "dist/sort/check.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
+#include "run/outputs.hpp"
 #include "sort.hpp"
-#include "sort_outputs.hpp"
 
 namespace tessera::apps::sort {
 namespace {
@@ -25,7 +25,7 @@ class TableSort {
         mine_(map_.range(comm.rank())) {}
 
   bool run(const Values& point, run::Session& session) {
-    Outputs outputs;
+    run::Outputs outputs;
     plan_outputs(point, outputs);
     outputs.open(comm_, point);
     run::Measured measured = request_.task == Task::apply ? read_permutation() : make_permutation(point);
@@ -41,25 +41,13 @@ class TableSort {
     if (request_.task == Task::apply) measured.seconds = {carried.seconds};
     if (verify)
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults + carried.faults), 0};
-    const bool right = !measured.verdict || measured.verdict->passed();
-    const bool writes = right && !outputs.empty();
-    if (writes) {
-      mpi::together(comm_, "write", [&] {
-        const mpi::PhaseScope scope(once_, "write");
-        if (permutation_place_) outputs.write(*permutation_place_, mine_.begin, std::as_bytes(indices()));
-        outputs.check(point);
-      });
-    }
     measured.columns = cells_of(request_);
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
     measured.once = once_;
-    if (writes) outputs.publish(session.attributes(measured));
-    session.record(point, measured);
-    for (const char* option : {"argsort", "out"}) {
-      if (writes && comm_.is_root() && point.has(option)) fmt::print("written: {}\n", point.text(option));
-    }
-    return right;
+    return outputs.conclude(comm_, point, session, measured, [&] {
+      if (permutation_place_) outputs.write(*permutation_place_, mine_.begin, std::as_bytes(indices()));
+    });
   }
 
  private:
@@ -77,21 +65,21 @@ class TableSort {
     return columns;
   }
 
-  void plan_outputs(const Values& point, Outputs& outputs) {
+  void plan_outputs(const Values& point, run::Outputs& outputs) {
     mpi::together(comm_, "create output", [&] {
       if (point.has("out")) {
         const io::DatasetName out = io::parse_dataset_name(point.text("out"), "out");
         for (const io::Column& column : request_.carried) {
           const std::string path = request_.is_group ? out.path + "/" + column.name : out.path;
           column_places_.push_back(
-              outputs.add({out.file, path}, request_.n, io::stored_type(inputs_.data->name(column))));
+              outputs.add({out.file, path}, {request_.n}, io::stored_type(inputs_.data->name(column))));
         }
         if (request_.generated())
-          column_places_.push_back(outputs.add(out, request_.n, request_.by.front().element));
+          column_places_.push_back(outputs.add(out, {request_.n}, request_.by.front().element));
       }
       if (point.has("argsort"))
         permutation_place_ =
-            outputs.add(io::parse_dataset_name(point.text("argsort"), "argsort"), request_.n, Element::i64);
+            outputs.add(io::parse_dataset_name(point.text("argsort"), "argsort"), {request_.n}, Element::i64);
     });
   }
 
@@ -139,7 +127,7 @@ class TableSort {
   }
 
   /// Reads every column as it is stored, brings its elements in order and writes them, one column at a time.
-  Carried carry_columns(Outputs& outputs, bool verify) {
+  Carried carry_columns(run::Outputs& outputs, bool verify) {
     Carried result;
     for (std::size_t c = 0; c < column_places_.size(); ++c) {
       const bool stored = c < request_.carried.size();

@@ -4,13 +4,12 @@
 
 #include <cstring>
 
-#include "base/progress.hpp"
 #include "command.hpp"
 #include "dist/transpose/axes.hpp"
 #include "dist/transpose/checksum.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/runtime.hpp"
+#include "points.hpp"
 #include "run/memory_plan.hpp"
 
 namespace tessera::apps {
@@ -27,7 +26,8 @@ using tessera::transpose::Indices;
 constexpr int poison = 0xa5;  // what is not written shows
 
 std::vector<io::Cell> columns_of(const Request& request) {
-  std::string op = request.shape.op == Op::transpose ? "T" : "N";
+  const bool conjugates = request.shape.scale.conjugate == tessera::transpose::Conjugate::yes;
+  std::string op = request.shape.op != Op::transpose ? "N" : conjugates ? "H" : "T";
   if (request.permutes()) op = fmt::format("{}", fmt::join(request.axes, ","));
   return {{"kernel", request.kernel},
           {"algorithm", request.algorithm},
@@ -36,13 +36,6 @@ std::vector<io::Cell> columns_of(const Request& request) {
                        : request.element.type_text()},
           {"op", op},
           {"shape", fmt::format("{}", fmt::join(request.extents, "x"))}};
-}
-
-void describe(const Request& request, run::Measured& measured) {
-  measured.columns = columns_of(request);
-  measured.work = request.moved_bytes();
-  measured.rate_units = "GB/s";
-  measured.ceiling = "copy";
 }
 
 std::vector<layout::Range> slab_of(const layout::Box& box) { return {box.rows, box.cols}; }
@@ -88,7 +81,7 @@ bool run_in_place(const Point& point) {
   const auto& values = point.values;
   const auto& request = point.request;
   const auto& inputs = point.inputs;
-  const auto out = create_output(point);
+  run::Outputs outputs = open_output(point);
   mpi::Phases once;
   auto matrix = load_matrix(point, inputs.in.get(), 1, request.shape.rows, request.shape.cols, once);
   const bool verify = !values.flag("no-verify");
@@ -111,10 +104,19 @@ bool run_in_place(const Point& point) {
   describe(request, measured);
   if (verify) measured.verdict = verdict_of(checksum(Indices::swapped) == before);
   measured.once = once;
-  return conclude(point, out.get(), matrix.box().rows.begin * matrix.cols(), bytes_of(matrix), measured);
+  return outputs.conclude(comm, values, point.session, measured, [&] {
+    outputs.write(0, matrix.box().rows.begin * matrix.cols(), bytes_of(matrix));
+  });
 }
 
 }  // namespace
+
+void describe(const Request& request, run::Measured& measured) {
+  measured.columns = columns_of(request);
+  measured.work = request.moved_bytes();
+  measured.rate_units = "GB/s";
+  measured.ceiling = "copy";
+}
 
 bool run_matrix(const Point& point) {
   const auto& comm = point.comm;
@@ -123,7 +125,7 @@ bool run_matrix(const Point& point) {
   const auto& inputs = point.inputs;
   const auto& q = request.shape;
   if (q.in_place) return run_in_place(point);
-  const auto out = create_output(point);
+  run::Outputs outputs = open_output(point);
   mpi::Phases once;
   const auto a = load_matrix(point, inputs.in.get(), 1, q.rows, q.cols, once);
   auto b = make_result(point);
@@ -150,7 +152,8 @@ bool run_matrix(const Point& point) {
       measured.verdict = verdict_of(is_update(comm, task, old_b, request.seed, threads));
     }
   }
-  return conclude(point, out.get(), b.box().rows.begin * b.cols(), bytes_of(b), measured);
+  return outputs.conclude(comm, values, point.session, measured,
+                          [&] { outputs.write(0, b.box().rows.begin * b.cols(), bytes_of(b)); });
 }
 
 bool run_axes(const Point& point) {
@@ -158,7 +161,7 @@ bool run_axes(const Point& point) {
   const auto& values = point.values;
   const auto& request = point.request;
   const auto& inputs = point.inputs;
-  const auto out = create_output(point);
+  run::Outputs outputs = open_output(point);
   const auto part = dist::transpose::axes_part(request.extents, request.axes, comm.rank(), comm.size());
   const index_t bytes = request.shape.element_bytes;
   machine::Buffer<std::byte> from, to;
@@ -192,41 +195,46 @@ bool run_axes(const Point& point) {
     const auto after = slab_checksum({to.data(), to_ranges, request.axes, bytes}, request.seed, threads);
     measured.verdict = verdict_of(comm.sum(before) == comm.sum(after));
   }
-  return conclude(point, out.get(), part.first_element, to.span(), measured);
+  return outputs.conclude(comm, values, point.session, measured,
+                          [&] { outputs.write(0, part.first_element, to.span()); });
 }
 
 namespace {
 
-ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
-                 const Arguments& arguments, const Inputs& inputs) {
-  run::Session session(comm, set, parsed, arguments);
-  bool right = true;
-  const auto points = set.points(parsed);
-  Progress progress("points", static_cast<double>(points.size()),
-                    comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
-  for (std::size_t p = 0; p < points.size(); ++p) {
-    const run::Values& values = points[p];
+/// The tiles where the request is to go out of core: asked for, or more than the ranks may hold. Collective.
+std::optional<dist::transpose::Tiles> tiles_if_needed(const mpi::Communicator& comm,
+                                                      const run::Values& values, const Request& request) {
+  const std::string& wanted = values.text("out-of-core");
+  if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
+  mpi::together(comm, "plan", [&] {
+    require(can_stream(values, request), ExitCode::usage,
+            "--out-of-core always goes with --out, and not with --in-place, --alpha or --beta");
+  });
+  const index_t allowance = run::memory_allowance(comm, values);
+  if (wanted == "auto" && most_memory(request, request.shape.ranks) <= allowance) return std::nullopt;
+  return tiles_of(request, allowance);
+}
+
+ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
+  const mpi::Communicator& comm = sweep.comm;
+  const auto plan = [&](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, inputs);
-    if (values.flag("plan")) {
-      if (comm.is_root()) print_plan(request, session.ceilings());
-      continue;
-    }
-    if (session.has(values)) {
-      session.skip(values);
-      continue;
-    }
+    const auto tiles = tiles_if_needed(comm, values, request);
+    if (!comm.is_root()) return;
+    if (tiles)
+      print_tiles(request, *tiles);
+    else
+      print_plan(request, session.ceilings());
+  };
+  const auto run = [&](const run::Values& values, run::Session& session) {
+    const Request request = resolve(comm, values, inputs);
+    const Point point{comm, values, request, inputs, session};
+    if (const auto tiles = tiles_if_needed(comm, values, request)) return run_tiles(point, *tiles);
     run::require_memory(comm, values, memory_of(request, comm.rank()),
                         [&](index_t ranks) { return most_memory(request, ranks); });
-    const Point point{comm, values, request, inputs, session};
-    right = (request.permutes() ? run_axes(point) : run_matrix(point)) && right;
-    progress.update(static_cast<double>(p + 1));
-  }
-  session.finish();
-  if (!right && comm.is_root()) {
-    mpi::print_error(
-        "the check found the result wrong; nothing was written. Please report this with the command line");
-  }
-  return right ? ExitCode::ok : ExitCode::verification;
+    return request.permutes() ? run_axes(point) : run_matrix(point);
+  };
+  return run_points(sweep, {plan, run});
 }
 
 Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
@@ -244,7 +252,7 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
   inputs->in = look("in");
   inputs->c = look("c");
   return [&set, parsed, arguments, inputs](const mpi::Communicator& comm) {
-    return run_all(comm, set, parsed, arguments, *inputs);
+    return run_all({comm, set, parsed, arguments}, *inputs);
   };
 }
 

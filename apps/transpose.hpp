@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "dist/transpose/tiles.hpp"
 #include "dist/transpose/transpose.hpp"
-#include "io/output_file.hpp"
 #include "run/ceilings.hpp"
 #include "run/inputs.hpp"
 #include "run/options.hpp"
-#include "run/session.hpp"
+#include "run/outputs.hpp"
 
 namespace tessera::apps::transpose {
 
@@ -28,6 +28,7 @@ struct Request {
   io::DatasetInfo element;       ///< what is moved
   bool as_stored = false;        ///< in the type of the input's file, unconverted
   std::vector<index_t> extents;  ///< of the input
+  std::vector<index_t> chunk;    ///< of the input's file; empty where it is contiguous or generated
   std::vector<int> axes;         ///< a permutation of more than a matrix; else empty
   std::uint64_t seed = 1;
   [[nodiscard]] bool permutes() const { return !axes.empty(); }
@@ -66,15 +67,19 @@ struct Point {
   run::Session& session;
 };
 
-/// Where --out goes, made before anything is computed; nullptr without it. Collective.
-[[nodiscard]] std::unique_ptr<io::OutputFile> create_output(const Point& point);
-/// Records the timings and, if the check passed, writes what this rank holds of the result (contiguous there
-/// from first_element on) and gives the file its name. Whether the check passed. Collective.
-bool conclude(const Point& point, io::OutputFile* out, index_t first_element,
-              std::span<const std::byte> result, run::Measured& measured);
+/// Where --out goes, made before anything is computed. Collective.
+[[nodiscard]] run::Outputs open_output(const Point& point);
 
 /// A matrix between two layouts, or in place; an array whose axes are permuted. Whether the check passed.
 bool run_matrix(const Point& point);
 bool run_axes(const Point& point);
+/// What was computed, and how it is rated.
+void describe(const Request& request, run::Measured& measured);
+
+/// Out of core: whether a request can be, its tiles within so many bytes a rank, and the pass over them.
+[[nodiscard]] bool can_stream(const run::Values& values, const Request& request);
+[[nodiscard]] dist::transpose::Tiles tiles_of(const Request& request, index_t allowance);
+bool run_tiles(const Point& point, const dist::transpose::Tiles& tiles);
+void print_tiles(const Request& request, const dist::transpose::Tiles& tiles);
 
 }  // namespace tessera::apps::transpose

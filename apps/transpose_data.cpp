@@ -29,9 +29,17 @@ void generate_run(std::uint64_t seed, std::uint64_t stream, index_t first, index
   }
 }
 
+/// Real and imaginary parts at positions of their own.
+template <class T>
+void generate_complex(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count, std::byte* to) {
+  generate_run<T>(seed, stream, 2 * first, 2 * count, to);
+}
+
 using GenerateRun = void(std::uint64_t, std::uint64_t, index_t, index_t, std::byte*);
 
 GenerateRun* generator_of(const io::DatasetInfo& element) {
+  if (element.kind == io::DatasetInfo::Kind::complex)
+    return element.element_bytes == 8 ? generate_complex<float> : generate_complex<double>;
   if (element.kind == io::DatasetInfo::Kind::real)
     return element.element_bytes == 4 ? generate_run<float> : generate_run<double>;
   switch (element.element_bytes) {
@@ -74,7 +82,10 @@ void generate(const Request& request, std::uint64_t stream, const std::vector<in
 }  // namespace
 
 io::Handle type_of(const Request& request, const run::Input* input) {
-  return request.as_stored ? io::stored_type(input->name()) : io::number_type(request.element);
+  if (request.as_stored) return io::stored_type(input->name());
+  const bool named = input != nullptr && request.element.kind == io::DatasetInfo::Kind::complex;
+  return named ? io::native_form(input->name())
+               : io::number_type(request.element);  // its own names of the parts
 }
 
 void load(const Request& request, const run::Input* input, std::uint64_t stream,
@@ -87,45 +98,16 @@ void load(const Request& request, const run::Input* input, std::uint64_t stream,
   io::read_slab(input->name(), slab, {type, to, request.element.element_bytes, slab.back().size()});
 }
 
-std::unique_ptr<io::OutputFile> create_output(const Point& point) {
-  const auto& comm = point.comm;
-  const auto& values = point.values;
-  const auto& request = point.request;
-  const auto& inputs = point.inputs;
-  if (!values.has("out")) return nullptr;
-  const io::DatasetName name = io::parse_dataset_name(values.text("out"), "out");
-  io::Handle type;
-  mpi::together(comm, "create output", [&] { type = type_of(request, inputs.in.get()); });
-  const io::DatasetSpec spec{name.path, request.result_extents(), type, {}};
-  using Existing = io::OutputFile::Existing;
-  return std::make_unique<io::OutputFile>(comm, name.file, std::vector{spec},
-                                          values.flag("overwrite") ? Existing::replace : Existing::refuse);
-}
-
-bool conclude(const Point& point, io::OutputFile* out, index_t first_element,
-              std::span<const std::byte> result, run::Measured& measured) {
-  const bool right = !measured.verdict || measured.verdict->passed();
-  if (out != nullptr && right) {
-    mpi::together(point.comm, "write", [&] {
-      const mpi::PhaseScope scope(measured.once, "write");
-      out->write(0, first_element, result);
-      const std::string amount = point.values.text("verify-output");
-      using ReadBack = io::OutputFile::ReadBack;
-      out->check_written(amount == "all"      ? ReadBack::all
-                         : amount == "sample" ? ReadBack::sample
-                         : amount == "off"    ? ReadBack::off
-                                              : ReadBack::automatic);
-    });
-    const auto attributes = point.session.attributes(measured);
-    out->publish([&](hid_t group) {
-      for (const auto& [name, value] : attributes) {
-        std::visit([&, key = name](const auto& v) { io::write_attribute(group, key, v); }, value);
-      }
+run::Outputs open_output(const Point& point) {
+  run::Outputs outputs;
+  if (point.values.has("out")) {
+    mpi::together(point.comm, "create output", [&] {
+      outputs.add(io::parse_dataset_name(point.values.text("out"), "out"), point.request.result_extents(),
+                  type_of(point.request, point.inputs.in.get()));
     });
   }
-  point.session.record(point.values, measured);
-  if (out != nullptr && right && point.comm.is_root()) fmt::print("written: {}\n", point.values.text("out"));
-  return right;
+  outputs.open(point.comm, point.values);
+  return outputs;
 }
 
 }  // namespace tessera::apps::transpose

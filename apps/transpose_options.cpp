@@ -36,13 +36,14 @@ void add_data(OptionSet& set) {
            .low = 0,
            .high = huge});
   set.add({.name = "shape", .help = "of a generated input for --axes: 300,200,100", .group = "Data"});
-  set.add({.name = "type",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .help = "element type (auto: that of the file, kept bit by bit; f64 when generated)",
-           .group = "Data",
-           .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"},
-           .axis = true});
+  set.add(
+      {.name = "type",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .help = "element type (auto: that of the file, kept bit by bit; f64 when generated)",
+       .group = "Data",
+       .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "c64", "c128"},
+       .axis = true});
   set.add({.name = "seed",
            .kind = Kind::integer,
            .fallback = "1",
@@ -56,7 +57,7 @@ void add_operation(OptionSet& set) {
   set.add({.name = "op",
            .kind = Kind::choice,
            .fallback = "T",
-           .help = "transpose, none, or conjugate transpose (that of numbers without imaginary part)",
+           .help = "transpose, none, or Hermitian (conjugate) transpose",
            .group = "Operation",
            .choices = {"T", "N", "H"},
            .axis = true});
@@ -67,7 +68,7 @@ void add_operation(OptionSet& set) {
   set.add({.name = "alpha",
            .kind = Kind::real,
            .fallback = "1",
-           .help = "factor of op(A), for f32 and f64",
+           .help = "factor of op(A), real; for f32, f64, c64 and c128",
            .group = "Operation"});
   set.add({.name = "beta",
            .kind = Kind::real,
@@ -129,6 +130,13 @@ void add_method(OptionSet& set) {
            .axis = true,
            .low = 64,
            .high = 1e9});
+  set.add(
+      {.name = "out-of-core",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .help = "from file to file in tiles, each read and written once (auto: where memory does not suffice)",
+       .group = "Machine",
+       .choices = {"auto", "always", "never"}});
   set.add({.name = "ranks",
            .kind = Kind::integer,
            .help = "with --plan: plan for so many ranks instead of those that run",
@@ -145,6 +153,7 @@ OptionSet declare() {
                 {"mpirun -n 4 tessera transpose --in a.h5:/A --out t.h5:/A",
                  "tessera transpose --in field.h5:/u --axes 2,0,1 --out u.h5:/u      # up to 6 axes",
                  "tessera transpose --m 20000 --n 300 --type i16 --in-place",
+                 "tessera transpose --in huge.h5:/A --out t.h5:/A --memory 2GiB     # out of core",
                  "mpirun -n 7 tessera transpose --n 30000 --plan                     # what would happen",
                  "tessera transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml"});
   add_data(set);

@@ -51,6 +51,7 @@ void resolve_extents(const Values& point, const io::DatasetInfo* info, const std
                      Request& request) {
   if (info != nullptr) {
     request.extents = info->shape;
+    request.chunk = info->chunk;
   } else if (point.has("shape")) {
     request.extents = parse_list(point.text("shape"), "shape");
   } else {
@@ -76,6 +77,15 @@ void resolve_extents(const Values& point, const io::DatasetInfo* info, const std
   }
 }
 
+/// What to compute in; opaque where there is no arithmetic.
+Number number_of(const io::DatasetInfo& element) {
+  using Kind = io::DatasetInfo::Kind;
+  if (element.kind == Kind::complex) return element.element_bytes == 8 ? Number::c64 : Number::c128;
+  if (element.kind != Kind::real || element.element_bytes < 4 || element.element_bytes > 8)
+    return Number::opaque;
+  return element.element_bytes == 4 ? Number::f32 : Number::f64;
+}
+
 void resolve_element(const Values& point, const io::DatasetInfo* info, const std::string& name,
                      Request& request) {
   const std::string type = point.text("type");
@@ -83,7 +93,7 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
   const bool named = type != "auto";
   if (info == nullptr || named) {
     request.element = io::number_type(named ? type : "f64");
-    require(info == nullptr || info->kind != io::DatasetInfo::Kind::other, ExitCode::bad_data,
+    require(info == nullptr || info->is_number() || info->type_text() == type, ExitCode::bad_data,
             fmt::format("{} holds {}, which --type {} cannot be made of; leave --type out", name,
                         info == nullptr ? "" : info->type_text(), type));
   } else {
@@ -97,16 +107,17 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
     request.element = *info;
     request.as_stored = true;
   }
-  const bool is_real = request.element.kind == io::DatasetInfo::Kind::real;
-  require(point.text("op") != "H" || request.element.kind != io::DatasetInfo::Kind::other, ExitCode::usage,
+  using Kind = io::DatasetInfo::Kind;
+  require(point.text("op") != "H" || request.element.kind != Kind::other, ExitCode::usage,
           "--op H is defined for numbers; use --op T to move records as they are");
+  if (point.text("op") == "H" && request.element.kind == Kind::complex)
+    scale.conjugate = tessera::transpose::Conjugate::yes;
   if (!scale.plain()) {
-    require(is_real && request.element.element_bytes >= 4 && request.element.element_bytes <= 8,
-            ExitCode::usage,
-            fmt::format("--alpha and --beta compute in f32 or f64 and {} holds {}; add --type f64", name,
-                        request.element.type_text()));
+    scale.number = number_of(request.element);
+    require(scale.number != Number::opaque, ExitCode::usage,
+            fmt::format("--alpha and --beta compute in f32, f64, c64 or c128 and {} holds {}; add --type f64",
+                        name, request.element.type_text()));
     request.as_stored = false;  // computing needs the machine's own byte order
-    scale.number = request.element.element_bytes == 4 ? Number::f32 : Number::f64;
   }
   request.shape.element_bytes = request.element.element_bytes;
 }
@@ -209,7 +220,11 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   mpi::together(comm, "plan", [&] {
     check_request(point, request);
     if (!inputs.c) return;
-    io::require_matrix(c, inputs.c->name());
+    const bool complex = request.element.kind == io::DatasetInfo::Kind::complex;
+    if (!complex) io::require_matrix(c, inputs.c->name());
+    require(!complex || c.type_text() == request.element.type_text(), ExitCode::bad_data,
+            fmt::format("{} holds {} and the result {}; give a C of that type", inputs.c->name().text(),
+                        c.type_text(), request.element.type_text()));
     require(c.shape == request.result_extents(), ExitCode::bad_data,
             fmt::format("{} is {} and the result is {}; give a C of that shape", inputs.c->name().text(),
                         c.shape_text(), fmt::join(request.result_extents(), " x ")));

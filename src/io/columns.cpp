@@ -133,7 +133,7 @@ void require_table(const TableInfo& table, const DatasetName& name) {
 
 Element element_of_numbers(const Column& column, const std::string& file) {
   const DatasetInfo& info = column.info;
-  require(info.kind != DatasetInfo::Kind::other && info.element_bytes <= 8, ExitCode::bad_data,
+  require(info.is_number() && info.element_bytes <= 8, ExitCode::bad_data,
           fmt::format("{}:{} holds elements of {}; numbers of at most 64 bits can be sorted", file,
                       column.path, info.type_text()));
   const bool wide = info.element_bytes > 4;

@@ -28,7 +28,8 @@ DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
 
 std::string DatasetInfo::type_text() const {
   if (kind == Kind::other) return fmt::format("{} bytes of another kind", element_bytes);
-  return fmt::format("{}{}", kind == Kind::real ? 'f' : is_signed ? 'i' : 'u', 8 * element_bytes);
+  const char letter = kind == Kind::complex ? 'c' : kind == Kind::real ? 'f' : is_signed ? 'i' : 'u';
+  return fmt::format("{}{}", letter, 8 * element_bytes);
 }
 
 std::string DatasetInfo::shape_text() const {
@@ -36,20 +37,32 @@ std::string DatasetInfo::shape_text() const {
 }
 
 DatasetInfo number_type(std::string_view name) {
-  for (const char letter : {'f', 'i', 'u'}) {
-    for (const index_t bytes : {1, 2, 4, 8}) {
+  using Kind = DatasetInfo::Kind;
+  for (const auto& [letter, kind, least, most] : {std::tuple{'f', Kind::real, 4, 8},
+                                                  {'i', Kind::integer, 1, 8},
+                                                  {'u', Kind::integer, 1, 8},
+                                                  {'c', Kind::complex, 8, 16}}) {
+    for (index_t bytes = least; bytes <= most; bytes *= 2) {
       DatasetInfo info;
-      info.kind = letter == 'f' ? DatasetInfo::Kind::real : DatasetInfo::Kind::integer;
+      info.kind = kind;
       info.element_bytes = bytes;
       info.is_signed = letter != 'u';
-      if (info.type_text() == name && (letter != 'f' || bytes >= 4)) return info;
+      if (info.type_text() == name) return info;
     }
   }
   throw Error(ExitCode::usage,
-              fmt::format("'{}' names no number type; known: f32 f64, i8 to i64, u8 to u64", name));
+              fmt::format("'{}' names no number type; known: f32 f64, c64 c128, i8 to i64, u8 to u64", name));
 }
 
 Handle number_type(const DatasetInfo& info) {
+  if (info.kind == DatasetInfo::Kind::complex) {
+    const auto half = static_cast<std::size_t>(info.element_bytes / 2);
+    const hid_t part = half == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+    Handle type(h5_check(H5Tcreate(H5T_COMPOUND, 2 * half), ExitCode::internal, "H5Tcreate"), H5Tclose);
+    h5_check_rc(H5Tinsert(type, "r", 0, part), ExitCode::internal, "H5Tinsert");
+    h5_check_rc(H5Tinsert(type, "i", half, part), ExitCode::internal, "H5Tinsert");
+    return type;
+  }
   const bool is_real = info.kind == DatasetInfo::Kind::real;
   const auto native = [&]() -> hid_t {
     switch (info.element_bytes) {
@@ -66,7 +79,7 @@ Handle number_type(const DatasetInfo& info) {
   return {h5_check(H5Tcopy(native()), ExitCode::internal, "H5Tcopy"), H5Tclose};
 }
 
-Handle open_file(const std::string& file) {
+Handle open_file(const std::string& file, hid_t access_list) {
   quiet_errors();
   struct stat status {};
   if (stat(file.c_str(), &status) != 0 || access(file.c_str(), R_OK) != 0) {
@@ -78,7 +91,7 @@ Handle open_file(const std::string& file) {
           fmt::format("cannot read '{}': it is a directory; name a file in it", file));
   require(S_ISREG(status.st_mode), ExitCode::bad_data,  // to open a pipe would wait for its writer
           fmt::format("'{}' is no HDF5 file but a pipe or device; give a file", file));
-  const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, access_list);
   if (id < 0) {
     const std::string words = h5_words();
     const bool is_hdf5 = H5Fis_hdf5(file.c_str()) > 0;
@@ -142,6 +155,22 @@ bool is_self_contained(hid_t type) {
   }
 }
 
+/// Two floats of one size, named real and imaginary or by words that begin so.
+bool is_complex(hid_t type) {
+  if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) return false;
+  const Handle real(H5Tget_member_type(type, 0), H5Tclose), imaginary(H5Tget_member_type(type, 1), H5Tclose);
+  const std::size_t half = H5Tget_size(real);
+  const auto begins_with = [&](unsigned member, char letter) {
+    char* const name = H5Tget_member_name(type, member);
+    const bool begins = name != nullptr && name[0] == letter;
+    H5free_memory(name);
+    return begins;
+  };
+  return H5Tget_class(real) == H5T_FLOAT && H5Tequal(real, imaginary) > 0 && (half == 4 || half == 8) &&
+         H5Tget_size(type) == 2 * half && H5Tget_member_offset(type, 0) == 0 && begins_with(0, 'r') &&
+         begins_with(1, 'i');
+}
+
 }  // namespace
 
 DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
@@ -161,9 +190,16 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   info.element_bytes = static_cast<index_t>(H5Tget_size(type));
   info.kind = type_class == H5T_FLOAT     ? DatasetInfo::Kind::real
               : type_class == H5T_INTEGER ? DatasetInfo::Kind::integer
+              : is_complex(type)          ? DatasetInfo::Kind::complex
                                           : DatasetInfo::Kind::other;
   info.is_signed = type_class != H5T_INTEGER || H5Tget_sign(type) == H5T_SGN_2;
   info.self_contained = is_self_contained(type);
+  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()), H5Pclose);
+  if (rank > 0 && H5Pget_layout(creation) == H5D_CHUNKED &&
+      H5Pget_chunk(creation, rank, extents.data()) == rank) {
+    for (int d = 0; d < rank; ++d)
+      info.chunk.push_back(narrow<index_t>(std::max<hsize_t>(1, extents[static_cast<std::size_t>(d)])));
+  }
   return info;
 }
 
@@ -171,7 +207,7 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name) {
   require(info.shape.size() == 2, ExitCode::bad_data,
           fmt::format("{} is {}-dimensional ({}) where a matrix is needed; give a 2-D dataset", name.text(),
                       info.shape.size(), info.shape_text()));
-  require(info.kind != DatasetInfo::Kind::other, ExitCode::bad_data,
+  require(info.is_number(), ExitCode::bad_data,
           fmt::format("{} holds elements of {}; real or integer numbers are needed", name.text(),
                       info.type_text()));
 }
@@ -183,9 +219,29 @@ Handle stored_type(const DatasetName& name) {
   return {h5_check(H5Tcopy(type), ExitCode::bad_data, name.text()), H5Tclose};
 }
 
+Handle native_form(const DatasetName& name) {
+  const Handle stored = stored_type(name);
+  return {h5_check(H5Tget_native_type(stored, H5T_DIR_ASCEND), ExitCode::bad_data, name.text()), H5Tclose};
+}
+
+namespace {
+
+/// The library reads every run of a contiguous dataset that is shorter than its sieve buffer (64 KiB) through
+/// that buffer, whole: many times the data where runs of a few pages lie far apart. Those go past it.
+Handle access_for(index_t run_bytes) {
+  constexpr index_t page = 4096;
+  Handle access(h5_check(H5Pcreate(H5P_FILE_ACCESS), ExitCode::internal, "H5Pcreate"), H5Pclose);
+  if (run_bytes >= page)
+    h5_check_rc(H5Pset_sieve_buf_size(access, 1), ExitCode::internal, "H5Pset_sieve_buf_size");
+  return access;
+}
+
+}  // namespace
+
 void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to) {
   if (slab.empty() || std::any_of(slab.begin(), slab.end(), [](auto range) { return range.empty(); })) return;
-  const Handle file = open_file(name.file);
+  const Handle access = access_for(slab.back().size() * to.element_bytes);
+  const Handle file = open_file(name.file, access);
   const Handle dataset = open_dataset(file, name);
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
   const std::size_t rank = slab.size();

@@ -24,26 +24,29 @@ struct DatasetName {
 
 /// What a dataset holds, in words that need no HDF5 to read.
 struct DatasetInfo {
-  enum class Kind { real, integer, other };
+  enum class Kind { real, integer, complex, other };
   std::vector<index_t> shape;
+  std::vector<index_t> chunk;  ///< extents of a chunk; empty when stored contiguously
   Kind kind = Kind::other;
   index_t element_bytes = 0;
   bool is_signed = true;
   bool self_contained = true;  ///< an element's bytes say all: no references, no parts of variable length
 
-  /// "f64", "u16", "3 bytes of another kind".
+  [[nodiscard]] bool is_number() const { return kind == Kind::real || kind == Kind::integer; }
+  /// "f64", "u16", "c128", "3 bytes of another kind".
   [[nodiscard]] std::string type_text() const;
   [[nodiscard]] std::string shape_text() const;  ///< "1000 x 20"
 };
 
-/// The native number type of that name (type_text's): u8 i8 ... u64 i64 f32 f64. Throws Error(usage).
+/// The native number type of that name (type_text's): u8 i8 ... u64 i64 f32 f64 c64 c128. Throws
+/// Error(usage).
 [[nodiscard]] DatasetInfo number_type(std::string_view name);
-/// HDF5's native type of real or integer numbers like those.
+/// HDF5's native type of numbers like those; complex ones are compounds {r, i}, as h5py writes them.
 [[nodiscard]] Handle number_type(const DatasetInfo& info);
 
 /// Opens for reading: Error(missing_input) when the file or the path is not there, Error(bad_data) when it is
 /// no HDF5 file or damaged.
-[[nodiscard]] Handle open_file(const std::string& file);
+[[nodiscard]] Handle open_file(const std::string& file, hid_t access_list = H5P_DEFAULT);
 /// Throws Error(bad_data) when the file is an output of ours that was never finished.
 void require_complete(hid_t file, const std::string& name);
 [[nodiscard]] Handle open_dataset(hid_t file, const DatasetName& name);
@@ -55,6 +58,8 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name);
 /// The type that the dataset is stored in. Reading with it converts nothing, and a dataset of it holds the
 /// same elements bit by bit.
 [[nodiscard]] Handle stored_type(const DatasetName& name);
+/// The same in this machine's byte order.
+[[nodiscard]] Handle native_form(const DatasetName& name);
 
 /// What `read_slab` fills: elements of `type`, the last dimension fastest, in rows of `ld` elements.
 struct SlabTarget {

@@ -158,45 +158,106 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
   raw.sync();
 }
 
+void OutputFile::write_runs(const RawFile& raw, Runs runs, std::span<const std::byte> data) {
+  Dataset& dataset = datasets_[runs.dataset];
+  const index_t bytes = dataset.element_bytes;
+  const auto size = static_cast<std::size_t>(runs.length * bytes);
+  for (index_t r = 0; r < runs.count; ++r) {
+    const index_t first = runs.first + r * runs.distance;
+    const auto piece = data.subspan(static_cast<std::size_t>(r) * size, size);
+    raw.write_at(dataset.offset + first * bytes, piece);
+    runs.sum += checksum(piece, bytes, first);
+    mpi::heartbeat();
+  }
+  dataset.sum += runs.sum;
+  written_.push_back(runs);
+}
+
 void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data) {
   if (data.empty()) return;
-  Dataset& dataset = datasets_[which];
-  const index_t bytes = dataset.element_bytes;
+  const index_t bytes = datasets_[which].element_bytes;
   const index_t elements_at_once = std::max<index_t>(1, piece_bytes / bytes);
   const RawFile raw(partial_, RawFile::Mode::read_write);
   while (!data.empty()) {
     const auto piece = data.first(std::min(data.size(), static_cast<std::size_t>(elements_at_once * bytes)));
-    const index_t offset = dataset.offset + first_element * bytes;
-    raw.write_at(offset, piece);
-    const std::uint64_t sum = checksum(piece, bytes, first_element);
-    dataset.sum += sum;
-    const auto size = static_cast<index_t>(piece.size());
-    extents_.push_back({offset, size, bytes, first_element, sum});
-    first_element += size / bytes;
+    const index_t elements = static_cast<index_t>(piece.size()) / bytes;
+    write_runs(raw, {which, first_element, elements, 1, elements}, piece);
+    first_element += elements;
     data = data.subspan(piece.size());
+  }
+}
+
+void OutputFile::write_slab(std::size_t which, std::span<const layout::Range> slab,
+                            std::span<const std::byte> data) {
+  const Dataset& dataset = datasets_[which];
+  TESSERA_EXPECTS(slab.size() == dataset.shape.size());
+  if (data.empty()) return;
+  // From the last dimension: whole ones and one range make a run, the next range a group of runs, the others
+  // count.
+  Runs runs{which, 0, 1, 1, 1};
+  std::size_t inner = slab.size();
+  index_t stride = 1;  // elements from one index of dimension inner - 1 to the next
+  for (bool whole = true; inner > 0 && whole; --inner) {
+    const layout::Range range = slab[inner - 1];
+    whole = range.size() == dataset.shape[inner - 1];
+    runs.length *= range.size();
+    runs.first += range.begin * stride;
+    stride *= dataset.shape[inner - 1];
+  }
+  if (inner > 0) {
+    --inner;
+    runs.count = slab[inner].size();
+    runs.distance = stride;
+    runs.first += slab[inner].begin * stride;
+    stride *= dataset.shape[inner];
+  }
+  index_t groups = 1;
+  for (std::size_t d = 0; d < inner; ++d) groups *= slab[d].size();
+  const auto group_bytes = data.size() / static_cast<std::size_t>(groups);
+  const RawFile raw(partial_, RawFile::Mode::read_write);
+  for (index_t g = 0; g < groups; ++g) {
+    Runs group = runs;
+    index_t rest = g, step = stride;
+    for (std::size_t d = inner; d-- > 0;) {
+      group.first += (slab[d].begin + rest % slab[d].size()) * step;
+      rest /= slab[d].size();
+      step *= dataset.shape[d];
+    }
+    write_runs(raw, group, data.subspan(static_cast<std::size_t>(g) * group_bytes, group_bytes));
+  }
+}
+
+std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Runs& runs,
+                                      std::vector<std::byte>& buffer) const {
+  const Dataset& dataset = datasets_[runs.dataset];
+  const index_t bytes = dataset.element_bytes;
+  buffer.resize(static_cast<std::size_t>(runs.length * bytes));
+  std::uint64_t sum = 0;
+  for (index_t r = 0; r < runs.count; ++r) {
+    const index_t first = runs.first + r * runs.distance;
+    raw.read_at(dataset.offset + first * bytes, buffer);
+    sum += checksum(buffer, bytes, first);
     mpi::heartbeat();
   }
-  raw.sync();
+  return sum;
 }
 
 void OutputFile::check_written(ReadBack amount) {
-  const index_t total = std::accumulate(extents_.begin(), extents_.end(), index_t{0},
-                                        [](index_t sum, const Extent& e) { return sum + e.bytes; });
+  if (written_.empty()) return;
+  RawFile(partial_, RawFile::Mode::read_write).sync();
+  index_t total = 0;
+  for (const Runs& runs : written_) total += runs.length * runs.count * datasets_[runs.dataset].element_bytes;
   if (amount == ReadBack::automatic) amount = total <= (index_t{1} << 30) ? ReadBack::all : ReadBack::sample;
-  if (amount == ReadBack::off || extents_.empty()) return;
-  const std::size_t step = amount == ReadBack::all ? 1 : std::max<std::size_t>(1, extents_.size() / 16);
+  if (amount == ReadBack::off) return;
+  const std::size_t step = amount == ReadBack::all ? 1 : std::max<std::size_t>(1, written_.size() / 16);
   const RawFile raw(partial_, RawFile::Mode::read);
-  const auto longest = std::max_element(extents_.begin(), extents_.end(),
-                                        [](const Extent& a, const Extent& b) { return a.bytes < b.bytes; });
-  std::vector<std::byte> buffer(static_cast<std::size_t>(longest->bytes));
-  for (std::size_t e = 0; e < extents_.size(); e += step) {
-    const Extent& extent = extents_[e];
-    const auto piece = std::span(buffer).first(static_cast<std::size_t>(extent.bytes));
-    raw.read_at(extent.offset, piece);
-    require(checksum(piece, extent.element_bytes, extent.first_element) == extent.sum, ExitCode::io,
+  std::vector<std::byte> buffer;
+  for (std::size_t e = 0; e < written_.size(); e += step) {
+    const Runs& runs = written_[e];
+    const Dataset& dataset = datasets_[runs.dataset];
+    require(sum_in_file(raw, runs, buffer) == runs.sum, ExitCode::io,
             fmt::format("'{}' does not hold what was written to it (at byte {}); check the device", file_,
-                        extent.offset));
-    mpi::heartbeat();
+                        dataset.offset + runs.first * dataset.element_bytes));
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/view.hpp"
 #include "io/h5.hpp"
+#include "io/raw_file.hpp"
 #include "layout/matrix_layout.hpp"
 #include "mpi/communicator.hpp"
 
@@ -43,20 +44,12 @@ class OutputFile {
   /// cannot_create). Every element must be written exactly once by somebody.
   void write(std::size_t dataset, index_t first_element, std::span<const std::byte> data);
 
-  /// Writes a block of a 2-D dataset. Local.
-  template <class T>
-  void write_box(std::size_t dataset, const layout::Box& box, MatrixView<const T> block) {
-    const index_t cols = datasets_[dataset].shape.at(1);
-    const bool whole_rows = block.ld == block.cols && block.cols == cols;
-    const index_t rows = block.cols == 0 ? 0 : whole_rows ? (block.rows > 0 ? 1 : 0) : block.rows;
-    const index_t row_elements = whole_rows ? block.rows * block.cols : block.cols;
-    for (index_t i = 0; i < rows; ++i) {
-      write(dataset, (box.rows.begin + i) * cols + box.cols.begin,
-            std::as_bytes(std::span(&block(i, 0), static_cast<std::size_t>(row_elements))));
-    }
-  }
+  /// Writes a slab, a range a dimension, from contiguous elements: a pwrite for each of its runs in the file.
+  /// Local.
+  void write_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<const std::byte> data);
 
-  /// Reads back what this rank wrote and compares; throws Error(io) on a difference. Local.
+  /// Brings what this rank wrote to the device, reads it back and compares; throws Error(io, cannot_create).
+  /// Local.
   void check_written(ReadBack amount);
 
   /// Collective: the checksums, then `annotate` on the open group "/_tessera" (rank 0), then the final name.
@@ -73,10 +66,15 @@ class OutputFile {
     index_t offset = -1;  // in the file; -1 when there is no element
     std::uint64_t sum = 0;
   };
-  struct Extent {
-    index_t offset, bytes, element_bytes, first_element;
-    std::uint64_t sum;
+  /// Runs of equal length at equal distances, in elements of a dataset.
+  struct Runs {
+    std::size_t dataset;
+    index_t first, length, count, distance;
+    std::uint64_t sum = 0;
   };
+  void write_runs(const RawFile& raw, Runs runs, std::span<const std::byte> data);
+  [[nodiscard]] std::uint64_t sum_in_file(const RawFile& raw, const Runs& runs,
+                                          std::vector<std::byte>& buffer) const;
   void create(const std::vector<DatasetSpec>& specs);
   void confirm_metadata() const;
 
@@ -84,7 +82,7 @@ class OutputFile {
   std::string file_;
   std::string partial_;
   std::vector<Dataset> datasets_;
-  std::vector<Extent> extents_;
+  std::vector<Runs> written_;
   bool published_ = false;
 };
 

@@ -82,7 +82,7 @@ void set_limit(int resource, rlim_t amount) {
 /// file.
 void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name) {
   const std::size_t rank = info.shape.size();
-  if (info.kind == DatasetInfo::Kind::other || rank == 0) return;
+  if (!info.is_number() || rank == 0) return;
   for (const index_t extent : info.shape) {
     if (extent == 0) return;
   }
@@ -138,6 +138,9 @@ DatasetInfo probe(const DatasetName& name) {
   info.kind = static_cast<DatasetInfo::Kind>(kind);
   info.shape.resize(rank);
   for (index_t& extent : info.shape) words >> extent;
+  words >> rank;
+  info.chunk.resize(words.fail() ? 0 : rank);
+  for (index_t& extent : info.chunk) words >> extent;
   require(!words.fail(), ExitCode::internal, "the process that looks at the input gave no answer");
   return info;
 }
@@ -161,6 +164,8 @@ int probe_main(int argc, char** argv) {
     fmt::print("{} {} {} {} {}", static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
                info.self_contained ? 1 : 0, info.shape.size());
     for (const index_t extent : info.shape) fmt::print(" {}", extent);
+    fmt::print(" {}", info.chunk.size());
+    for (const index_t extent : info.chunk) fmt::print(" {}", extent);
     return 0;
   } catch (const Error& error) {
     fmt::print("{}", error.what());

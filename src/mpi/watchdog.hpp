@@ -16,6 +16,16 @@ void heartbeat() noexcept;
 void enter_phase(const char* name) noexcept;
 [[nodiscard]] const char* current_phase() noexcept;
 
+/// While one lives, this rank computes and calls no MPI: processor time that it uses counts as moving, however long a
+/// kernel runs. (A rank that waits for another may use processor time too; that is why it must say so.)
+class Computing {
+ public:
+  Computing() noexcept;
+  ~Computing();
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+};
+
 /// While it lives, a thread watches the heartbeat; `limit` seconds without one end the job with exit code 75
 /// (stalled) and one line that names rank, host and phase. limit <= 0 watches nothing.
 class Watchdog {

@@ -23,13 +23,22 @@ index_t smallest_fit(index_t ranks, index_t allowed, const std::function<index_t
   return 0;
 }
 
+/// What a node's ranks may plan to use together.
+index_t free_memory() { return static_cast<index_t>(0.9 * static_cast<double>(machine::available_memory())); }
+
 }  // namespace
+
+index_t memory_allowance(const mpi::Communicator& comm, const Values& point) {
+  const index_t limit = point.bytes("memory");
+  const index_t share = free_memory() / comm.node().size();
+  return -comm.max(-(limit > 0 ? std::min(limit, share) : share));
+}
 
 void require_memory(const mpi::Communicator& comm, const Values& point, index_t bytes,
                     const std::function<index_t(index_t)>& most_on) {
   const mpi::Communicator node = comm.node();
   const index_t limit = point.bytes("memory");
-  const index_t free = static_cast<index_t>(0.9 * static_cast<double>(machine::available_memory()));
+  const index_t free = free_memory();
   const index_t on_node = node.sum(bytes);
   mpi::together(comm, "plan", [&] {
     const bool over_limit = limit > 0 && bytes > limit;

@@ -16,4 +16,8 @@ namespace tessera::run {
 void require_memory(const mpi::Communicator& comm, const Values& point, index_t bytes,
                     const std::function<index_t(index_t ranks)>& most_on);
 
+/// The bytes that any rank may plan to hold: --memory, and its share of 90 % of what the node has free.
+/// Collective.
+[[nodiscard]] index_t memory_allowance(const mpi::Communicator& comm, const Values& point);
+
 }  // namespace tessera::run

@@ -6,6 +6,7 @@ Nothing may differ by a bit: the elements are random bytes, NaN payloads and all
 import concurrent.futures
 import os
 import random
+import time
 import unittest
 
 import tessera
@@ -15,9 +16,10 @@ TYPES = {
     **tessera.ELEMENTS,
     "i8": "i1", "u32": "<u4", "u64": "<u8", "i32_big": ">i4", "u16_big": ">u2", "i64_big": ">i8",
     "opaque3": "V3", "opaque12": "V12", "opaque64": "V64", "text": "S5",
-    "complex": "c16", "complex_small": "c8",
+    "complex": "c16", "complex_small": "c8", "complex_big": ">c16",
     "record": [("key", "<i4"), ("value", "<f8"), ("flag", "i1")],
     "packed": [("a", ">u2"), ("b", "f4", (3,))]}
+COMPLEX = ("complex", "complex_small", "complex_big")
 REAL = ("f32", "f64", "f32_big", "f64_big")
 RANKS = (1, 2, 3, 4, 6, 7)
 ALGORITHMS = ("auto", "alltoall", "pairwise", "shared")
@@ -50,7 +52,7 @@ class Drawn:
         self.threads = rng.choice([1, 2])
         self.words = ["--repetitions", rng.choice([1, 2]), "--warmups", 0]
         self.scale = None
-        how = rng.choice(["matrix"] * 4 + ["axes"] * 4 + ["in_place", "scaled", "converted"])
+        how = rng.choice(["matrix"] * 4 + ["axes"] * 4 + ["in_place", "scaled", "converted", "tiles", "tiles", "hermitian"])
         getattr(self, how)()
         self.how = how
 
@@ -83,9 +85,19 @@ class Drawn:
             self.shape = (self.shape[0],) * 2
         self.words += ["--in-place", "--piece", self.rng.choice(["64", "1KiB", "4MiB"])]
 
+    def tiles(self):
+        """Out of core, within very little memory."""
+        getattr(self, self.rng.choice(["matrix", "axes"]))()
+        self.words += ["--out-of-core", "always", "--memory", self.rng.choice(["600", "5KiB", "64KiB", "2MiB"])]
+
+    def hermitian(self):
+        self.shape, self.axes = self.draw_shape(), (1, 0)
+        self.type = self.rng.choice(["complex", "complex_small", "complex_big", "f32", "i16"])
+        self.words += ["--op", "H", "--algorithm", self.rng.choice(ALGORITHMS)]
+
     def scaled(self):
         self.matrix()
-        self.type = self.rng.choice(REAL)
+        self.type = self.rng.choice(REAL + COMPLEX)
         self.scale = (self.rng.choice([1, -2.5, 0, 1 / 3]), self.rng.choice([0, 1, -0.75]))
         self.words += ["--alpha", repr(self.scale[0]), "--beta", repr(self.scale[1])]
 
@@ -94,25 +106,34 @@ class Drawn:
         self.type = self.rng.choice(["u8", "i16", "i32", "u16_big", "f32_big"])
         self.words += ["--type", "f64"]
 
+    def draw_numbers(self, shape):
+        if self.type not in COMPLEX:
+            return tessera.draw_values(self.values, shape, self.type)
+        parts = self.values.standard_normal((2,) + shape)
+        return (parts[0] + 1j * parts[1]).astype(TYPES[self.type])
+
     def write(self, case):
         """The operands as files; their names as arguments, and what is to come out."""
-        if self.scale:
-            a = tessera.draw_values(self.values, self.shape, self.type)
+        if self.scale or self.how == "hermitian":
+            a = self.draw_numbers(self.shape)
         else:
             a = draw_bytes(self.values, self.shape, TYPES[self.type])
         if self.how == "converted" and a.dtype.kind == "f":  # libraries widen a NaN each in its own way
             a = numpy.nan_to_num(a)
         names = ["--in", tessera.write_matrix(case.path(f"{self.number}a.h5"), a, self.storage)]
         want = numpy.ascontiguousarray(a.transpose(self.axes))
+        if self.how == "hermitian":
+            want = want.conj().astype(a.dtype.newbyteorder("=") if a.dtype.kind == "c" else a.dtype)
         if self.how == "converted":
             want = want.astype("<f8")
         if self.scale:
             kind = a.dtype.newbyteorder("=").type
-            want = want.astype(kind) * kind(self.scale[0]) if self.scale[0] != 0 else numpy.zeros(want.shape, kind)
+            real = kind(0).real.dtype.type
+            want = want.astype(kind) * real(self.scale[0]) if self.scale[0] != 0 else numpy.zeros(want.shape, kind)
             if self.scale[1] != 0:
-                c = tessera.draw_values(self.values, want.shape, self.type)
+                c = self.draw_numbers(want.shape)
                 names += ["--c", tessera.write_matrix(case.path(f"{self.number}c.h5"), c, "chunked", "C")]
-                added = kind(self.scale[1]) * c.astype(kind)
+                added = c.astype(kind) * real(self.scale[1])
                 want = want + added if self.scale[0] != 0 else added  # a factor 0 leaves its operand unread
         return names, want
 
@@ -195,6 +216,47 @@ class AgainstNumpy(tessera.Case):
         name = tessera.write_matrix(self.path("a.h5"), a)
         self.succeed("transpose", "--in", name, "--op", "H", "--out", "t.h5:/T")
         numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
+
+
+class OutOfCore(tessera.Case):
+    def test_the_limit_is_kept(self):
+        """192 MiB with 24 MiB a rank: what the process holds at most is the limit and what any run holds, and not the data."""
+        n = 4900
+        a = numpy.random.default_rng(tessera.SEED).random((n, n + 37))
+        name = tessera.write_matrix(self.path("a.h5"), a)
+        small = tessera.write_matrix(self.path("s.h5"), a[:8, :8])
+        words = ("transpose", "--in", name, "--out", "t.h5:/T")
+        base = self.peak("transpose", "--in", small, "--out", "s2.h5:/T")
+        peak = self.peak(*words, "--memory", "24MiB")
+        self.assertLess(peak, base + (32 << 20))
+        numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
+        self.succeed("verify", "t.h5")
+
+    def peak(self, *words):
+        """The largest resident set of a run on one rank, in bytes; the file cache is not among it."""
+        job = tessera.Job(words, folder=self.folder)
+        most = 0
+        while job.process.poll() is None:
+            try:
+                with open(f"/proc/{job.process.pid}/status") as status:
+                    most = max([most] + [int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM")])
+            except OSError:
+                pass
+            time.sleep(0.005)
+        self.assertEqual(job.wait().code, 0)
+        return most
+
+    def test_the_plan_names_the_tiles(self):
+        name = tessera.write_matrix(self.path("a.h5"), numpy.zeros((300, 200)))
+        result = self.succeed("transpose", "--in", name, "--out", "t.h5:/T", "--memory", "50KiB", "--plan")
+        self.assertIn("out of core", result.out)
+        self.assertFalse(os.path.exists(self.path("t.h5")))
+
+    def test_what_cannot_stream_says_so(self):
+        name = tessera.write_matrix(self.path("a.h5"), numpy.zeros((30, 20)))
+        self.fail_with(tessera.USAGE, "transpose", "--in", name, "--out-of-core", "always", words="--out")
+        self.fail_with(tessera.MEMORY, "transpose", "--in", name, "--out", "t.h5:/T", "--memory", "2KiB", "--out-of-core",
+                       "never", words="allows")
 
 
 class Refusals(tessera.Case):

@@ -151,6 +151,22 @@ class Stalled(Fault):
                 os.unlink(self.path(name))
 
 
+    def test_a_long_computation(self):
+        """A kernel that runs for longer than the limit is no stall; a rank that is stopped in it is one."""
+        product = ("matmul", "--n", 1400, "--kernel", "naive", "--repetitions", 1, "--warmups", 0, "--stall-limit", 0.5)
+        result = self.start(*product, ranks=1).wait(timeout=120)
+        self.assertEqual(result.code, OK, str(result))
+        self.assertGreater(result.seconds, 1, "the product is too small to show anything")
+        job = self.start(*product, ranks=2)
+        while len(job.ranks()) < 2:
+            time.sleep(0.05)
+        time.sleep(0.7)  # in the product, or just before
+        os.kill(job.ranks()[1], signal.SIGSTOP)
+        result = job.wait(timeout=60)
+        self.assertEqual(result.code, STALLED, str(result))
+        self.assert_gone(job, str(result))
+
+
 class FullDisk(Fault):
     """A disk of a few MiB of memory."""
 

@@ -47,6 +47,32 @@ class Folder {
   std::string path_;
 };
 
+/// The positions in an array of the elements of a slab of it.
+std::vector<double> positions(const std::vector<index_t>& shape, const std::vector<layout::Range>& slab) {
+  std::vector<double> result{0};
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::vector<double> longer;
+    for (const double prefix : result) {
+      for (index_t i = slab[d].begin; i < slab[d].end; ++i)
+        longer.push_back(prefix * static_cast<double>(shape[d]) + static_cast<double>(i));
+    }
+    result = longer;
+  }
+  return result;
+}
+
+template <class Body>
+void for_each_tile(const std::vector<index_t>& shape, const std::vector<index_t>& tile, const Body& body,
+                   std::vector<layout::Range> slab = {}) {
+  const std::size_t d = slab.size();
+  if (d == shape.size()) return body(slab);
+  for (index_t i = 0; i < shape[d]; i += tile[d]) {
+    auto deeper = slab;
+    deeper.push_back({i, std::min(shape[d], i + tile[d])});
+    for_each_tile(shape, tile, body, deeper);
+  }
+}
+
 /// Writes a matrix whose element (i, j) is 1000 i + j.
 void write_matrix(const Folder& folder, const std::string& file, index_t rows, index_t cols,
                   OutputFile::Existing existing = OutputFile::Existing::refuse) {
@@ -59,7 +85,8 @@ void write_matrix(const Folder& folder, const std::string& file, index_t rows, i
     data[i] = static_cast<double>(1000 * (box.rows.begin + i / cols) + i % cols);
   }
   mpi::together(comm, "write", [&] {
-    out.write_box<double>(0, box, matrix_view<const double>(data.data(), box.rows.size(), cols));
+    const layout::Range slab[] = {box.rows, box.cols};
+    out.write_slab(0, slab, std::as_bytes(std::as_const(data).span()));
     out.check_written(OutputFile::ReadBack::all);
   });
   out.publish([](hid_t group) { write_attribute(group, "note", std::string("hello")); });
@@ -100,13 +127,44 @@ TEST(ReadSlab, KeepsTheStoredTypeAndTakesAnyDimension) {
   }
 }
 
+TEST(OutputFile, TakesAnArrayInSlabsOfAnyShape) {
+  const Folder folder;
+  const auto& comm = folder.comm();
+  const std::vector<index_t> shape{5, 4, 6, 3};
+  const std::vector<std::vector<index_t>> tiles{{5, 4, 6, 3}, {2, 4, 6, 3}, {5, 3, 6, 3}, {5, 4, 2, 3},
+                                                {5, 4, 6, 2}, {2, 3, 4, 2}, {1, 1, 1, 1}, {3, 4, 2, 3}};
+  for (const auto& tile : tiles) {
+    const std::string file = folder.file("slabs.h5");
+    OutputFile out(comm, file, {{"/U", shape, native_type(Element::f64), {}}}, OutputFile::Existing::replace);
+    mpi::together(comm, "write", [&] {
+      index_t number = 0;
+      for_each_tile(shape, tile, [&](const std::vector<layout::Range>& slab) {
+        if (number++ % comm.size() != comm.rank()) return;
+        const auto values = positions(shape, slab);
+        out.write_slab(0, slab, std::as_bytes(std::span(values)));
+      });
+      out.check_written(OutputFile::ReadBack::all);
+    });
+    out.publish([](hid_t) {});
+    const std::vector<layout::Range> all{{0, 5}, {0, 4}, {0, 6}, {0, 3}};
+    std::vector<double> got(360);
+    read_slab({file, "/U"}, all, {native_type(Element::f64), got.data(), 8, 3});
+    EXPECT_EQ(got, positions(shape, all));
+    const DatasetCheck check = check_file(file).datasets.at(0);
+    EXPECT_TRUE(check.matches());
+    comm.barrier();
+  }
+}
+
 TEST(NumberType, KnowsEveryNameAndNoOther) {
-  for (const char* name : {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"}) {
+  for (const char* name :
+       {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "c64", "c128"}) {
     const DatasetInfo info = number_type(name);
     EXPECT_EQ(info.type_text(), name);
     EXPECT_EQ(H5Tget_size(number_type(info)), static_cast<std::size_t>(info.element_bytes));
   }
-  for (const char* name : {"f8", "f16", "i128", "", "x"}) EXPECT_THROW((void)number_type(name), Error);
+  for (const char* name : {"f8", "f16", "i128", "c32", "c256", "", "x"})
+    EXPECT_THROW((void)number_type(name), Error);
 }
 
 TEST(OutputFile, IsCompleteUnderItsNameAndReadsBack) {

@@ -44,6 +44,7 @@ template <class T>
 template <class T, class FixedOrder>
 void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Phases& phases,
              const FixedOrder& fixed_order) {
+  const mpi::Computing computing;
   if (method.kernel->name == "cache_oblivious") {
     machine::parallel(method.threads, fixed_order);
   } else {
@@ -56,7 +57,6 @@ void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Ph
     phases.add("device kernels", times.kernels);
     phases.add("from device", times.from_device);
   }
-  mpi::heartbeat();
 }
 
 /// The value of one node of the summation tree on this rank.

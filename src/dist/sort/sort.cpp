@@ -55,6 +55,7 @@ void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const M
   const mpi::PhaseScope scope(phases, "sort");
   const auto n = static_cast<std::size_t>(room.n);
   mpi::together(comm, "sort", [&] {
+    const mpi::Computing computing;
     machine::parallel(method.threads, [&] {
       if constexpr (std::is_same_v<Item, Pair>)
         kernels::sort_pairs(method.kernel, std::span(room.items, n), std::span(room.spare, n));
@@ -73,6 +74,7 @@ void merge_received(const Counts& counts, const Item* from, Item* to, const Meth
     runs.push_back({from, count});
     from += count;
   }
+  const mpi::Computing computing;
   machine::parallel(method.threads, [&] { kernels::merge_runs<Item>(runs, to); });
 }
 
@@ -84,6 +86,7 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
     const mpi::PhaseScope scope(phases, "sort");
     const auto n = static_cast<std::size_t>(room.n);
     mpi::together(comm, "sort", [&] {
+      const mpi::Computing computing;
       machine::parallel(method.threads, [&] {
         kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order);
       });

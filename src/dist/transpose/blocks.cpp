@@ -19,11 +19,13 @@ void copy_rows(const ConstRecords& a, const Records& b, int threads) {
 
 template <class T>
 void update_as(const Method& method, const Scale& scale, Op op, const ConstRecords& a, const Records& b) {
-  update(tessera::transpose::Update<T>{static_cast<T>(scale.alpha),
+  using Factor = tessera::transpose::Real<T>;
+  update(tessera::transpose::Update<T>{static_cast<Factor>(scale.alpha),
                                        {reinterpret_cast<const T*>(a.data), a.rows, a.cols, a.ld},
                                        op,
-                                       static_cast<T>(scale.beta),
-                                       {reinterpret_cast<T*>(b.data), b.rows, b.cols, b.ld}},
+                                       static_cast<Factor>(scale.beta),
+                                       {reinterpret_cast<T*>(b.data), b.rows, b.cols, b.ld},
+                                       scale.conjugate},
          method.tuning);
 }
 
@@ -39,6 +41,7 @@ ConstRecords source_part(const DistributedRecords& a, Op op, const layout::Box& 
 
 void move_block(const Method& method, Op op, const ConstRecords& a, const Records& b) {
   if (a.empty()) return;
+  const mpi::Computing computing;
   if (op == Op::none) {
     copy_rows(a, b, threads_of(method.tuning));
     return;
@@ -48,13 +51,9 @@ void move_block(const Method& method, Op op, const ConstRecords& a, const Record
 }
 
 void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a, const Records& b) {
-  if (scale.plain()) {
-    move_block(method, op, a, b);
-  } else if (scale.number == Number::f32) {
-    update_as<float>(method, scale, op, a, b);
-  } else {
-    update_as<double>(method, scale, op, a, b);
-  }
+  const mpi::Computing computing;
+  if (scale.plain()) return move_block(method, op, a, b);
+  dispatch_number(scale.number, [&]<class T>(Type<T>) { update_as<T>(method, scale, op, a, b); });
 }
 
 }  // namespace tessera::dist::transpose

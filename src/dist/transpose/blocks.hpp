@@ -1,6 +1,7 @@
 #pragma once
 // What one rank does with blocks in its own reach; private to this folder.
 
+#include "base/element.hpp"
 #include "dist/transpose/plan.hpp"
 #include "dist/transpose/transpose.hpp"
 
@@ -21,6 +22,20 @@ template <class Byte>
 
 /// b = op(a).
 void move_block(const Method& method, Op op, const ConstRecords& a, const Records& b);
+/// f(Type<T>{}) for the type of the numbers.
+template <class F>
+decltype(auto) dispatch_number(Number number, const F& f) {
+  switch (number) {
+    case Number::f32:
+      return f(Type<float>{});
+    case Number::c64:
+      return f(Type<std::complex<float>>{});
+    case Number::c128:
+      return f(Type<std::complex<double>>{});
+    default:
+      return f(Type<double>{});
+  }
+}
 /// b = alpha * op(a) + beta * b.
 void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a, const Records& b);
 

@@ -16,7 +16,8 @@ index_t differences(const ConstRecords& got, const ConstRecords& want) {
   for (index_t i = 0; i < got.rows; ++i) {
     const T* const x = reinterpret_cast<const T*>(got.at(i, 0));
     const T* const y = reinterpret_cast<const T*>(want.at(i, 0));
-    for (index_t j = 0; j < got.cols; ++j) {
+    const index_t parts = got.cols * got.bytes / index_t{sizeof(T)};
+    for (index_t j = 0; j < parts; ++j) {
       const bool both_nan = x[j] != x[j] && y[j] != y[j];
       count += both_nan || std::memcmp(x + j, y + j, sizeof(T)) == 0 ? 0 : 1;
     }
@@ -49,8 +50,9 @@ bool is_update(const mpi::Communicator& comm, const Task& task, const Distribute
   if (task.scale.beta != 0) move_block(method, Op::none, old_b.view(), want.view());
   update_block(method, task.scale, Op::none, moved.view(), want.view());
   const ConstRecords got = task.b.view();
-  const index_t wrong = task.scale.number == Number::f32 ? differences<float>(got, want.view())
-                                                         : differences<double>(got, want.view());
+  const index_t wrong = dispatch_number(task.scale.number, [&]<class T>(Type<T>) {
+    return differences<tessera::transpose::Real<T>>(got, want.view());
+  });
   return comm.sum(wrong) == 0 && arrived;
 }
 

@@ -10,6 +10,7 @@ void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matri
   const index_t rows = matrix.rows(), cols = matrix.cols(), bytes = matrix.bytes();
   if (comm.size() == 1) {
     const mpi::PhaseScope scope(phases, "compute");
+    const mpi::Computing computing;
     tessera::transpose::in_place(matrix.view().data, rows, cols, bytes, method.tuning);
     matrix.rename(layout::row_blocks(cols, rows, 1));
     return;
@@ -26,6 +27,7 @@ void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matri
   };
   Pipeline(comm, steps, bytes, pack, unpack, phases).run([&] {
     const mpi::PhaseScope scope(phases, "compute");
+    const mpi::Computing computing;
     tessera::transpose::in_place_square(part(matrix.view(), home, {home.rows, home.rows}), method.tuning);
   });
 }

@@ -16,12 +16,15 @@ using tessera::transpose::Tuning;
 using tessera::transpose::Variant;
 
 /// What a scaled update computes with; a plain transpose moves bytes.
-enum class Number { opaque, f32, f64 };
+enum class Number { opaque, f32, f64, c64, c128 };
 struct Scale {
   Number number = Number::opaque;
   double alpha = 1;
   double beta = 0;
-  [[nodiscard]] bool plain() const { return alpha == 1 && beta == 0; }
+  tessera::transpose::Conjugate conjugate = tessera::transpose::Conjugate::no;
+  [[nodiscard]] bool plain() const {
+    return alpha == 1 && beta == 0 && conjugate == tessera::transpose::Conjugate::no;
+  }
 };
 
 /// b = alpha * op(a) + beta * b on all ranks of comm; beta == 0 never reads b, alpha == 0 never reads a.

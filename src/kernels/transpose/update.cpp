@@ -18,24 +18,50 @@ void combine(const CombineSet& set, double alpha, const double* a, double beta, 
   set.f64(alpha, a, beta, b, n);
 }
 
+/// Into scratch rows, transposed or as they are.
 template <class T>
-void update_leaf(const Update<T>& u, const Block& block, const CombineSet& combines, const LeafSet& leaves) {
-  alignas(64) T scratch[leaf_side * leaf_side];
-  if (u.op == Op::transpose && u.alpha != T{0}) {
+void fetch(const Update<T>& u, const Block& block, const LeafSet& leaves, T* scratch) {
+  if (u.op == Op::transpose) {
     const auto a = records(u.a.block(block.j, block.i, block.cols, block.rows));
     leaves.transpose({a.data, a.stride(), reinterpret_cast<std::byte*>(scratch),
                       leaf_side * index_t{sizeof(T)}, a.rows, a.cols, a.bytes, Store::cached});
+  } else {
+    for (index_t i = 0; i < block.rows; ++i)
+      std::copy_n(&u.a(block.i + i, block.j), block.cols, scratch + i * leaf_side);
+  }
+}
+
+template <class T>
+void conjugate_rows(T* scratch, const Block& block) {
+  for (index_t i = 0; i < block.rows; ++i) {
+    auto* const parts = reinterpret_cast<Real<T>*>(scratch + i * leaf_side);
+    for (index_t j = 0; j < block.cols; ++j) parts[2 * j + 1] = -parts[2 * j + 1];
+  }
+}
+
+template <class T>
+void update_leaf(const Update<T>& u, const Block& block, const CombineSet& combines, const LeafSet& leaves) {
+  constexpr index_t parts = sizeof(T) / sizeof(Real<T>);
+  alignas(64) T scratch[leaf_side * leaf_side];
+  const bool conjugates = parts == 2 && u.conjugate == Conjugate::yes;
+  const bool fetches = u.op == Op::transpose || conjugates;
+  if (fetches && u.alpha != 0) {
+    fetch(u, block, leaves, scratch);
+    if constexpr (parts == 2) {
+      if (conjugates) conjugate_rows(scratch, block);
+    }
   }
   for (index_t i = 0; i < block.rows; ++i) {
-    const T* const row = u.op == Op::transpose ? scratch + i * leaf_side : &u.a(block.i + i, block.j);
-    combine(combines, u.alpha, row, u.beta, &u.b(block.i + i, block.j), block.cols);
+    const T* const row = fetches ? scratch + i * leaf_side : &u.a(block.i + i, block.j);
+    combine(combines, u.alpha, reinterpret_cast<const Real<T>*>(row), u.beta,
+            reinterpret_cast<Real<T>*>(&u.b(block.i + i, block.j)), parts * block.cols);
   }
 }
 
 template <class T>
 void update_any(const Update<T>& u, const Tuning& tuning) {
   if (u.b.empty()) return;
-  if (u.op == Op::transpose && u.alpha == T{1} && u.beta == T{0}) {
+  if (u.op == Op::transpose && u.alpha == 1 && u.beta == 0 && u.conjugate == Conjugate::no) {
     cache_oblivious(records(u.a), records(u.b), tuning);
     return;
   }
@@ -53,5 +79,7 @@ void update_any(const Update<T>& u, const Tuning& tuning) {
 
 void update(const Update<float>& u, const Tuning& tuning) { update_any(u, tuning); }
 void update(const Update<double>& u, const Tuning& tuning) { update_any(u, tuning); }
+void update(const Update<std::complex<float>>& u, const Tuning& tuning) { update_any(u, tuning); }
+void update(const Update<std::complex<double>>& u, const Tuning& tuning) { update_any(u, tuning); }
 
 }  // namespace tessera::transpose

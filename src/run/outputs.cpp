@@ -1,0 +1,88 @@
+#include "run/outputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mpi/agreement.hpp"
+
+namespace tessera::run {
+
+std::size_t Outputs::add(const io::DatasetName& name, std::vector<index_t> shape, io::Handle type,
+                         std::vector<std::string> dimensions) {
+  auto file = std::find_if(files_.begin(), files_.end(), [&](const File& f) { return f.name == name.file; });
+  if (file == files_.end()) file = files_.insert(files_.end(), File{name.file, {}, nullptr});
+  file->specs.push_back({name.path, std::move(shape), type, std::move(dimensions)});
+  places_.push_back({static_cast<std::size_t>(file - files_.begin()), file->specs.size() - 1});
+  types_.push_back(std::move(type));
+  return places_.size() - 1;
+}
+
+std::size_t Outputs::add(const io::DatasetName& name, std::vector<index_t> shape, Element element,
+                         std::vector<std::string> dimensions) {
+  return add(name, std::move(shape), io::owned_type(element), std::move(dimensions));
+}
+
+void Outputs::open(const mpi::Communicator& comm, const Values& point) {
+  using Existing = io::OutputFile::Existing;
+  for (File& file : files_) {
+    file.file = std::make_unique<io::OutputFile>(
+        comm, file.name, file.specs, point.flag("overwrite") ? Existing::replace : Existing::refuse);
+  }
+}
+
+void Outputs::write(std::size_t dataset, index_t first, std::span<const std::byte> data) {
+  const Place& place = places_[dataset];
+  files_[place.file].file->write(place.dataset, first, data);
+}
+
+void Outputs::write_slab(std::size_t dataset, std::span<const layout::Range> slab,
+                         std::span<const std::byte> data) {
+  const Place& place = places_[dataset];
+  files_[place.file].file->write_slab(place.dataset, slab, data);
+}
+
+bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Session& session,
+                       Measured& measured, const std::function<void()>& write) {
+  const bool right = !measured.verdict || measured.verdict->passed();
+  const bool writes = right && !empty();
+  if (writes) {
+    mpi::together(comm, "write", [&] {
+      const mpi::PhaseScope scope(measured.once, "write");
+      write();
+      check(point);
+    });
+    publish(session.attributes(measured));
+  }
+  session.record(point, measured);
+  if (writes && comm.is_root()) {
+    for (const File& file : files_) {
+      if (file.specs.size() == 1)
+        fmt::print("written: {}:{}\n", file.name, file.specs.front().path);
+      else
+        fmt::print("written: {} ({} datasets)\n", file.name, file.specs.size());
+    }
+  }
+  return right;
+}
+
+void Outputs::check(const Values& point) {
+  using ReadBack = io::OutputFile::ReadBack;
+  const std::string& amount = point.text("verify-output");
+  const ReadBack how = amount == "all"      ? ReadBack::all
+                       : amount == "sample" ? ReadBack::sample
+                       : amount == "off"    ? ReadBack::off
+                                            : ReadBack::automatic;
+  for (File& file : files_) file.file->check_written(how);
+}
+
+void Outputs::publish(const std::map<std::string, io::Value>& attributes) {
+  for (File& file : files_) {
+    file.file->publish([&](hid_t group) {
+      for (const auto& [name, value] : attributes)
+        std::visit([&, &key = name](const auto& v) { io::write_attribute(group, key, v); }, value);
+    });
+  }
+}
+
+}  // namespace tessera::run

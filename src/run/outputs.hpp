@@ -1,0 +1,54 @@
+#pragma once
+// The files that one point writes; datasets that name the same file share one.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/dataset.hpp"
+#include "io/output_file.hpp"
+#include "run/session.hpp"
+
+namespace tessera::run {
+
+class Outputs {
+ public:
+  /// A dataset to be written; returns its number. A name a dimension, or none. Before open().
+  std::size_t add(const io::DatasetName& name, std::vector<index_t> shape, io::Handle type,
+                  std::vector<std::string> dimensions = {});
+  std::size_t add(const io::DatasetName& name, std::vector<index_t> shape, Element element,
+                  std::vector<std::string> dimensions = {});
+
+  /// Makes the partial files, so that what cannot be written is known before anything is computed.
+  /// Collective; throws AgreedError.
+  void open(const mpi::Communicator& comm, const Values& point);
+  /// Whole elements from position first on (row-major). Local.
+  void write(std::size_t dataset, index_t first, std::span<const std::byte> data);
+  /// A slab, a range a dimension. Local.
+  void write_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<const std::byte> data);
+  [[nodiscard]] bool empty() const { return files_.empty(); }
+
+  /// Ends a point: if its check passed, runs write() and reads back in phase "write", then gives the files
+  /// their names; records it in either case. Whether it is right. Collective.
+  bool conclude(const mpi::Communicator& comm, const Values& point, Session& session, Measured& measured,
+                const std::function<void()>& write);
+
+ private:
+  struct File {
+    std::string name;
+    std::vector<io::DatasetSpec> specs;
+    std::unique_ptr<io::OutputFile> file;
+  };
+  struct Place {
+    std::size_t file, dataset;
+  };
+  void check(const Values& point);
+  void publish(const std::map<std::string, io::Value>& attributes);
+
+  std::vector<io::Handle> types_;
+  std::vector<File> files_;
+  std::vector<Place> places_;
+};
+
+}  // namespace tessera::run
