@@ -43,5 +43,6 @@ struct TracedKernel {
 
 // By workload, each in the file of its name.
 [[nodiscard]] std::vector<TracedKernel> matmul_kernels();
+[[nodiscard]] std::vector<TracedKernel> transpose_kernels();
 
 }  // namespace tessera::locality

@@ -90,11 +90,30 @@ std::optional<Theorem> matmul_theorem(const Problem& p, const Sizes& s) {
   return std::nullopt;
 }
 
+/// m x n; a line of b waits for the rows of a until it is full.
+std::optional<Theorem> transpose_theorem(const Problem& p, const Sizes& s) {
+  const double once = 2 * s.m * s.n / s.line, rows_apart = s.m * s.n * (1 + 1 / s.line);
+  const auto step = [=](double room_needed, const char* formula) {
+    return Theorem{.formula = formula, .misses = [=](index_t lines) {
+                     return static_cast<double>(lines) >= room_needed ? once : rows_apart;
+                   }};
+  };
+  const auto tile = static_cast<double>(p.tile), width = static_cast<double>(p.column_width);
+  if (p.kernel == "naive") return step(s.n * (1 + 1 / s.line), "2mn/L if Z >= n(L + 1), else mn(1 + 1/L)");
+  if (p.kernel == "column")
+    return step(width * (1 + 1 / s.line) + 1, "2mn/L if Z >= w(L + 1), else mn(1 + 1/L); w: --column-width");
+  if (p.kernel == "tiled")
+    return step(tile * (1 + 1 / s.line) + 1, "2mn/L if Z >= s(L + 1), else mn(1 + 1/L); s: --tile");
+  const double leaf = p.kernel == "recursive" ? std::max(tile, s.line) : s.line;
+  return step(leaf * (1 + 1 / s.line) + 1, "2mn/L if Z >= L^2 + 2L: tall caches (rows of whole lines)");
+}
+
 }  // namespace
 
 std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
   const Sizes s = sizes(problem, line_bytes);
   if (problem.workload == "matmul") return matmul_theorem(problem, s);
+  if (problem.workload == "transpose") return transpose_theorem(problem, s);
   return std::nullopt;
 }
 

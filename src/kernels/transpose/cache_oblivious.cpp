@@ -2,7 +2,7 @@
 // in vector registers, whose whole lines are streamed past the caches. No line of a or b is touched twice, so
 // nothing depends on what a cache holds, nor on its associativity.
 
-#include "kernels/transpose/leaf.hpp"
+#include "kernels/transpose/halves.hpp"
 #include "kernels/transpose/staged.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "machine/fork_join.hpp"
@@ -10,47 +10,9 @@
 namespace tessera::transpose {
 namespace {
 
-// Up to here ordinary stores: a result of 4 MiB and its source stay in most last-level caches, where the next
-// reader finds them; streaming would send them to memory (n = 1000 on Zen 5: f32 90 against 78 GB/s, f64,
-// twice as large, 78 against 80).
-constexpr index_t cached_bytes = index_t{4} << 20;
-
-constexpr auto as_tasks = [](const auto& left, const auto& right) { machine::fork_join(left, right); };
-
-/// Bytes of a row of a that a strip walks along. Long runs keep the prefetchers of a busy; the lines of b
-/// that wait for their neighbours, one a column, want few columns. Where rows are multiples of a page apart,
-/// lines prefetched past the end of the run are evicted unused: then longer runs pay. Measured on Zen 5.
-index_t strip_bytes(const ConstRecords& a) {
-  switch (a.bytes) {
-    case 8:
-      return 896;
-    case 16:
-      return 1536;
-    default:
-      return a.stride() % 4096 == 0 ? 3072 : 2048;
-  }
-}
-
-/// Wide bands, so that a strip mostly goes on where the last one ended; narrower, then lower, until every
-/// thread has about four.
-LeafShape leaf_shape(const ConstRecords& a, int threads) {
-  LeafShape shape{512, 4096};
-  const auto leaves = [&] { return ceil_div(a.rows, shape.rows) * ceil_div(a.cols, shape.cols); };
-  while (leaves() < 4 * threads && shape.cols > 256) shape.cols /= 2;
-  while (leaves() < 4 * threads && shape.rows > 64) shape.rows /= 2;
-  return shape;
-}
-
-void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads) {
-  const LeafSet& set = leaf_set(machine::isa());
-  const index_t strip = strip_bytes(a) / a.bytes;
-  const auto visit = [&](const Block& block) {
-    set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
-                   block.cols, a.bytes, store, strip});
-    if (store == Store::streaming) set.fence();
-  };
-  walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, threads), visit, as_tasks);
-}
+constexpr auto as_tasks = [](const Block&, const auto& left, const auto& right) {
+  machine::fork_join(left, right);
+};
 
 /// Records that fit no register: the plain loop at the leaf.
 void transpose_records(const ConstRecords& a, const Records& b) {
@@ -62,27 +24,16 @@ void transpose_records(const ConstRecords& a, const Records& b) {
   });
 }
 
-/// Whole lines of b begin after the same few elements in every row: those by ordinary stores, the rest
-/// streamed.
-void transpose_streaming(const ConstRecords& a, const Records& b, index_t lead, int threads) {
-  transpose_leaves(a.block(0, 0, lead, a.cols), b.block(0, 0, a.cols, lead), Store::cached, threads);
-  transpose_leaves(a.block(lead, 0, a.rows - lead, a.cols), b.block(0, lead, a.cols, a.rows - lead),
-                   Store::streaming, threads);
-}
-
 }  // namespace
 
 void cache_oblivious(const ConstRecords& a, const Records& b, const Tuning& tuning) {
   if (a.empty()) return;
   const int threads = threads_of(tuning);
   machine::parallel(threads, [&] {
-    const index_t lead_bytes = bytes_to_line(b.data);
     if (!has_leaf(a.bytes)) {
       transpose_records(a, b);
-    } else if (a.rows * a.cols * a.bytes <= cached_bytes) {
-      transpose_leaves(a, b, Store::cached, threads);
-    } else if (b.stride() % line_bytes == 0 && lead_bytes % b.bytes == 0) {
-      transpose_streaming(a, b, std::min(a.rows, lead_bytes / b.bytes), threads);
+    } else if (a.rows * a.cols * a.bytes <= cached_bytes || rows_meet_lines(b)) {
+      transpose_by_leaves(a, b, threads, leaf_set(machine::isa()), as_tasks);
     } else {
       transpose_staged(a, b);
     }

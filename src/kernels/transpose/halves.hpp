@@ -1,0 +1,79 @@
+#pragma once
+// The recursion of cache_oblivious for any set of leaf kernels: those of the instruction sets, or one that
+// reports its loads and stores. both(block, left, right) runs the halves of a block.
+
+#include "kernels/transpose/leaf.hpp"
+#include "kernels/transpose/records.hpp"
+#include "kernels/transpose/walks.hpp"
+
+namespace tessera::transpose {
+
+// Up to here ordinary stores: a result of 4 MiB and its source stay in most last-level caches, where the next
+// reader finds them; streaming would send them to memory (n = 1000 on Zen 5: f32 90 against 78 GB/s, f64,
+// twice as large, 78 against 80).
+inline constexpr index_t cached_bytes = index_t{4} << 20;
+
+/// Bytes of a row of a that a strip walks along. Long runs keep the prefetchers of a busy; the lines of b
+/// that wait for their neighbours, one a column, want few columns. Where rows are multiples of a page apart,
+/// lines prefetched past the end of the run are evicted unused: then longer runs pay. Measured on Zen 5.
+inline index_t strip_bytes(const ConstRecords& a) {
+  switch (a.bytes) {
+    case 8:
+      return 896;
+    case 16:
+      return 1536;
+    default:
+      return a.stride() % 4096 == 0 ? 3072 : 2048;
+  }
+}
+
+/// Wide bands, so that a strip mostly goes on where the last one ended; narrower, then lower, until every
+/// thread has about four.
+inline LeafShape leaf_shape(const ConstRecords& a, int threads) {
+  LeafShape shape{512, 4096};
+  const auto leaves = [&] { return ceil_div(a.rows, shape.rows) * ceil_div(a.cols, shape.cols); };
+  while (leaves() < 4 * threads && shape.cols > 256) shape.cols /= 2;
+  while (leaves() < 4 * threads && shape.rows > 64) shape.rows /= 2;
+  return shape;
+}
+
+template <class Both>
+void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads, const LeafSet& set,
+                      const Both& both) {
+  const index_t strip = strip_bytes(a) / a.bytes;
+  const auto visit = [&](const Block& block) {
+    set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
+                   block.cols, a.bytes, store, strip});
+    if (store == Store::streaming) set.fence();
+  };
+  walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, threads), visit, both);
+}
+
+/// Whole lines of b begin after the same few elements in every row: those by ordinary stores, the rest
+/// streamed.
+template <class Both>
+void transpose_streaming(const ConstRecords& a, const Records& b, index_t lead, int threads,
+                         const LeafSet& set, const Both& both) {
+  transpose_leaves(a.block(0, 0, lead, a.cols), b.block(0, 0, a.cols, lead), Store::cached, threads, set,
+                   both);
+  transpose_leaves(a.block(lead, 0, a.rows - lead, a.cols), b.block(0, lead, a.cols, a.rows - lead),
+                   Store::streaming, threads, set, both);
+}
+
+/// Whether b begins lines after the same few elements in every row, so that the rest can be streamed.
+[[nodiscard]] inline bool rows_meet_lines(const Records& b) {
+  return b.stride() % line_bytes == 0 && bytes_to_line(b.data) % b.bytes == 0;
+}
+
+/// The ways of records with a leaf whose results stay in cache or are streamed.
+template <class Both>
+void transpose_by_leaves(const ConstRecords& a, const Records& b, int threads, const LeafSet& set,
+                         const Both& both) {
+  if (a.rows * a.cols * a.bytes <= cached_bytes) {
+    transpose_leaves(a, b, Store::cached, threads, set, both);
+  } else {
+    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, both);
+  }
+}
+
+}  // namespace tessera::transpose
