@@ -180,7 +180,9 @@ std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis
                              {"conflict", s.conflict},
                              {"random", whole ? cache.random : index_t{-1}},
                              {"ideal", whole && cache.ideal ? *cache.ideal : index_t{-1}},
-                             {"behind", whole ? cache.behind : index_t{-1}}});
+                             {"behind", whole ? cache.behind : index_t{-1}},
+                             {"behind_loads", whole ? cache.load_misses : index_t{-1}},
+                             {"behind_stores", whole ? cache.store_misses : index_t{-1}}});
     };
     add("all", cache.all, true);
     for (std::size_t i = 0; i < a.arrays.size(); ++i) add(a.arrays[i], cache.arrays[i], false);

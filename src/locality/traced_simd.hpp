@@ -1,6 +1,9 @@
 #pragma once
-// Vectors that report their loads and stores, in the shape of the widest instruction set. Only for files that
-// define TESSERA_ISA as traced.
+// Vectors of TESSERA_TRACED_BYTES bytes that report their loads and stores. Only for matmul_leaf.hpp.
+
+#ifndef TESSERA_TRACED_BYTES
+#define TESSERA_TRACED_BYTES 16
+#endif
 
 #include <cmath>
 
@@ -46,8 +49,8 @@ namespace tessera::TESSERA_ISA {
 template <class T>
 struct Simd<locality::Traced<T>> {
   using Element = locality::Traced<T>;
-  static constexpr index_t lanes = 64 / static_cast<index_t>(sizeof(T));
-  static constexpr int registers = 32;
+  static constexpr index_t lanes = TESSERA_TRACED_BYTES / static_cast<index_t>(sizeof(T));
+  static constexpr int registers = TESSERA_TRACED_BYTES == 64 ? 32 : 16;
   using vec = locality::Lanes<T, lanes>;
 
   static vec zero() { return vec{}; }
