@@ -1,6 +1,6 @@
-// cachegrind_driver WORKLOAD KERNEL N RUN: arrays laid out as tessera locality lays them out, caches emptied,
-// then, where RUN is 1, the kernel once. What cachegrind counts with it less what it counts without it is the
-// kernel's own. Compiled so that the loads and stores are those of the source.
+// cachegrind_driver WORKLOAD KERNEL N WHOLE: arrays laid out as tessera locality lays them out, caches
+// emptied, then the kernel once, on all of them or, where WHOLE is 0, on one element. What cachegrind counts
+// more in the first case is the elements'. Compiled so that the loads and stores are those of the source.
 
 #include <cstdlib>
 #include <cstring>
@@ -8,7 +8,6 @@
 
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "kernels/matmul/naive.hpp"
-#include "kernels/matmul/recursive.hpp"
 #include "kernels/transpose/textbook.hpp"
 
 namespace tessera {
@@ -39,32 +38,23 @@ void empty_caches() {
   for (index_t i = 0; i < emptied_bytes; i += 64) block[i] = 1;
 }
 
-void run_matmul(const std::string& kernel, index_t n, bool run) {
+void run_matmul(const std::string& kernel, index_t n, index_t used) {
   Place place;
-  const auto a = matrix_view(place.array(n * n), n, n);
-  const auto b = matrix_view(place.array(n * n), n, n);
-  const auto c = matrix_view(place.array(n * n), n, n);
+  const auto matrix = [&] { return matrix_view(place.array(n * n), n, n).block(0, 0, used, used); };
+  const auto a = matrix(), b = matrix(), c = matrix();
   const matmul::Gemm<double> g{.a = a, .b = b, .c = c};
   empty_caches();
-  if (!run) return;
   if (kernel == "naive") matmul::naive(g, {});
-  if (kernel == "recursive") matmul::recursive(g, {.tile = 16});
   if (kernel == "cache_oblivious") matmul::cache_oblivious(g);
 }
 
-void run_transpose(const std::string& kernel, index_t n, bool run) {
+void run_transpose(const std::string& kernel, index_t n, index_t used) {
   Place place;
-  const auto a = transpose::records(matrix_view(place.array(n * n), n, n));
-  const auto b = transpose::records(matrix_view(place.array(n * n), n, n));
+  const auto matrix = [&] { return matrix_view(place.array(n * n), n, n).block(0, 0, used, used); };
+  const auto a = transpose::records(matrix()), b = transpose::records(matrix());
   empty_caches();
-  if (!run) return;
   const transpose::FixedRecord<sizeof(double)> copy;
-  const auto in_turn = [](const transpose::Block&, const auto& left, const auto& right) {
-    left();
-    right();
-  };
   if (kernel == "naive") transpose::naive_walk(a, b, 1, copy);
-  if (kernel == "recursive") transpose::recursive_walk(a, b, {.tile = 16}, copy, in_turn);
   if (kernel == "cache_oblivious") transpose::cache_oblivious(a, b, {.threads = 1});
 }
 
@@ -75,6 +65,6 @@ int main(int argc, char** argv) {
   if (argc != 5) return 64;
   const std::string workload = argv[1], kernel = argv[2];
   const auto n = static_cast<tessera::index_t>(std::atoi(argv[3]));
-  const bool run = argv[4][0] == '1';
-  workload == "matmul" ? tessera::run_matmul(kernel, n, run) : tessera::run_transpose(kernel, n, run);
+  const tessera::index_t used = argv[4][0] == '1' ? n : 1;
+  workload == "matmul" ? tessera::run_matmul(kernel, n, used) : tessera::run_transpose(kernel, n, used);
 }
