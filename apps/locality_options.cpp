@@ -47,13 +47,14 @@ void add_problem(run::OptionSet& set) {
   set.add({.name = "type",
            .kind = Kind::choice,
            .fallback = "f64",
-           .help = "of the elements",
+           .help = "of the elements (sort: bits of 4 or 8 bytes, or pairs of key and index)",
            .group = "Problem",
-           .choices = {"f32", "f64"},
+           .choices = {"f32", "f64", "u32", "u64", "pair"},
            .axis = true});
   set.add(size("tile", "0", "edge of tiles, of the leaves of recursive; 0: the kernel's own", "Problem"));
   set.add(
       size("column-width", "0", "width of the columns of column and zigzag; 0: the kernel's own", "Problem"));
+  set.add(size("range", "0", "sort: different keys; 0: 65536", "Problem"));
   set.add(size("pad", "0", "elements between a row's end and the next row", "Problem"));
 }
 
@@ -128,13 +129,16 @@ lab::Request request_of(const run::Values& point) {
   lab::Problem& p = r.problem;
   p.workload = point.text("workload");
   p.kernel = point.text("kernel");
-  p.element_bytes = point.text("type") == "f32" ? 4 : 8;
+  const std::string& type = point.text("type");
+  p.element_bytes = type == "pair" ? 16 : type.ends_with("32") ? 4 : 8;
+  require(p.workload == "sort" || type != "pair", ExitCode::usage, "--type pair is for sort");
   p.n = point.integer("n");
   p.m = point.has("m") ? point.integer("m") : p.n;
   p.k = point.has("k") ? point.integer("k") : p.n;
   p.tile = point.integer("tile");
   p.column_width = point.integer("column-width");
   p.pad = point.integer("pad");
+  p.range = point.integer("range");
   r.line_bytes = point.bytes("line");
   for (const std::string& word : split(point.text("cache"), ','))
     r.caches.push_back(lab::parse_geometry(trim(word), r.line_bytes));

@@ -19,8 +19,9 @@ std::string count(index_t value) { return std::to_string(value); }
 
 std::string title(const lab::Analysis& a) {
   const lab::Problem& p = a.problem;
-  std::string sizes = p.workload == "matmul" ? fmt::format("m {} n {} k {}", p.m, p.n, p.k)
-                                             : fmt::format("{} x {}", p.m, p.n);
+  std::string sizes = p.workload == "sort"     ? fmt::format("n {}, {} keys", p.n, p.range)
+                      : p.workload == "matmul" ? fmt::format("m {} n {} k {}", p.m, p.n, p.k)
+                                               : fmt::format("{} x {}", p.m, p.n);
   return fmt::format("{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}",
                      p.workload, p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
                      a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",
@@ -107,6 +108,7 @@ io::Row common(const std::string& key, const lab::Analysis& a, index_t line_byte
           {"k", p.k},
           {"tile", p.tile},
           {"column_width", p.column_width},
+          {"range", p.range},
           {"pad", p.pad},
           {"element_bytes", p.element_bytes, "B"},
           {"line_bytes", line_bytes, "B"}};

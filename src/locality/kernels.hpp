@@ -44,5 +44,6 @@ struct TracedKernel {
 // By workload, each in the file of its name.
 [[nodiscard]] std::vector<TracedKernel> matmul_kernels();
 [[nodiscard]] std::vector<TracedKernel> transpose_kernels();
+[[nodiscard]] std::vector<TracedKernel> sort_kernels();
 
 }  // namespace tessera::locality

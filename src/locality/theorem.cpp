@@ -108,11 +108,36 @@ std::optional<Theorem> transpose_theorem(const Problem& p, const Sizes& s) {
   return step(leaf * (1 + 1 / s.line) + 1, "2mn/L if Z >= L^2 + 2L: tall caches (rows of whole lines)");
 }
 
+/// n items, keys of [0, k). Counters have 8 bytes (counting) or 4 (in buckets), starts of buckets 8.
+std::optional<Theorem> counting_theorem(const Problem& p, index_t line_bytes) {
+  const auto n = static_cast<double>(p.n), k = static_cast<double>(p.range);
+  const double line = static_cast<double>(line_bytes) / static_cast<double>(p.element_bytes);
+  const double counters = 8 * k / static_cast<double>(line_bytes);
+  if (p.kernel == "counting") {
+    return Theorem{.formula = "6n/L + k/L if Z >= 2k, else 5n/L + 2n + 2k/L", .misses = [=](index_t lines) {
+                     const auto room = static_cast<double>(lines);
+                     // While n items pass, an output line stays until the keys beside its own have come.
+                     return room >= counters + k ? 6 * n / line + counters
+                            : room >= counters   ? 5 * n / line + n + counters
+                                                 : 5 * n / line + 3 * n + 3 * counters;
+                   }};
+  }
+  const int bits = static_cast<int>(std::ceil(std::log2(std::max(2.0, k))));
+  const double buckets = std::exp2(bits - std::max(bits - 12, std::min(bits, 13)));
+  const double slots = 4 * k / static_cast<double>(line_bytes);
+  return Theorem{.formula = "9n/L + 3m/L + m + 2k/L, m buckets, if Z holds a bucket's counters and m lines",
+                 .misses = [=](index_t) {
+                   return 9 * n / line + 3 * buckets * 8 / static_cast<double>(line_bytes) + buckets +
+                          2 * slots;
+                 }};
+}
+
 }  // namespace
 
 std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
   const Sizes s = sizes(problem, line_bytes);
   if (problem.workload == "matmul") return matmul_theorem(problem, s);
+  if (problem.workload == "sort") return counting_theorem(problem, line_bytes);
   if (problem.workload == "transpose") return transpose_theorem(problem, s);
   return std::nullopt;
 }
