@@ -55,6 +55,12 @@ void add_problem(run::OptionSet& set) {
   set.add(
       size("column-width", "0", "width of the columns of column and zigzag; 0: the kernel's own", "Problem"));
   set.add(size("range", "0", "sort: different keys; 0: 65536", "Problem"));
+  set.add({.name = "stencil",
+           .fallback = "box3x3",
+           .help = "stencil: its name (heat, star1 .. star4, box3x3 .. box9x9, ...)",
+           .group = "Problem",
+           .axis = true});
+  set.add(size("steps", "1", "stencil: time steps", "Problem"));
   set.add(size("pad", "0", "elements between a row's end and the next row", "Problem"));
 }
 
@@ -139,6 +145,8 @@ lab::Request request_of(const run::Values& point) {
   p.column_width = point.integer("column-width");
   p.pad = point.integer("pad");
   p.range = point.integer("range");
+  p.steps = point.integer("steps");
+  p.stencil = point.text("stencil");
   r.line_bytes = point.bytes("line");
   for (const std::string& word : split(point.text("cache"), ','))
     r.caches.push_back(lab::parse_geometry(trim(word), r.line_bytes));

@@ -21,7 +21,9 @@ std::string title(const lab::Analysis& a) {
   const lab::Problem& p = a.problem;
   std::string sizes = p.workload == "sort"     ? fmt::format("n {}, {} keys", p.n, p.range)
                       : p.workload == "matmul" ? fmt::format("m {} n {} k {}", p.m, p.n, p.k)
-                                               : fmt::format("{} x {}", p.m, p.n);
+                      : p.workload == "stencil"
+                          ? fmt::format("{} on {} x {}, {} steps", p.stencil, p.m, p.n, p.steps)
+                          : fmt::format("{} x {}", p.m, p.n);
   return fmt::format("{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}",
                      p.workload, p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
                      a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",
@@ -109,6 +111,8 @@ io::Row common(const std::string& key, const lab::Analysis& a, index_t line_byte
           {"tile", p.tile},
           {"column_width", p.column_width},
           {"range", p.range},
+          {"stencil", p.stencil},
+          {"steps", p.steps},
           {"pad", p.pad},
           {"element_bytes", p.element_bytes, "B"},
           {"line_bytes", line_bytes, "B"}};

@@ -95,7 +95,7 @@ double expected_accesses(const Problem& p) {
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   if (p.workload == "matmul") return 2 * m * n * k;
   if (p.workload == "sort") return 10 * n;
-  return 2 * m * n;
+  return 10 * m * n * static_cast<double>(p.workload == "stencil" ? p.steps : 1);
 }
 
 Analysis analyse(const Request& request) {

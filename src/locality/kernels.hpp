@@ -45,5 +45,6 @@ struct TracedKernel {
 [[nodiscard]] std::vector<TracedKernel> matmul_kernels();
 [[nodiscard]] std::vector<TracedKernel> transpose_kernels();
 [[nodiscard]] std::vector<TracedKernel> sort_kernels();
+[[nodiscard]] std::vector<TracedKernel> stencil_kernels();
 
 }  // namespace tessera::locality

@@ -1,7 +1,11 @@
 #include "locality/theorem.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "kernels/stencil/stencil.hpp"
 
 namespace tessera::locality {
 namespace {
@@ -108,6 +112,43 @@ std::optional<Theorem> transpose_theorem(const Problem& p, const Sizes& s) {
   return step(leaf * (1 + 1 / s.line) + 1, "2mn/L if Z >= L^2 + 2L: tall caches (rows of whole lines)");
 }
 
+/// m x n points, t steps, radius r: (2r + 1) rows of one field and a row of the other have to stay.
+std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
+  const auto t = static_cast<double>(p.steps);
+  const stencil::Stencil shape =
+      stencil::named_stencil(p.stencil.empty() ? "box3x3" : p.stencil, p.m == 1 ? 1 : 2);
+  const auto rx = static_cast<double>(shape.radius[2]), rows = 2 * static_cast<double>(shape.radius[1]) + 1;
+  const double fields = (s.n + 2 * rx + s.line) * (s.m + rows - 1) / s.line + s.m * s.n / s.line;
+  if (p.kernel == "cache_oblivious") {
+    const double d = p.m == 1 ? 1 : 2;
+    return Theorem{.formula = fmt::format("c Nt/(L Z^(1/{})) + 2N/L", d),
+                   .misses = [=](index_t) { return fields; },
+                   .fitted =
+                       [=](index_t lines) {
+                         const double z = static_cast<double>(lines) * s.line;
+                         return z >= 2 * s.m * s.n ? 0 : s.m * s.n * t / (s.line * std::pow(z, 1 / d));
+                       },
+                   .exponent = -1 / d,
+                   .from_lines = 64,
+                   .to_lines = static_cast<index_t>(s.m * s.n / (4 * s.line))};
+  }
+  // Columns of c points and rows around; the naive sweep is one column.
+  const bool wide = p.kernel == "naive";
+  const double column = wide || p.column_width == 0 ? s.n : static_cast<double>(p.column_width);
+  if (p.kernel == "tiled") return std::nullopt;
+  const double columns = std::ceil(s.n / column);
+  const double across = column < s.n ? (column + 2 * rx) / s.line + 1 : (s.n + 2 * rx) / s.line;
+  return Theorem{
+      .formula = "t (N/L + N(c + 2r + L)/(cL)), c columns at a time, if Z >= (2r + 2)c; 2N/L if all fits",
+      .misses = [=](index_t lines) {
+        const auto room = static_cast<double>(lines);
+        if (room >= 2 * s.m * (s.n + 2 * rx) / s.line) return fields;
+        const double written = s.m * s.n / s.line;
+        const bool rows_stay = room >= (rows + 1) * across;
+        return t * (written + columns * across * (rows_stay ? s.m + rows - 1 : s.m * rows));
+      }};
+}
+
 /// n items, keys of [0, k). Counters have 8 bytes (counting) or 4 (in buckets), starts of buckets 8.
 std::optional<Theorem> counting_theorem(const Problem& p, index_t line_bytes) {
   const auto n = static_cast<double>(p.n), k = static_cast<double>(p.range);
@@ -137,6 +178,7 @@ std::optional<Theorem> counting_theorem(const Problem& p, index_t line_bytes) {
 std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
   const Sizes s = sizes(problem, line_bytes);
   if (problem.workload == "matmul") return matmul_theorem(problem, s);
+  if (problem.workload == "stencil") return stencil_theorem(problem, s);
   if (problem.workload == "sort") return counting_theorem(problem, line_bytes);
   if (problem.workload == "transpose") return transpose_theorem(problem, s);
   return std::nullopt;
