@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/progress.hpp"
@@ -27,7 +28,8 @@ void expand_kernels(run::Parsed& parsed) {
       kernels = lab::traced_kernels(workload);
       break;
     }
-    (void)lab::traced_kernel(workload, kernel);
+    const auto gpu = lab::gpu_kernels(workload);
+    if (std::find(gpu.begin(), gpu.end(), kernel) == gpu.end()) (void)lab::traced_kernel(workload, kernel);
     kernels.push_back(kernel);
   }
   parsed.lists.at("kernel") = kernels;
@@ -70,6 +72,14 @@ class Notebook {
   bool wrote_ = false;
 };
 
+std::vector<io::TableRows> run_point(const std::string& key, const run::Values& point) {
+  if (locality::is_gpu_kernel(point.text("kernel"))) return locality::run_gpu(key, point);
+  const lab::Request request = locality::request_of(point);
+  const lab::Analysis analysis = lab::analyse(request);
+  locality::print(analysis, request.line_bytes);
+  return locality::tables_of(key, analysis, request.line_bytes);
+}
+
 /// One rank traces; the others wait.
 ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
                  const Arguments& arguments) {
@@ -83,10 +93,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const
         notebook.skip();
         continue;
       }
-      const lab::Request request = locality::request_of(points[i]);
-      const lab::Analysis analysis = lab::analyse(request);
-      locality::print(analysis, request.line_bytes);
-      notebook.add(locality::tables_of(key, analysis, request.line_bytes));
+      notebook.add(run_point(key, points[i]));
       progress.update(static_cast<double>(i + 1));
     }
     notebook.finish();

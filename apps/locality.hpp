@@ -6,6 +6,7 @@
 
 #include "io/results.hpp"
 #include "locality/analysis.hpp"
+#include "locality/gpu.hpp"
 #include "run/options.hpp"
 
 namespace tessera::apps::locality {
@@ -19,5 +20,9 @@ void print(const tessera::locality::Analysis& analysis, index_t line_bytes);
 [[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key,
                                                    const tessera::locality::Analysis& analysis,
                                                    index_t line_bytes);
+
+[[nodiscard]] bool is_gpu_kernel(const std::string& kernel);
+/// Simulates, prints and returns the tables of one point of a cuda_ kernel.
+[[nodiscard]] std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& point);
 
 }  // namespace tessera::apps::locality

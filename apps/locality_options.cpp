@@ -101,6 +101,17 @@ void add_caches(run::OptionSet& set) {
            .high = 2e9});
 }
 
+void add_gpu(run::OptionSet& set) {
+  set.add({.name = "gpu",
+           .fallback = "48:32KiB:4MiB:1024",
+           .help = "cuda_ kernels: multiprocessors:L1:L2:resident threads",
+           .group = "GPU"});
+  run::Option block = size("block", "1024", "cuda_ kernels: threads a block", "GPU");
+  block.low = 32;
+  block.high = 1024;
+  set.add(block);
+}
+
 }  // namespace
 
 run::OptionSet declare() {
@@ -110,9 +121,11 @@ run::OptionSet declare() {
        "tessera locality matmul --kernel naive,transposed,tiled,recursive,cache_oblivious --n 256 --results "
        "l.h5",
        "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8        # conflicts, and their cure",
+       "tessera locality matmul --kernel cuda_naive,cuda_column --n 1024 --type f32 --column-width 32,64,128",
        "tessera report l.h5                                                     # miss curves as a picture"});
   add_problem(set);
   add_caches(set);
+  add_gpu(set);
   set.add(
       {.name = "results",
        .help = "HDF5 file to append curves, caches and provenance to; points it already holds are skipped",

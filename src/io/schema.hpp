@@ -24,6 +24,7 @@ inline constexpr const char* points = "points";  // a row is one traced kernel o
 inline constexpr const char* curves = "curves";  // a row is the LRU misses of an array at one cache size
 inline constexpr const char* ideal = "ideal";    // a row is the misses of the ideal cache at one size
 inline constexpr const char* caches = "caches";  // a row is one array in one cache of a given geometry
+inline constexpr const char* gpu = "gpu";  // a row is the sectors of an array that a CUDA kernel asks for
 inline constexpr const char* recursion_levels = "recursion_levels";  // a row is one level of the recursion
 inline constexpr const char* units = "units";                        // attribute of a column
 
