@@ -74,10 +74,19 @@ class Notebook {
 
 std::vector<io::TableRows> run_point(const std::string& key, const run::Values& point) {
   if (locality::is_gpu_kernel(point.text("kernel"))) return locality::run_gpu(key, point);
-  const lab::Request request = locality::request_of(point);
+  constexpr index_t most_marks = 20000;  // accesses that a picture can show one by one
+  lab::Request request = locality::request_of(point);
+  const index_t lines = point.has("diagram") ? point.integer("diagram") : 0;
+  lab::Diagram diagram(lines, request.line_bytes, most_marks);
+  if (lines > 0) request.others.push_back(&diagram);
   const lab::Analysis analysis = lab::analyse(request);
   locality::print(analysis, request.line_bytes);
-  return locality::tables_of(key, analysis, request.line_bytes);
+  std::vector<io::TableRows> tables = locality::tables_of(key, analysis, request.line_bytes);
+  if (lines > 0) {
+    for (io::TableRows& table : locality::tables_of(key, analysis, diagram, lines))
+      tables.push_back(std::move(table));
+  }
+  return tables;
 }
 
 /// One rank traces; the others wait.

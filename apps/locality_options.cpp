@@ -122,10 +122,23 @@ run::OptionSet declare() {
        "l.h5",
        "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8        # conflicts, and their cure",
        "tessera locality matmul --kernel cuda_naive,cuda_column --n 1024 --type f32 --column-width 32,64,128",
+       "tessera locality matmul --kernel naive,tiled,column --n 16 --tile 4 --column-width 4 --line 32 "
+       "--diagram 32 "
+       "--results d.h5",
        "tessera report l.h5                                                     # miss curves as a picture"});
   add_problem(set);
   add_caches(set);
   add_gpu(set);
+  set.add(
+      {.name = "diagram",
+       .kind = Kind::integer,
+       .help =
+           "a space-time diagram with a cache of so many lines: up to 20000 accesses one by one, more as a "
+           "density",
+       .group = "Diagram",
+       .axis = true,
+       .low = 1,
+       .high = 65536});
   set.add(
       {.name = "results",
        .help = "HDF5 file to append curves, caches and provenance to; points it already holds are skipped",

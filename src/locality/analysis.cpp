@@ -110,6 +110,10 @@ Analysis analyse(const Request& request) {
   for (Sink* other : request.others) tracer.attach(*other);
   a.problem = kernel.run(tracer, request.problem);
   a.arrays = tracer.arrays();
+  for (std::size_t i = 0; i < a.arrays.size(); ++i) {
+    a.begins.push_back(static_cast<index_t>(tracer.begin_of(i)));
+    a.bytes.push_back(static_cast<index_t>(tracer.bytes_of(i)));
+  }
   a.loads = lab.levels.loads();
   a.stores = lab.levels.stores();
   a.curve = lab.lru.curve();
