@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/table.hpp"
@@ -123,11 +124,14 @@ io::Row with(io::Row row, std::initializer_list<io::Cell> cells) {
   return row;
 }
 
-/// Every size at which the misses of the whole change, or four an octave where there are many.
+/// Every size at which the misses of the whole change, and four an octave; those alone where there are many.
 std::vector<index_t> curve_sizes(const lab::MissCurve& curve) {
   constexpr std::size_t most = 2000;
-  std::vector<index_t> steps = curve.steps();
-  return steps.size() <= most ? steps : sizes_of(curve);
+  std::vector<index_t> sizes = lab::sizes_of(curve), steps = curve.steps();
+  if (steps.size() <= most) sizes.insert(sizes.end(), steps.begin(), steps.end());
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
-from matplotlib.collections import LineCollection  # noqa: E402
+from matplotlib.collections import PolyCollection  # noqa: E402
 
 import picture  # noqa: E402
 import results  # noqa: E402
@@ -80,7 +80,8 @@ def draw_curves(axes, points):
         colour = picture.COLOURS[index % len(picture.COLOURS)]
         axes.plot(curve["bytes"][order], curve["misses"][order], drawstyle="steps-post", color=colour, label=point.label)
         if np.isfinite(curve["theorem"]).any():
-            axes.plot(curve["bytes"][order], curve["theorem"][order], color=colour, linestyle=":", linewidth=1.6)
+            axes.plot(curve["bytes"][order], curve["theorem"][order], drawstyle="steps-post", color=colour,
+                      linestyle=":", linewidth=1.6)
         ideal = point.rows("ideal")
         if len(ideal.get("lines", ())):
             axes.plot(ideal["lines"] * point.config["line_bytes"], ideal["misses"], color=colour, marker="v", linestyle="",
@@ -113,36 +114,28 @@ def place(point, arrays, names, lines):
 
 def draw_accesses(axes, point, arrays):
     """Access by access: a bar where a line is resident, a dot for each touch, a ring where it was fetched."""
-    line, height = point.config["line_bytes"], 1.0
+    line = point.config["line_bytes"]
     stays = point.rows("stays")
     y = place(point, arrays, stays["array"], stays["line"])
-    # A line is a row of a unit's height; elements lie in it side by side.
-    segments = [[(a, row + 0.5), (b, row + 0.5)] for a, b, row in zip(stays["from"], stays["to"], y)]
-    axes.add_collection(LineCollection(segments, colors=RESIDENT, linewidths=row_points(axes, height * 0.8), zorder=1,
-                                       capstyle="butt"))
+    # A line is a row of a unit's height; its elements lie in it side by side.
+    boxes = [[(a, row), (b, row), (b, row + 1), (a, row + 1)] for a, b, row in zip(stays["from"], stays["to"], y)]
+    axes.add_collection(PolyCollection(boxes, facecolors=RESIDENT, edgecolors="none", zorder=1))
     marks = point.rows("marks")
     first = np.array([arrays[name][2] - arrays[name][0] for name in marks["array"]], dtype=float)
     at = first + marks["address"] / line + 0.5 * point.config["element_bytes"] / line
-    size = max(0.6, min(16, 9000 / max(1, len(at))))
+    size = max(1.5, min(4, 20000 / max(1, len(at))))
     for chosen, colour, label in (((marks["store"] == 0) & (marks["fetched"] == 0), LOADED, "loaded"),
                                   ((marks["store"] == 1) & (marks["fetched"] == 0), STORED, "stored"),
                                   (marks["fetched"] == 1, FETCHED, "fetched")):
-        axes.scatter(marks["time"][chosen], at[chosen], s=size * (3 if label == "fetched" else 1), color=colour,
-                     linewidths=0, zorder=3 if label == "fetched" else 2, label=label)
+        axes.scatter(marks["time"][chosen], at[chosen], s=size * (4 if label == "fetched" else 1), color=colour,
+                     marker="s", linewidths=0, zorder=3 if label == "fetched" else 2, label=label)
     axes.plot([], [], color=RESIDENT, linewidth=6, label="resident")
     axes.set_xlim(0, marks["time"].max() + 1)
     return f"{int((marks['fetched'] == 1).sum())} fetches in {len(at)} accesses"
 
 
-def row_points(axes, rows):
-    """The height of some rows of the axes in points."""
-    low, high = axes.get_ylim()
-    inches = axes.get_window_extent().height / axes.figure.dpi
-    return max(0.3, 72 * inches * rows / abs(high - low))
-
-
 def draw_density(axes, point, arrays, height):
-    """Cells of time by lines: dark where it is touched often, red where what is touched is fetched."""
+    """Cells of time by lines: dark where it is touched often, red as far as touches fetch."""
     table = point.rows("density")
     step, lines = int(table["time_step"][0]), int(table["line_step"][0])
     columns = int(table["time"].max()) // step + 1
@@ -154,12 +147,12 @@ def draw_density(axes, point, arrays, height):
     share = np.divide(fetched, touches, out=np.zeros_like(touches), where=touches > 0)
     shade = np.where(touches > 0, 0.25 + 0.75 * np.log1p(touches) / np.log1p(touches.max()), 0)
     blue, red = np.array([0.0, 0.447, 0.698]), np.array([0.835, 0.369, 0.0])
-    share = np.minimum(1, share * point.config["line_bytes"] / point.config["element_bytes"])[..., None]
+    share = share[..., None]
     colour = (1 - share) * blue + share * red
     axes.imshow(1 - shade[..., None] * (1 - colour), extent=(0, columns * step, height, 0), aspect="auto",
                 interpolation="nearest")
-    axes.plot([], [], color=blue, linewidth=6, label="touched")
-    axes.plot([], [], color=red, linewidth=6, label="fetched, a line for every line's worth of elements or more")
+    axes.plot([], [], color=blue, linewidth=6, label="touched, found in the cache")
+    axes.plot([], [], color=red, linewidth=6, label="fetched at every touch")
     return f"{int(fetched.sum())} fetches in {int(touches.sum())} touches"
 
 
@@ -178,7 +171,8 @@ def draw_diagram(axes, point):
     elements = point.config["line_bytes"] // point.config["element_bytes"]
     axes.set_title(f"{point.label}: cache of {int(table['cache_lines'][0])} lines of {elements}; {counted}", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=4, fontsize=8, frameon=False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=4, fontsize=9, frameon=False,
+                markerscale=4 if exact else 1)
 
 
 def draw(points, png):
@@ -194,7 +188,7 @@ def draw(points, png):
         names.append(png)
     stem, kind = os.path.splitext(png)
     for number, point in enumerate([p for p in points if len(p.rows("arrays").get("array", ()))], 1):
-        figure, axes = plt.subplots(figsize=(14, 8), layout="constrained")
+        figure, axes = plt.subplots(figsize=(15, 10), layout="constrained")
         draw_diagram(axes, point)
         name = f"{stem}_diagram_{number}_{point.config['workload']}_{point.config['kernel']}{kind}"
         figure.savefig(name, dpi=130)
