@@ -24,8 +24,11 @@ struct Command {
 
 [[nodiscard]] Command matmul_command();
 [[nodiscard]] Command transpose_command();
+[[nodiscard]] Command stencil_command();
 [[nodiscard]] Command sort_command();
 [[nodiscard]] Command locality_command();
+[[nodiscard]] Command scalability_command();
+[[nodiscard]] Command memory_command();
 [[nodiscard]] Command list_command();
 [[nodiscard]] Command machine_command();
 [[nodiscard]] Command verify_command();

@@ -16,7 +16,7 @@ std::string general_help(const std::vector<Command>& commands) {
       "Commands:\n",
       run::version());
   for (const Command& command : commands) {
-    out += fmt::format("  {:<10} {}\n", command.options.command(), command.options.summary());
+    out += fmt::format("  {:<11} {}\n", command.options.command(), command.options.summary());
   }
   return out +
          "\n`tessera COMMAND --help` shows its options. Exit codes: 0 right, 64 usage, 65 bad input data, 66 "

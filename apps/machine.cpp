@@ -5,6 +5,7 @@
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "kernels/forkjoin/task_costs.hpp"
 #include "kernels/memory/memory.hpp"
 #include "machine/gpu.hpp"
 #include "machine/isa.hpp"
@@ -77,6 +78,8 @@ void measure_node(run::Ceilings& ceilings) {
       replace(ceilings, {name, threads, value / 1e9, units});
       mpi::heartbeat();
     };
+    const machine::TaskCosts tasks = forkjoin::task_costs(threads);
+    for (const run::Ceiling& cost : run::task_ceilings(tasks, threads)) replace(ceilings, cost);
     keep("fma_f32", memory::fma_peak<float>(threads), "GFLOP/s");
     keep("fma_f64", memory::fma_peak<double>(threads), "GFLOP/s");
     keep("copy", memory::copy_bandwidth(threads), "GB/s");

@@ -8,4 +8,14 @@ build=build/bench; mkdir -p build
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O3 -DNDEBUG" \
   -DTESSERA_CUDA=OFF -DTESSERA_BENCH=ON >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 cmake --build "$build" --target "bench_$workload" >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-exec "$build/tests/bench/bench_$workload" "$@"
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # every library chooses its kernels by itself
+"$build/tests/bench/bench_$workload" "$@"
+if [ -x "$build/tests/bench/bench_${workload}_mpi" ]; then # the distributed peers, where they were found
+  # shellcheck source=jobs/env.sh
+  . jobs/env.sh
+  for ranks in 2 4; do tessera_launch "$ranks" 1 "$build/tests/bench/bench_${workload}_mpi" "$@"; done
+fi
+if [ -e "tests/bench/${workload}_files.py" ]; then
+  cmake --build "$build" --target tessera >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+  "$(command -v /usr/bin/python3 || echo python3)" "tests/bench/${workload}_files.py" "$build/bin/tessera" "$@"
+fi

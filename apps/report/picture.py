@@ -1,10 +1,11 @@
-"""The one picture: how fast every variant is, and where its time goes."""
+"""The one picture: how fast every variant is, where its time goes, and how far from its bounds it is."""
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 
+import speedup  # noqa: E402
 import tables  # noqa: E402
 
 # Told apart with any colour vision (Okabe and Ito 2008), and by their markers without colour.
@@ -179,10 +180,15 @@ def draw_workload(left, right, run):
 
 
 def draw(workloads, png):
-    """Writes the picture: a row of two panels for every workload."""
-    figure, grid = plt.subplots(len(workloads), 2, figsize=(13, 5.2 * len(workloads)), squeeze=False,
-                                gridspec_kw={"width_ratios": [3, 2]}, layout="constrained")
-    for (left, right), run in zip(grid, workloads.values()):
+    """Writes the picture: a row of two panels for every workload, speed-ups for a run that looked at them."""
+    heights = [speedup.height(run.scalability) if run.scalability else 5.2 for run in workloads.values()]
+    figure = plt.figure(figsize=(13, sum(heights)), layout="constrained")
+    parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
+    for part, run in zip(parts, workloads.values()):
+        if run.scalability:
+            speedup.draw(run.scalability, part)
+            continue
+        left, right = part.subplots(1, 2, gridspec_kw={"width_ratios": [3, 2]})
         for axes in (left, right):
             axes.spines[["top", "right"]].set_visible(False)
         draw_workload(left, right, run)

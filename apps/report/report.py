@@ -9,6 +9,7 @@ import sys
 import locality
 import picture
 import results
+import speedup
 import tables
 
 
@@ -33,6 +34,12 @@ def main(words=None):
         fail(65, f"'{arguments.file}' holds no finished point; measure something with --results {arguments.file}")
     for run in runs:
         print(tables.text(run))
+        if run.scalability:
+            print(speedup.text(run.scalability))
+    for workload, run in results.by_workload(runs).items():
+        beside = tables.side_by_side(run.points)
+        if beside:
+            print(f"{workload}, medians side by side\n{beside}")
     png = arguments.png or os.path.splitext(arguments.file)[0] + ".png"
     names = []
     try:

@@ -43,6 +43,7 @@ class Run:
     attributes: dict
     rate_units: str
     points: list
+    scalability: list = dataclasses.field(default_factory=list)  # rows of that table, as dicts
 
     @property
     def workload(self):
@@ -72,6 +73,12 @@ def phases_of(table, key):
     return phases, tuple(timed)
 
 
+def rows_of(group):
+    """The rows of a table as dicts."""
+    table = columns(group)
+    return [dict(zip(table, values)) for values in zip(*table.values())]
+
+
 def read_run(name, group):
     summary = columns(group["summary"])
     phase_table = columns(group["phases"]) if "phases" in group else None
@@ -81,7 +88,8 @@ def read_run(name, group):
         phases, timed = phases_of(phase_table, key) if phase_table else ({}, ())
         points.append(Point(key, {c: summary[c][row] for c in config}, {c: summary[c][row] for c in MEASURED},
                             phases, timed))
-    return Run(name, dict(group.attrs), group["summary/rate"].attrs.get("units", ""), points)
+    further = rows_of(group["scalability"]) if "scalability" in group else []
+    return Run(name, dict(group.attrs), group["summary/rate"].attrs.get("units", ""), points, further)
 
 
 def read(path):
@@ -99,4 +107,5 @@ def by_workload(runs):
         known = {point.key: point for point in whole.points}
         known.update({point.key: point for point in run.points})
         whole.points = list(known.values())
+        whole.scalability = whole.scalability + run.scalability
     return merged

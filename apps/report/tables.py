@@ -52,3 +52,23 @@ def text(run):
             + (f"  everywhere: {fixed}\n" if fixed else "")
             + grid(rows)
             + ("phases: seconds a rank (mean of the ranks), median of the repetitions\n" if phases else ""))
+
+
+def side_by_side(points, axis="kernel"):
+    """The variants in columns, as the literature prints it: a row a size, the times, and how many times the first takes
+    longer than each other. Empty where no two variants did the same."""
+    if not points or axis not in points[0].config:
+        return ""
+    names = list(dict.fromkeys(point.config[axis] for point in points))
+    others = [n for n in varying(points) if n != axis]
+    times = {}
+    for point in points:
+        times.setdefault(tuple(point.config[n] for n in others), {})[point.config[axis]] = point.measured["median"]
+    first = names[0]
+    if len(names) < 2 or not any(len(row) > 1 and first in row for row in times.values()):
+        return ""
+    rows = [others + names + [f"{first} / {name}" for name in names[1:]]]
+    for values, row in times.items():
+        ratios = [f"{row[first] / row[name]:.2f}" if first in row and name in row else "-" for name in names[1:]]
+        rows.append([number(v) for v in values] + [seconds(row[n]) if n in row else "-" for n in names] + ratios)
+    return grid(rows)

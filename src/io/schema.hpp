@@ -19,6 +19,11 @@ inline constexpr const char* phases = "phases";    // a row is one phase of one 
 inline constexpr const char* ranks = "ranks";      // a row is one rank
 inline constexpr const char* summary = "summary";  // a row is one configuration
 inline constexpr const char* machine = "machine";  // a row is one measured ceiling
+inline constexpr const char* scalability =
+    "scalability";  // a row is one kernel as it forks for so many processors: work, span, bounds, speed-up
+inline constexpr const char* counters = "counters";  // a row is one repetition: what the hardware counted
+inline constexpr const char* simulated =
+    "simulated";  // a row is one configuration: misses as simulators count
 // In a results file of locality; the column `point` tells rows of one traced run.
 inline constexpr const char* points = "points";    // a row is one traced kernel on one problem
 inline constexpr const char* curves = "curves";    // a row is the LRU misses of an array at one cache size

@@ -3,6 +3,8 @@
 //
 // Nested use is safe: inside a parallel region of the caller (ours or not) no second team is made; the forks
 // become tasks of the team that is there. Outside any region fork_join simply runs both sides in turn.
+// While a Recorder listens (work_span.hpp) no team is made either: one thread runs all and tells it the
+// forks.
 
 #include <omp.h>
 
@@ -11,6 +13,7 @@
 #include <utility>
 
 #include "base/index.hpp"
+#include "machine/work_span.hpp"
 
 namespace tessera::machine {
 
@@ -32,10 +35,21 @@ class DefaultThreads {
   int before_;
 };
 
+/// Threads that forked tasks may run on.
+[[nodiscard]] inline int team() {
+  const Recorder* const listener = recorder();
+  return listener == nullptr ? omp_get_num_threads() : listener->team();
+}
+
 /// Runs f() once on a team of `threads`; forks inside become tasks for the others. An exception of f itself
 /// is carried out of the region; forked work must not throw.
 template <class F>
 void parallel(int threads, F&& f) {
+  if (Recorder* const listener = recorder(); listener != nullptr) {
+    const Recorder::Team team_of(*listener, threads);
+    f();
+    return;
+  }
   if (omp_in_parallel() != 0 || threads <= 1) {
     f();
     return;
@@ -53,9 +67,28 @@ void parallel(int threads, F&& f) {
   if (failure) std::rethrow_exception(failure);
 }
 
+namespace detail {
+
+/// Apart, so that the code around a fork stays small.
+template <class Left, class Right>
+[[gnu::cold, gnu::noinline]] void fork_recorded(Recorder& listener, Left& left, Right& right) {
+  auto first = [&] { left(); };
+  auto second = [&] { right(); };
+  const auto side = []<class F>(F& f) {
+    return Recorder::Side{[](void* self) { (*static_cast<F*>(self))(); }, &f};
+  };
+  listener.fork(side(first), side(second));
+}
+
+}  // namespace detail
+
 /// left() and right() in any order or at once; returns when both are done.
 template <class Left, class Right>
 void fork_join(Left&& left, Right&& right) {
+  if (Recorder* const listener = recorder(); listener != nullptr) [[unlikely]] {
+    detail::fork_recorded(*listener, left, right);
+    return;
+  }
 #pragma omp task default(shared)
   left();
   right();

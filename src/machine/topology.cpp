@@ -95,7 +95,8 @@ Topology topology() {
     result.caches.push_back(
         {name, static_cast<index_t>(cache->attr->cache.size),
          static_cast<index_t>(cache->attr->cache.linesize),
-         std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(hw, cache->cpuset, HWLOC_OBJ_CORE))});
+         std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(hw, cache->cpuset, HWLOC_OBJ_CORE)),
+         std::max<index_t>(0, cache->attr->cache.associativity)});
   }
   char* list = nullptr;
   if (hwloc_bitmap_list_asprintf(&list, mask.get()) >= 0 && list != nullptr) result.cpu_list = list;

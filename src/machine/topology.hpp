@@ -13,6 +13,7 @@ struct CacheLevel {
   index_t bytes = 0;
   index_t line_bytes = 0;
   int shared_by = 1;  ///< cores that share one
+  index_t ways = 0;   ///< lines of a set; 0: unknown, or fully associative
 };
 
 struct Topology {

@@ -31,6 +31,20 @@ std::optional<double> Ceilings::at(const std::string& name, index_t threads) con
   return std::lerp(below->value, above->value, share);
 }
 
+std::vector<Ceiling> task_ceilings(const machine::TaskCosts& costs, int threads) {
+  std::vector<Ceiling> rows{{"task_fork", threads, costs.fork * 1e6, "us"},
+                            {"task_join", threads, costs.join * 1e6, "us"}};
+  if (threads > 1) rows.push_back({"task_steal", threads, costs.steal * 1e6, "us"});
+  return rows;
+}
+
+std::optional<machine::TaskCosts> task_costs(const Ceilings& ceilings, int threads) {
+  const auto fork = ceilings.at("task_fork", threads), join = ceilings.at("task_join", threads),
+             steal = ceilings.at("task_steal", threads);
+  if (!fork || !join || !steal) return {};
+  return machine::TaskCosts{*fork * 1e-6, *join * 1e-6, *steal * 1e-6};
+}
+
 std::string ceilings_file() {
   if (const char* file = std::getenv("TESSERA_MACHINE_FILE"); file != nullptr && *file != '\0') return file;
   const char* cache = std::getenv("XDG_CACHE_HOME");

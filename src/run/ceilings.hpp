@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/index.hpp"
+#include "machine/work_span.hpp"
 
 namespace tessera::run {
 
@@ -25,6 +26,12 @@ struct Ceilings {
   /// value beyond it. Nothing if it was never measured.
   [[nodiscard]] std::optional<double> at(const std::string& name, index_t threads) const;
 };
+
+/// The rows in which the costs of a task are kept: task_fork, task_join and, in a team of several,
+/// task_steal.
+[[nodiscard]] std::vector<Ceiling> task_ceilings(const machine::TaskCosts& costs, int threads);
+/// The costs in a team of so many threads; nothing where no team was ever measured.
+[[nodiscard]] std::optional<machine::TaskCosts> task_costs(const Ceilings& ceilings, int threads);
 
 /// $TESSERA_MACHINE_FILE, or tessera/<host>.toml under $XDG_CACHE_HOME or ~/.cache.
 [[nodiscard]] std::string ceilings_file();

@@ -2,7 +2,7 @@
 
 namespace tessera::run {
 
-void add_common_options(OptionSet& options) {
+void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
   options.add({.name = "threads",
                .kind = Kind::integer,
                .fallback = "0",
@@ -28,7 +28,7 @@ void add_common_options(OptionSet& options) {
                .low = 0});
   options.add({.name = "repetitions",
                .kind = Kind::integer,
-               .fallback = "5",
+               .fallback = defaults.repetitions,
                .help = "timed repetitions, all kept",
                .group = "Measuring",
                .identity = false,
@@ -36,12 +36,18 @@ void add_common_options(OptionSet& options) {
                .high = 1e6});
   options.add({.name = "warmups",
                .kind = Kind::integer,
-               .fallback = "1",
+               .fallback = defaults.warmups,
                .help = "untimed repetitions before them",
                .group = "Measuring",
                .identity = false,
                .low = 0,
                .high = 1e6});
+  options.add({.name = "counters",
+               .kind = Kind::flag,
+               .help = "count cycles, instructions, cache misses and vector instructions of the timed part, "
+                       "where the machine lets us",
+               .group = "Measuring",
+               .identity = false});
   options.add({.name = "results",
                .help = "HDF5 file to append timings and provenance to; points it already holds are skipped",
                .group = "Measuring",

@@ -157,11 +157,41 @@ std::vector<io::TableRows> Session::rows(const Values& point, const Measured& me
   return {std::move(samples), {io::schema::summary, {std::move(row)}}};
 }
 
+/// Counts into the tables of the results and the one on the terminal.
+void Session::count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables) {
+  if (!measured.counted) return;
+  const Counted& counted = *measured.counted;
+  if (counted.repetitions.empty()) {
+    no_counters_ = counted.reason;
+    return;
+  }
+  io::TableRows table{io::schema::counters, {}};
+  for (std::size_t r = 0; r < counted.repetitions.size(); ++r) {
+    io::Row row{{"point", key(point), ""}, {"repetition", static_cast<index_t>(r), ""}};
+    for (io::Cell& cell : counter_cells(counted, counted.repetitions[r])) row.push_back(std::move(cell));
+    table.rows.push_back(std::move(row));
+  }
+  tables.push_back(std::move(table));
+  const io::Row middle = counter_cells(counted, typical(counted.repetitions));
+  if (!counters_) {
+    std::vector<std::string> headings;
+    for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
+    headings.emplace_back("threads");
+    for (const io::Cell& cell : middle) headings.push_back(cell.column);
+    counters_.emplace(std::move(headings));
+  }
+  std::vector<std::string> cells;
+  for (const io::Cell& cell : measured.columns) cells.push_back(cell_text(cell.value));
+  cells.push_back(std::to_string(threads_of(point)));
+  for (const io::Cell& cell : middle) cells.push_back(cell_text(cell.value));
+  counters_->add(std::move(cells));
+}
+
 void Session::record(const Values& point, const Measured& measured) {
   const Summary summary = summarize(measured.seconds);
   const auto top = measured.ceiling.empty() ? std::nullopt : ceiling(measured.ceiling, threads_of(point));
   const double rate = rate_of(measured, summary.median);
-  const double share = top ? rate / *top : NAN;
+  const double share = top ? rate * measured.per_ceiling / *top : NAN;
   auto tables = rows(point, measured, summary, share);
   tables.push_back({io::schema::phases, phase_rows(key(point), measured)});
   if (!wrote_ranks_) {
@@ -184,6 +214,7 @@ void Session::record(const Values& point, const Measured& measured) {
     tables.push_back(std::move(machine));
     wrote_ranks_ = true;
   }
+  count(point, measured, tables);
   mpi::on_root(comm_, "results", [&] {
     if (!table_) {
       std::vector<std::string> headings;
@@ -209,9 +240,18 @@ void Session::record(const Values& point, const Measured& measured) {
   });
 }
 
+void Session::record_tables(const std::vector<io::TableRows>& tables) {
+  mpi::on_root(comm_, "results", [&] {
+    if (!results_.empty()) io::append_results(results_, run_, provenance_, tables);
+  });
+}
+
 void Session::finish() {
   if (!comm_.is_root()) return;
   if (table_) fmt::print("{}", table_->text());
+  if (counters_) fmt::print("\ncounters, median of the repetitions, all ranks:\n{}", counters_->text());
+  if (!no_counters_.empty())
+    fmt::print("no counters here ({}); `tessera locality` simulates misses instead\n", no_counters_);
   if (skipped_ > 0) {
     fmt::print("{} point{} already in {}: skipped (--again measures them once more)\n", skipped_,
                skipped_ == 1 ? "" : "s", results_);

@@ -14,6 +14,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
 #include "run/ceilings.hpp"
+#include "run/counting.hpp"
 #include "run/options.hpp"
 
 namespace tessera::run {
@@ -35,7 +36,9 @@ struct Measured {
   double work = 0;                  ///< of one repetition, all ranks: FLOP, bytes, keys, points
   std::string rate_units;  ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
   std::string ceiling;     ///< name in the machine's ceilings; "" for none
+  double per_ceiling = 1;  ///< what a unit of work takes of the ceiling's units
   std::optional<Verdict> verdict;
+  std::optional<Counted> counted;  ///< with --counters
 };
 
 /// Times `repetition(phases)` after warm-ups: untimed prepare(), barrier, run, slowest rank. Collective.
@@ -44,20 +47,25 @@ template <class Prepare, class F>
                                const F& repetition) {
   Measured result;
   const index_t warmups = point.integer("warmups");
+  std::optional<Counting> counting;
+  if (point.flag("counters")) counting.emplace(comm);
   Progress progress("repetitions", static_cast<double>(warmups + point.integer("repetitions")),
                     comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
   for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
     mpi::Phases phases;
     prepare();
+    if (counting) counting->begin();
     comm.barrier();
     const Timer timer;
     repetition(phases);
     const double seconds = comm.max(timer.seconds());
+    if (counting && r >= 0) counting->end();
     progress.update(static_cast<double>(r + warmups + 1));
     if (r < 0) continue;
     result.seconds.push_back(seconds);
     result.phases.push_back(std::move(phases));
   }
+  if (counting) result.counted = counting->counted();
   return result;
 }
 
@@ -77,8 +85,14 @@ class Session {
   /// Adds a point to the table and to the results file. Collective.
   void record(const Values& point, const Measured& measured);
 
+  /// Adds rows to further tables of this run in the results file, if there is one. Collective.
+  void record_tables(const std::vector<io::TableRows>& tables);
+
   /// Prints the table and where the results are (rank 0). Collective.
   void finish();
+
+  /// The identity of a point in every table of the results.
+  [[nodiscard]] std::string key(const Values& point) const;
 
   /// Attributes for an output file: provenance and the point's verdict.
   [[nodiscard]] std::map<std::string, io::Value> attributes(const Measured& measured) const;
@@ -88,9 +102,9 @@ class Session {
   [[nodiscard]] std::optional<double> ceiling(const std::string& name, int threads) const;
 
  private:
-  [[nodiscard]] std::string key(const Values& point) const;
   [[nodiscard]] std::vector<io::TableRows> rows(const Values& point, const Measured& measured,
                                                 const Summary& summary, double share) const;
+  void count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables);
   [[nodiscard]] std::vector<std::string> phase_names(const mpi::Phases& phases) const;
   [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key, const Measured& measured) const;
 
@@ -102,6 +116,8 @@ class Session {
   std::map<std::string, io::Value> provenance_;
   Ceilings ceilings_;
   std::optional<Table> table_;
+  std::optional<Table> counters_;
+  std::string no_counters_;  ///< why there are none
   int skipped_ = 0;
   bool wrote_ranks_ = false;
 };

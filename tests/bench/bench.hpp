@@ -20,19 +20,20 @@ struct Candidate {
 
 /// Seconds of each candidate, summarised over `repetitions` rounds; in every round each runs once, in an
 /// order that rotates. One untimed round warms up. Rounds stop early, but not before three, when `budget`
-/// seconds are spent.
-inline std::vector<Summary> interleaved(const std::vector<Candidate>& candidates, int repetitions,
-                                        double budget) {
+/// seconds are spent. Several ranks run in step when `agree` makes one time of theirs, the slowest.
+inline std::vector<Summary> interleaved(
+    const std::vector<Candidate>& candidates, int repetitions, double budget,
+    const std::function<double(double)>& agree = [](double mine) { return mine; }) {
   std::vector<std::vector<double>> seconds(candidates.size());
   const Timer total;
   for (int round = -1; round < repetitions; ++round) {
-    if (round >= 3 && total.seconds() > budget) break;
+    if (round >= 3 && agree(total.seconds()) > budget) break;
     for (std::size_t turn = 0; turn < candidates.size(); ++turn) {
       const std::size_t which = (turn + static_cast<std::size_t>(round + 1)) % candidates.size();
       candidates[which].prepare();
       const Timer timer;
       candidates[which].run();
-      const double elapsed = timer.seconds();
+      const double elapsed = agree(timer.seconds());
       if (round >= 0) seconds[which].push_back(elapsed);
     }
   }

@@ -12,7 +12,7 @@ LEVELS = ((32768, 8), (1048576, 16))
 LINE = 64
 TOLERANCE = 0.02
 FEW = 20  # lines
-SIZES = {"matmul": (100, 128, 200, 256), "transpose": (128, 256, 500, 512)}
+SIZES = {"matmul": (100, 128, 200, 256), "transpose": (128, 256, 504, 512)}
 KERNELS = ("naive", "cache_oblivious")
 EVENTS = ("D1mr", "D1mw", "DLmr", "DLmw")
 # One thread, and vectors that cachegrind knows.

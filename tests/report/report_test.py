@@ -81,6 +81,20 @@ class Report(unittest.TestCase):
             self.assertIn(expected, words)
         self.assert_picture(path.replace(".h5", ".png"))
 
+    def test_prints_variants_side_by_side_with_their_ratio(self):
+        path = self.path("beside.h5")
+        write_results(path)
+        with h5py.File(path, "r+") as file:  # points: naive 64, tiled 64, naive 128, tiled 128
+            file["matmul_0001/summary/median"][:] = [0.3, 0.1, 8.0, 2.0]
+        words = self.report(path)
+        table = words[words.index("side by side"):].splitlines()
+        self.assertEqual(table[1].split(), ["m", "n", "k", "naive", "tiled", "naive", "/", "tiled"])
+        self.assertEqual(table[3].split(), ["64", "64", "64", "300", "ms", "100", "ms", "3.00"])
+        self.assertEqual(table[4].split(), ["128", "128", "128", "8", "s", "2", "s", "4.00"])
+        alone = self.path("alone.h5")
+        write_results(alone, kernels=("naive",))
+        self.assertNotIn("side by side", self.report(alone))
+
     def test_draws_whatever_varies(self):
         for name, shape in {"one": {"kernels": ["naive"], "sizes": [64]},
                             "bars": {"sizes": [64]},

@@ -1,8 +1,6 @@
 #pragma once
 // The recursion of cache_oblivious, as templates: they run on plain and on traced elements.
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "base/instrument.hpp"
@@ -114,7 +112,7 @@ class Product {
     chain(leaves_.begin(which) - offset_, leaves_.begin(which + 1) - offset_, c, beta, onto);
   }
 
-  [[nodiscard]] static index_t team() { return omp_get_num_threads(); }
+  [[nodiscard]] static index_t team() { return machine::team(); }
 
   [[nodiscard]] Share choose_share(index_t leaf_count) const {
     if (team() == 1) return Share::nothing;
@@ -253,7 +251,7 @@ void for_each_piece(const Gemm<T>& g, bool partial, const Body& body) {
 template <class T>
 bool is_small(const Gemm<T>& g) {
   return g.m() <= direct && g.n() <= direct && g.k() <= chunk_length<T> && g.op_b == Op::none &&
-         (omp_get_num_threads() == 1 || g.m() * g.n() * g.k() < 500'000);
+         (machine::team() == 1 || g.m() * g.n() * g.k() < 500'000);
 }
 
 /// A small product straight to the leaf: at n = 64 the recursion would cost a tenth of the time.

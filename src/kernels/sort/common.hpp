@@ -1,8 +1,6 @@
 #pragma once
 // What the sort algorithms share: team size, parallel copies, the way to bits and back, the base case.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -11,8 +9,7 @@
 
 namespace tessera::sort {
 
-/// Threads that forked tasks may run on.
-[[nodiscard]] inline int team() { return omp_get_num_threads(); }
+using machine::team;
 
 /// Below this many items a task costs more than it gains.
 inline constexpr index_t task_grain = 1 << 15;

@@ -1,0 +1,49 @@
+#pragma once
+// What the sorting probes share: random keys, and whether they came out sorted and whole.
+
+#include "base/random.hpp"
+#include "kernels/forkjoin/problem.hpp"
+#include "machine/buffer.hpp"
+
+namespace tessera::forkjoin {
+
+/// Up to here both sorting probes insert, whatever the threshold.
+inline constexpr index_t insertion_leaf = 24;
+
+inline void insertion_sort(std::uint64_t* data, index_t n) {
+  for (index_t i = 1; i < n; ++i) {
+    const std::uint64_t key = data[i];
+    index_t hole = i;
+    for (; hole > 0 && key < data[hole - 1]; --hole) data[hole] = data[hole - 1];
+    data[hole] = key;
+  }
+}
+
+class SortProblem : public Problem {
+ public:
+  explicit SortProblem(index_t n) : keys_(n) { SortProblem::prepare(); }
+
+  void prepare() final {
+    for (index_t i = 0; i < keys_.size(); ++i) keys_[i] = key(i);
+  }
+
+  [[nodiscard]] index_t mistakes() const final {
+    index_t wrong = 0;
+    std::uint64_t sum = 0;
+    for (index_t i = 0; i < keys_.size(); ++i) {
+      sum += mix64(keys_[i]) - mix64(key(i));
+      wrong += i > 0 && keys_[i] < keys_[i - 1] ? 1 : 0;
+    }
+    return wrong + (sum == 0 ? 0 : 1);
+  }
+
+ protected:
+  [[nodiscard]] machine::Buffer<std::uint64_t>& keys() { return keys_; }
+
+ private:
+  [[nodiscard]] static std::uint64_t key(index_t i) { return random_bits(1, 0, i); }
+
+  machine::Buffer<std::uint64_t> keys_;
+};
+
+}  // namespace tessera::forkjoin

@@ -1,0 +1,84 @@
+#include "kernels/forkjoin/task_costs.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "base/timer.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::forkjoin {
+namespace {
+
+constexpr int pairs = 3000;
+constexpr int steals = 200;
+constexpr double steals_budget = 0.5;  // seconds for all of them where the machine is busy
+
+/// The lower quartile: other processes only add.
+double typical(std::vector<double>& samples) {
+  const auto low = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 4);
+  std::nth_element(samples.begin(), low, samples.end());
+  return *low;
+}
+
+/// Next to no work, but an effect: the compiler drops tasks without one.
+class Mark {
+ public:
+  void operator()() { made_.store(true, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> made_ = false;
+};
+
+/// Seconds to make a task, and to wait for it: it has next to no work and mostly runs in the wait.
+struct Pair {
+  double fork, join;
+};
+Pair pair_seconds() {
+  std::vector<double> forks, joins, clocks;
+  Mark mark;
+  for (int p = 0; p < pairs; ++p) {
+    Timer timer;
+    clocks.push_back(timer.restart());
+#pragma omp task shared(mark)
+    mark();
+    forks.push_back(timer.restart());
+#pragma omp taskwait
+    joins.push_back(timer.restart());
+  }
+  const double clock = typical(clocks);
+  return {std::max(0.0, typical(forks) - clock), std::max(0.0, typical(joins) - clock)};
+}
+
+/// Seconds from a task's making to its begin on another thread.
+double steal_seconds() {
+  std::vector<double> samples;
+  const Timer total;
+  for (int s = 0; s < steals && total.seconds() < steals_budget; ++s) {
+    std::atomic<double> begun = -1;
+    const Timer timer;
+#pragma omp task shared(begun, timer)
+    begun.store(timer.seconds(), std::memory_order_release);
+    while (begun.load(std::memory_order_acquire) < 0 && timer.seconds() < steal_patience) {
+    }
+    const double seen = begun.load(std::memory_order_acquire);
+    samples.push_back(seen < 0 ? steal_patience : seen);
+#pragma omp taskwait
+  }
+  return typical(samples);
+}
+
+}  // namespace
+
+machine::TaskCosts task_costs(int threads) {
+  machine::TaskCosts costs;
+  machine::parallel(threads, [&] {
+    const Pair pair = pair_seconds();
+    costs.fork = pair.fork;
+    costs.join = pair.join;
+    if (machine::team() > 1) costs.steal = steal_seconds();
+  });
+  return costs;
+}
+
+}  // namespace tessera::forkjoin

@@ -1,0 +1,112 @@
+#include "kernels/memory/misses.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "machine/topology.hpp"
+
+namespace tessera::memory {
+namespace {
+
+constexpr index_t kib = 1024, mib = kib * kib;
+
+// What suffers stands before what cures it.
+constexpr std::array<ProbeVariant, 10> table{{
+    {{"cold", Space::host, "every line once, in an order that hardware does not guess"},
+     Kind::cold,
+     "",
+     {64 * mib, 64, 1, 1, 0},
+     cold},
+    {{"cold_prefetched", Space::host, "the same, each line asked for 8 touches ahead"},
+     Kind::cold,
+     "cold",
+     {64 * mib, 64, 1, 1, 0},
+     cold_prefetched},
+    {{"capacity", Space::host, "rounds over more than the caches hold"},
+     Kind::capacity,
+     "",
+     {64 * mib, 64, 8, 1, 0},
+     capacity},
+    {{"capacity_blocked", Space::host, "the same by blocks that fit: all rounds of one, then the next"},
+     Kind::capacity,
+     "capacity",
+     {64 * mib, 64, 8, 1, 0},
+     capacity_blocked},
+    {{"conflict", Space::host, "rounds down a column of rows a power of two apart: all in a few sets"},
+     Kind::conflict,
+     "",
+     {16 * kib, 64 * kib, 20'000, 1, 0},
+     conflict},
+    {{"conflict_padded", Space::host, "the same with rows a line longer"},
+     Kind::conflict,
+     "conflict",
+     {16 * kib, 64 * kib, 20'000, 1, 0},
+     conflict_padded},
+    {{"true_sharing", Space::host, "threads count in one word"},
+     Kind::true_sharing,
+     "",
+     {8, 8, 5'000'000, 0, 0},
+     true_sharing},
+    {{"true_sharing_private", Space::host, "each counts in a word of its own; added up at the end"},
+     Kind::true_sharing,
+     "true_sharing",
+     {8, 8, 5'000'000, 0, 0},
+     true_sharing_private},
+    {{"false_sharing", Space::host, "each in its own word, all in one line"},
+     Kind::false_sharing,
+     "",
+     {8, 8, 5'000'000, 0, 0},
+     false_sharing},
+    {{"false_sharing_padded", Space::host, "the words lines apart"},
+     Kind::false_sharing,
+     "false_sharing",
+     {8, 8, 5'000'000, 0, 0},
+     false_sharing_padded},
+}};
+
+index_t second_level() {
+  for (const machine::CacheLevel& cache : machine::topology().caches) {
+    if (cache.name == "L2") return cache.bytes;
+  }
+  return 256 * kib;
+}
+
+}  // namespace
+
+std::string_view name(Kind kind) {
+  constexpr std::array<std::string_view, 5> names{"cold", "capacity", "conflict", "true sharing",
+                                                  "false sharing"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::span<const ProbeVariant> probes() { return table; }
+
+Walk completed(const ProbeVariant& probe, const Walk& walk) {
+  Walk result = walk;
+  if (walk.bytes == 0) result.bytes = probe.usual.bytes;
+  if (walk.stride == 0) result.stride = probe.usual.stride;
+  if (walk.rounds == 0) result.rounds = probe.usual.rounds;
+  if (walk.cache == 0) result.cache = second_level() / 2;
+  if (probe.usual.threads > 0) result.threads = probe.usual.threads;
+  result.bytes = round_up(result.bytes, 8);
+  result.stride = round_up(result.stride, 8);
+  return result;
+}
+
+index_t planned_bytes(const ProbeVariant& probe, const Walk& walk) {
+  const index_t rows = std::max<index_t>(1, walk.bytes / 64);
+  switch (probe.kind) {
+    case Kind::cold:
+      return walk.bytes + std::max(walk.bytes, flush_bytes);
+    case Kind::conflict:
+      return checked_mul(rows, walk.stride + 64, "a column of so many rows");
+    case Kind::capacity:
+      return std::max(walk.bytes, walk.stride);
+    case Kind::true_sharing:
+    case Kind::false_sharing:
+      break;
+  }
+  return checked_mul(walk.threads, walk.stride + 128, "the counters");
+}
+
+}  // namespace tessera::memory

@@ -1,0 +1,115 @@
+#include "machine/counters.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace tessera::machine {
+namespace {
+
+constexpr std::uint64_t load_misses(std::uint64_t cache) {
+  return cache | std::uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << 8 |
+         std::uint64_t{PERF_COUNT_HW_CACHE_RESULT_MISS} << 16;
+}
+
+std::string vendor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("vendor_id")) return line.substr(line.find(':') + 2);
+  }
+  return "";
+}
+
+/// The descriptor, or -1 and errno.
+int open_event(const Event& event, int thread) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = event.type;
+  attributes.config = event.config;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  attributes.inherit = 1;
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  return static_cast<int>(syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+std::vector<int> living_threads() {
+  std::vector<int> threads;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error))
+    threads.push_back(std::stoi(task.path().filename().string()));
+  return threads;
+}
+
+/// Scaled to the time that the event was wanted.
+double value_of(int descriptor) {
+  std::array<std::uint64_t, 3> words{};  // value, time enabled, time running
+  if (read(descriptor, words.data(), sizeof words) != static_cast<ssize_t>(sizeof words)) return NAN;
+  if (words[2] == 0) return words[1] == 0 ? 0 : NAN;  // a thread that never ran, or an event that never did
+  return static_cast<double>(words[0]) * static_cast<double>(words[1]) / static_cast<double>(words[2]);
+}
+
+}  // namespace
+
+std::vector<Event> processor_events() {
+  std::vector<Event> events{{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+                            {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+                            {"l1_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_L1D)}};
+  // Event and unit mask from the makers' manuals: demand loads that miss the second level; instructions on
+  // vector registers (AMD: all SSE and AVX, Intel: packed floating point).
+  const std::string maker = vendor();
+  if (maker == "AuthenticAMD") events.push_back({"l2_misses", PERF_TYPE_RAW, 0x0864});
+  if (maker == "GenuineIntel") events.push_back({"l2_misses", PERF_TYPE_RAW, 0x10d1});
+  events.push_back({"llc_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_LL)});
+  if (maker == "AuthenticAMD") events.push_back({"vector_instructions", PERF_TYPE_RAW, 0x04cb});
+  if (maker == "GenuineIntel") events.push_back({"vector_instructions", PERF_TYPE_RAW, 0xfcc7});
+  return events;
+}
+
+Counters::Counters(const std::vector<Event>& events) {
+  const std::vector<int> threads = living_threads();
+  for (const Event& event : events) {
+    Source source{event.name, {}};
+    for (const int thread : threads) {
+      const int descriptor = open_event(event, thread);
+      if (descriptor >= 0) source.descriptors.push_back(descriptor);
+      if (descriptor < 0 && errno != ESRCH && reason_.empty())  // a thread may have ended meanwhile
+        reason_ = std::string("perf_event_open: ") + std::strerror(errno);
+    }
+    sources_.push_back(std::move(source));
+  }
+  if (any()) reason_.clear();
+}
+
+Counters::~Counters() {
+  for (const Source& source : sources_) {
+    for (const int descriptor : source.descriptors) close(descriptor);
+  }
+}
+
+bool Counters::any() const {
+  for (const Source& source : sources_) {
+    if (!source.descriptors.empty()) return true;
+  }
+  return false;
+}
+
+std::vector<Counters::Count> Counters::read() const {
+  std::vector<Count> counts;
+  for (const Source& source : sources_) {
+    double sum = source.descriptors.empty() ? NAN : 0;
+    for (const int descriptor : source.descriptors) sum += value_of(descriptor);
+    counts.push_back({source.event, sum});
+  }
+  return counts;
+}
+
+}  // namespace tessera::machine

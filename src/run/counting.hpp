@@ -1,0 +1,49 @@
+#pragma once
+// What --counters adds to every measurement: hardware counts of the timed part, summed over the ranks.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/results.hpp"
+#include "machine/counters.hpp"
+#include "mpi/communicator.hpp"
+
+namespace tessera::run {
+
+/// Counts of one repetition; NaN where the machine does not count that.
+struct Counts {
+  double cycles = 0, instructions = 0, l1_misses = 0, l2_misses = 0, llc_misses = 0, vector_instructions = 0;
+  [[nodiscard]] double cycles_per_instruction() const { return cycles / instructions; }
+  [[nodiscard]] double vector_share() const { return vector_instructions / instructions; }
+};
+
+/// Counts of a whole measurement, and where they come from.
+struct Counted {
+  std::string source;               ///< "hardware"; "simulated" where a simulator stands in
+  std::string reason;               ///< why there are none
+  std::vector<Counts> repetitions;  ///< empty where there are none
+};
+
+/// Columns of the results for one repetition.
+[[nodiscard]] io::Row counter_cells(const Counted& counted, const Counts& counts);
+/// The median of every count.
+[[nodiscard]] Counts typical(const std::vector<Counts>& repetitions);
+
+/// Counts what lies between begin() and end() on this rank's threads; all collective.
+class Counting {
+ public:
+  explicit Counting(const mpi::Communicator& comm);
+  void begin();
+  void end();  ///< one repetition more
+  [[nodiscard]] const Counted& counted() const { return counted_; }
+
+ private:
+  [[nodiscard]] Counts now() const;
+  mpi::Communicator comm_;
+  machine::Counters counters_;
+  Counts before_;
+  Counted counted_;
+};
+
+}  // namespace tessera::run

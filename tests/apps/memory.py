@@ -1,0 +1,117 @@
+"""tessera memory: the five kinds of miss and their cures, from the outside."""
+
+import os
+
+import tessera
+from tessera import USAGE, h5py
+
+QUICK = ("--repetitions", 2, "--warmups", 0, "--threads", 2)
+PAIRS = {"cold": "cold_prefetched", "capacity": "capacity_blocked", "conflict": "conflict_padded",
+         "true_sharing": "true_sharing_private", "false_sharing": "false_sharing_padded"}
+KINDS = {"capacity": "l1_misses", "conflict": "l1_conflicts", "true_sharing": "true_sharing",
+         "false_sharing": "false_sharing", "cold": "l1_misses"}
+
+
+class Memory(tessera.Case):
+    def simulated(self, *words):
+        path = self.path("m.h5")
+        self.succeed("memory", *words, *QUICK, "--results", path, "--again", timeout=120)
+        with h5py.File(path, "r") as file:
+            run = list(file.values())[-1]
+            table = {name: column.asstr()[:] if h5py.check_string_dtype(column.dtype) else column[:]
+                     for name, column in run["simulated"].items()}
+            self.assertTrue((run["summary/verified"][:] == 1).all())
+            self.assertEqual(len(run["samples/seconds"]), 2 * len(table["probe"]))
+        return [dict(zip(table, values)) for values in zip(*table.values())]
+
+    def test_every_cure_cures_its_kind(self):
+        rows = {row["probe"]: row for row in self.simulated("--rounds", 20)}
+        self.assertEqual(set(rows), set(PAIRS) | set(PAIRS.values()))
+        for probe, cure in PAIRS.items():
+            with self.subTest(probe=probe):
+                kind = KINDS[probe]
+                self.assertGreater(rows[probe][kind], 0.9)
+                level = "l2_misses" if probe == "capacity" else kind
+                self.assertLess(rows[cure][level], 0.1 * rows[probe][level])
+                self.assertEqual(rows[cure]["source"], "simulated")
+
+    def test_false_sharing_ends_where_counters_are_a_line_apart(self):
+        rows = self.simulated("--probe", "false_sharing", "--stride", "8,32,64,128", "--rounds", 1000)
+        self.assertEqual([row["false_sharing"] > 0.9 for row in rows], [True, True, False, False])
+
+    def test_capacity_begins_where_the_cache_ends(self):
+        rows = self.simulated("--probe", "capacity", "--size", "16KiB,64MiB", "--rounds", 10)
+        self.assertLess(rows[0]["l1_misses"], 0.15)
+        self.assertGreater(rows[1]["l1_misses"], 0.9)
+
+    def test_smallest_sizes(self):
+        self.simulated("--size", "8,72", "--stride", "8,16", "--rounds", "1")
+
+    def test_no_simulation_only_times(self):
+        out = self.succeed("memory", "--probe", "conflict", "--rounds", 10, "--no-simulation", *QUICK).out
+        self.assertNotIn("simulated", out)
+
+    def test_list_and_help_know_them(self):
+        out = self.succeed("list").out
+        for name in (*PAIRS, *PAIRS.values()):
+            self.assertIn(f" {name} ", out)
+        out = self.succeed("memory", "--help").out
+        for line in out.split("\n\n")[1].splitlines()[1:]:
+            if "--config" not in line:
+                self.succeed(*line.split("#")[0].split()[1:], "--plan")
+
+    def test_every_study_of_memory_runs_small(self):
+        folder = os.path.join(tessera.ROOT, "configs", "studies")
+        found = 0
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name)) as file:
+                commands = [line.lstrip("# ").split() for line in file if "#   tessera memory" in line]
+            if not commands:
+                continue
+            found += 1
+            words = [os.path.join(tessera.ROOT, word) if word == f"configs/studies/{name}" else word
+                     for word in commands[0][1:]]
+            self.assertNotEqual(words, commands[0][1:])
+            with self.subTest(study=name):
+                self.succeed(*words, "--rounds", 10, "--size", "64KiB", *QUICK, "--results", self.path("s.h5"),
+                             timeout=120)
+        self.assertGreaterEqual(found, 4)
+
+    def test_wrong_requests_are_told_in_one_line(self):
+        for words, expected in ((("--probe", "fasle_sharing"), "false_sharing"), (("--size", "many"), "--size"),
+                                (("--rounds", -1), "--rounds"), (("--stride", "-8"), "--stride"),
+                                (("--prob", "cold"), "did you mean 'probe'")):
+            with self.subTest(words=words):
+                self.fail_with(USAGE, "memory", *words, words=expected)
+
+    def test_too_large_is_told_before_anything_is_allocated(self):
+        self.fail_with(tessera.MEMORY, "memory", "--probe", "capacity", "--size", "100TiB")
+        self.fail_with(USAGE, "memory", "--probe", "conflict", "--size", "900TB", "--stride", "1TB")
+
+    def test_several_ranks_are_refused(self):
+        self.fail_with(USAGE, "memory", "--probe", "conflict", ranks=2, words="one rank")
+
+
+class Counters(tessera.Case):
+    def test_counters_are_stored_or_one_line_says_that_there_are_none(self):
+        for words in (("matmul", "--n", 64), ("transpose", "--n", 64), ("sort", "--n", 1000),
+                      ("memory", "--probe", "conflict", "--rounds", 10), ("scalability", "forkjoin", "--n", 10)):
+            with self.subTest(words=words):
+                path = self.path(words[0] + ".h5")
+                out = self.succeed(*words, "--counters", *QUICK, "--results", path).out
+                with h5py.File(path, "r") as file:
+                    run = list(file.values())[0]
+                    if "counters" not in run:
+                        self.assertEqual(out.count("no counters here"), 1, out)
+                        continue
+                    self.assertTrue((run["counters/source"].asstr()[:] == "hardware").all())
+                    self.assertEqual(len(run["counters/cycles"]), len(run["samples/seconds"]))
+                    self.assertIn("cycles_per_instruction", out)
+
+    def test_counters_of_many_ranks(self):
+        out = self.succeed("matmul", "--n", 64, "--counters", *QUICK, ranks=3).out
+        self.assertEqual(out.count("counters"), 1, out)
+
+
+if __name__ == "__main__":
+    tessera.main()

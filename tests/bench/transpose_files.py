@@ -1,0 +1,82 @@
+"""transpose_files.py TESSERA [--quick]: transposing out of core against the file system's own rates.
+
+A dataset four times the memory allowed is transposed from file to file; beside it the same bytes are written and read in large
+pieces, synchronised to the device as the product does it. Files lie in the current folder's file system (TMPDIR names another).
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import h5py
+import numpy as np
+
+PIECE = 16 << 20
+
+
+def drop(path):
+    """Forgets what the file cache holds of a file."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def time_write(path, size):
+    piece = os.urandom(PIECE)
+    began = time.monotonic()
+    with open(path, "wb", buffering=0) as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+        for _ in range(size // PIECE):
+            file.write(piece)
+        os.fsync(file.fileno())
+    return time.monotonic() - began
+
+
+def time_read(path):
+    drop(path)
+    buffer = bytearray(PIECE)
+    began = time.monotonic()
+    with open(path, "rb", buffering=0) as file:
+        while file.readinto(buffer):
+            pass
+    return time.monotonic() - began
+
+
+def time_ours(program, source, result, limit):
+    drop(source)
+    began = time.monotonic()
+    subprocess.run([program, "transpose", "--in", f"{source}:/A", "--out", f"{result}:/A", "--memory", str(limit),
+                    "--overwrite"], check=True, capture_output=True)
+    return time.monotonic() - began
+
+
+def main():
+    program, quick = sys.argv[1], "--quick" in sys.argv
+    n = 6144 if quick else 11585  # 288 MiB, 1 GiB
+    size = n * n * 8 // PIECE * PIECE
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", ".")) as folder:
+        source, result, plain = (os.path.join(folder, name) for name in ("a.h5", "t.h5", "plain"))
+        rng = np.random.default_rng(1)
+        with h5py.File(source, "w") as file:
+            a = file.create_dataset("A", (n, n), "f8")
+            for i in range(0, n, 512):
+                a[i:i + 512] = rng.random((min(512, n - i), n))
+        limit = n * n * 8 // 4
+        samples = {"ours": [], "read": [], "write": []}
+        for _ in range(3 if quick else 5):
+            samples["write"].append(time_write(plain, size))
+            samples["read"].append(time_read(plain))
+            samples["ours"].append(time_ours(program, source, result, limit))
+        median = {name: float(np.median(values)) for name, values in samples.items()}
+        with h5py.File(source) as a, h5py.File(result) as t:
+            for i in range(0, n, 1024):
+                assert np.array_equal(a["A"][:, i:i + 1024].T, t["A"][i:i + 1024]), "the result is wrong"
+    twice = 2 * median["read"] + 2 * median["write"]
+    print(f"Out of core, f64 {n} x {n} ({n * n * 8 / 1e9:.2f} GB) with --memory {limit / 1e6:.0f} MB; medians of whole runs, cold file cache")
+    print(f"file system: reads {size / 1e9 / median['read']:.2f} GB/s, writes {size / 1e9 / median['write']:.2f} GB/s; "
+          f"two reads and two writes {twice:.2f} s")
+    print(f"tessera: {median['ours']:.2f} s, {twice / median['ours']:.2f} of that rate")
+
+
+main()
