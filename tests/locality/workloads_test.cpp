@@ -140,6 +140,7 @@ TEST(GpuOrder, ColumnsHitFarMoreThanRows) {
     p.column_width = width;
     Gpu gpu;
     gpu.multiprocessors = 8;
+    gpu.threads = 512;  // one block: two would share their rows of B
     const double column = simulate(gpu, p, 512).all.l1_rate();
     p.kernel = "cuda_naive";
     EXPECT_GT(column, 0.8) << width;
