@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/progress.hpp"
@@ -27,7 +28,8 @@ void expand_kernels(run::Parsed& parsed) {
       kernels = lab::traced_kernels(workload);
       break;
     }
-    (void)lab::traced_kernel(workload, kernel);
+    const auto gpu = lab::gpu_kernels(workload);
+    if (std::find(gpu.begin(), gpu.end(), kernel) == gpu.end()) (void)lab::traced_kernel(workload, kernel);
     kernels.push_back(kernel);
   }
   parsed.lists.at("kernel") = kernels;
@@ -70,6 +72,23 @@ class Notebook {
   bool wrote_ = false;
 };
 
+std::vector<io::TableRows> run_point(const std::string& key, const run::Values& point) {
+  if (locality::is_gpu_kernel(point.text("kernel"))) return locality::run_gpu(key, point);
+  constexpr index_t most_marks = 20000;  // accesses that a picture can show one by one
+  lab::Request request = locality::request_of(point);
+  const index_t lines = point.has("diagram") ? point.integer("diagram") : 0;
+  lab::Diagram diagram(lines, request.line_bytes, most_marks);
+  if (lines > 0) request.others.push_back(&diagram);
+  const lab::Analysis analysis = lab::analyse(request);
+  locality::print(analysis, request.line_bytes);
+  std::vector<io::TableRows> tables = locality::tables_of(key, analysis, request.line_bytes);
+  if (lines > 0) {
+    for (io::TableRows& table : locality::tables_of(key, analysis, diagram, lines))
+      tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
 /// One rank traces; the others wait.
 ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
                  const Arguments& arguments) {
@@ -83,10 +102,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const
         notebook.skip();
         continue;
       }
-      const lab::Request request = locality::request_of(points[i]);
-      const lab::Analysis analysis = lab::analyse(request);
-      locality::print(analysis, request.line_bytes);
-      notebook.add(locality::tables_of(key, analysis, request.line_bytes));
+      notebook.add(run_point(key, points[i]));
       progress.update(static_cast<double>(i + 1));
     }
     notebook.finish();

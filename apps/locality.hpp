@@ -6,6 +6,8 @@
 
 #include "io/results.hpp"
 #include "locality/analysis.hpp"
+#include "locality/diagram.hpp"
+#include "locality/gpu.hpp"
 #include "run/options.hpp"
 
 namespace tessera::apps::locality {
@@ -19,5 +21,14 @@ void print(const tessera::locality::Analysis& analysis, index_t line_bytes);
 [[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key,
                                                    const tessera::locality::Analysis& analysis,
                                                    index_t line_bytes);
+
+/// Those of its space-time diagram.
+[[nodiscard]] std::vector<io::TableRows> tables_of(const std::string& key,
+                                                   const tessera::locality::Analysis& analysis,
+                                                   const tessera::locality::Diagram& diagram, index_t lines);
+
+[[nodiscard]] bool is_gpu_kernel(const std::string& kernel);
+/// Simulates, prints and returns the tables of one point of a cuda_ kernel.
+[[nodiscard]] std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& point);
 
 }  // namespace tessera::apps::locality

@@ -47,13 +47,20 @@ void add_problem(run::OptionSet& set) {
   set.add({.name = "type",
            .kind = Kind::choice,
            .fallback = "f64",
-           .help = "of the elements",
+           .help = "of the elements (sort: bits of 4 or 8 bytes, or pairs of key and index)",
            .group = "Problem",
-           .choices = {"f32", "f64"},
+           .choices = {"f32", "f64", "u32", "u64", "pair"},
            .axis = true});
   set.add(size("tile", "0", "edge of tiles, of the leaves of recursive; 0: the kernel's own", "Problem"));
   set.add(
       size("column-width", "0", "width of the columns of column and zigzag; 0: the kernel's own", "Problem"));
+  set.add(size("range", "0", "sort: different keys; 0: 65536", "Problem"));
+  set.add({.name = "stencil",
+           .fallback = "box3x3",
+           .help = "stencil: its name (heat, star1 .. star4, box3x3 .. box9x9, ...)",
+           .group = "Problem",
+           .axis = true});
+  set.add(size("steps", "1", "stencil: time steps", "Problem"));
   set.add(size("pad", "0", "elements between a row's end and the next row", "Problem"));
 }
 
@@ -94,6 +101,17 @@ void add_caches(run::OptionSet& set) {
            .high = 2e9});
 }
 
+void add_gpu(run::OptionSet& set) {
+  set.add({.name = "gpu",
+           .fallback = "48:32KiB:4MiB:1024",
+           .help = "cuda_ kernels: multiprocessors:L1:L2:resident threads",
+           .group = "GPU"});
+  run::Option block = size("block", "1024", "cuda_ kernels: threads a block", "GPU");
+  block.low = 32;
+  block.high = 1024;
+  set.add(block);
+}
+
 }  // namespace
 
 run::OptionSet declare() {
@@ -103,9 +121,24 @@ run::OptionSet declare() {
        "tessera locality matmul --kernel naive,transposed,tiled,recursive,cache_oblivious --n 256 --results "
        "l.h5",
        "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8        # conflicts, and their cure",
+       "tessera locality matmul --kernel cuda_naive,cuda_column --n 1024 --type f32 --column-width 32,64,128",
+       "tessera locality matmul --kernel naive,tiled,column --n 16 --tile 4 --column-width 4 --line 32 "
+       "--diagram 32 "
+       "--results d.h5",
        "tessera report l.h5                                                     # miss curves as a picture"});
   add_problem(set);
   add_caches(set);
+  add_gpu(set);
+  set.add(
+      {.name = "diagram",
+       .kind = Kind::integer,
+       .help =
+           "a space-time diagram with a cache of so many lines: up to 20000 accesses one by one, more as a "
+           "density",
+       .group = "Diagram",
+       .axis = true,
+       .low = 1,
+       .high = 65536});
   set.add(
       {.name = "results",
        .help = "HDF5 file to append curves, caches and provenance to; points it already holds are skipped",
@@ -128,13 +161,18 @@ lab::Request request_of(const run::Values& point) {
   lab::Problem& p = r.problem;
   p.workload = point.text("workload");
   p.kernel = point.text("kernel");
-  p.element_bytes = point.text("type") == "f32" ? 4 : 8;
+  const std::string& type = point.text("type");
+  p.element_bytes = type == "pair" ? 16 : type.ends_with("32") ? 4 : 8;
+  require(p.workload == "sort" || type != "pair", ExitCode::usage, "--type pair is for sort");
   p.n = point.integer("n");
   p.m = point.has("m") ? point.integer("m") : p.n;
   p.k = point.has("k") ? point.integer("k") : p.n;
   p.tile = point.integer("tile");
   p.column_width = point.integer("column-width");
   p.pad = point.integer("pad");
+  p.range = point.integer("range");
+  p.steps = point.integer("steps");
+  p.stencil = point.text("stencil");
   r.line_bytes = point.bytes("line");
   for (const std::string& word : split(point.text("cache"), ','))
     r.caches.push_back(lab::parse_geometry(trim(word), r.line_bytes));

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/table.hpp"
@@ -19,8 +20,11 @@ std::string count(index_t value) { return std::to_string(value); }
 
 std::string title(const lab::Analysis& a) {
   const lab::Problem& p = a.problem;
-  std::string sizes = p.workload == "matmul" ? fmt::format("m {} n {} k {}", p.m, p.n, p.k)
-                                             : fmt::format("{} x {}", p.m, p.n);
+  std::string sizes = p.workload == "sort"     ? fmt::format("n {}, {} keys", p.n, p.range)
+                      : p.workload == "matmul" ? fmt::format("m {} n {} k {}", p.m, p.n, p.k)
+                      : p.workload == "stencil"
+                          ? fmt::format("{} on {} x {}, {} steps", p.stencil, p.m, p.n, p.steps)
+                          : fmt::format("{} x {}", p.m, p.n);
   return fmt::format("{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}",
                      p.workload, p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
                      a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",
@@ -107,6 +111,9 @@ io::Row common(const std::string& key, const lab::Analysis& a, index_t line_byte
           {"k", p.k},
           {"tile", p.tile},
           {"column_width", p.column_width},
+          {"range", p.range},
+          {"stencil", p.stencil},
+          {"steps", p.steps},
           {"pad", p.pad},
           {"element_bytes", p.element_bytes, "B"},
           {"line_bytes", line_bytes, "B"}};
@@ -117,11 +124,14 @@ io::Row with(io::Row row, std::initializer_list<io::Cell> cells) {
   return row;
 }
 
-/// Every size at which the misses of the whole change, or four an octave where there are many.
+/// Every size at which the misses of the whole change, and four an octave; those alone where there are many.
 std::vector<index_t> curve_sizes(const lab::MissCurve& curve) {
   constexpr std::size_t most = 2000;
-  std::vector<index_t> steps = curve.steps();
-  return steps.size() <= most ? steps : sizes_of(curve);
+  std::vector<index_t> sizes = lab::sizes_of(curve), steps = curve.steps();
+  if (steps.size() <= most) sizes.insert(sizes.end(), steps.begin(), steps.end());
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
 }
 
 }  // namespace
@@ -180,7 +190,9 @@ std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis
                              {"conflict", s.conflict},
                              {"random", whole ? cache.random : index_t{-1}},
                              {"ideal", whole && cache.ideal ? *cache.ideal : index_t{-1}},
-                             {"behind", whole ? cache.behind : index_t{-1}}});
+                             {"behind", whole ? cache.behind : index_t{-1}},
+                             {"behind_loads", whole ? cache.load_misses : index_t{-1}},
+                             {"behind_stores", whole ? cache.store_misses : index_t{-1}}});
     };
     add("all", cache.all, true);
     for (std::size_t i = 0; i < a.arrays.size(); ++i) add(a.arrays[i], cache.arrays[i], false);

@@ -102,7 +102,7 @@ void add_method(OptionSet& set) {
   set.add({.name = "tile",
            .kind = Kind::integer,
            .fallback = "64",
-           .help = "edge of the tiles of tiled",
+           .help = "edge of the tiles of tiled, of the leaves of recursive",
            .group = "Method",
            .axis = true,
            .low = 1,

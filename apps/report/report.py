@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+import locality
 import picture
 import results
 import speedup
@@ -26,9 +27,10 @@ def main(words=None):
         fail(66, f"there is no file '{arguments.file}'; check the path")
     try:
         runs = results.read(arguments.file)
+        traced = locality.read(arguments.file)
     except (OSError, KeyError, ValueError) as error:
         fail(65, f"'{arguments.file}' is no results file ({error}); give one that --results named")
-    if not runs:
+    if not runs and not traced:
         fail(65, f"'{arguments.file}' holds no finished point; measure something with --results {arguments.file}")
     for run in runs:
         print(tables.text(run))
@@ -39,11 +41,19 @@ def main(words=None):
         if beside:
             print(f"{workload}, medians side by side\n{beside}")
     png = arguments.png or os.path.splitext(arguments.file)[0] + ".png"
+    names = []
     try:
-        picture.draw(results.by_workload(runs), png)
+        if runs:
+            picture.draw(results.by_workload(runs), png)
+            names.append(png)
+        if traced:
+            print(locality.text(traced))
+            stem, kind = os.path.splitext(png)
+            names += locality.draw(traced, f"{stem}_misses{kind}" if runs else png)
     except OSError as error:
         fail(73, f"cannot write '{png}' ({error.strerror}); name another place with --png")
-    print(f"picture: {png}")
+    for name in names:
+        print(f"picture: {name}")
 
 
 if __name__ == "__main__":

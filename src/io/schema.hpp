@@ -25,10 +25,15 @@ inline constexpr const char* counters = "counters";  // a row is one repetition:
 inline constexpr const char* simulated =
     "simulated";  // a row is one configuration: misses as simulators count
 // In a results file of locality; the column `point` tells rows of one traced run.
-inline constexpr const char* points = "points";  // a row is one traced kernel on one problem
-inline constexpr const char* curves = "curves";  // a row is the LRU misses of an array at one cache size
-inline constexpr const char* ideal = "ideal";    // a row is the misses of the ideal cache at one size
-inline constexpr const char* caches = "caches";  // a row is one array in one cache of a given geometry
+inline constexpr const char* points = "points";    // a row is one traced kernel on one problem
+inline constexpr const char* curves = "curves";    // a row is the LRU misses of an array at one cache size
+inline constexpr const char* ideal = "ideal";      // a row is the misses of the ideal cache at one size
+inline constexpr const char* caches = "caches";    // a row is one array in one cache of a given geometry
+inline constexpr const char* marks = "marks";      // a row is one access of a space-time diagram
+inline constexpr const char* stays = "stays";      // a row is the stay of a line in the cache
+inline constexpr const char* density = "density";  // a row is one cell of a space-time diagram in bins
+inline constexpr const char* arrays = "arrays";    // a row is one array of a space-time diagram
+inline constexpr const char* gpu = "gpu";  // a row is the sectors of an array that a CUDA kernel asks for
 inline constexpr const char* recursion_levels = "recursion_levels";  // a row is one level of the recursion
 inline constexpr const char* series = "series";  // a row is one quantity of a field after one step
 inline constexpr const char* units = "units";    // attribute of a column

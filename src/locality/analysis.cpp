@@ -94,7 +94,8 @@ void add_ideal(const LineTrace& trace, Analysis& a) {
 double expected_accesses(const Problem& p) {
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   if (p.workload == "matmul") return 2 * m * n * k;
-  return 2 * m * n;
+  if (p.workload == "sort") return 10 * n;
+  return 10 * m * n * static_cast<double>(p.workload == "stencil" ? p.steps : 1);
 }
 
 Analysis analyse(const Request& request) {
@@ -109,6 +110,10 @@ Analysis analyse(const Request& request) {
   for (Sink* other : request.others) tracer.attach(*other);
   a.problem = kernel.run(tracer, request.problem);
   a.arrays = tracer.arrays();
+  for (std::size_t i = 0; i < a.arrays.size(); ++i) {
+    a.begins.push_back(static_cast<index_t>(tracer.begin_of(i)));
+    a.bytes.push_back(static_cast<index_t>(tracer.bytes_of(i)));
+  }
   a.loads = lab.levels.loads();
   a.stores = lab.levels.stores();
   a.curve = lab.lru.curve();

@@ -40,6 +40,7 @@ struct Analysis {
   Problem problem;  ///< with what the kernel chose itself
   std::string leaf;
   std::vector<std::string> arrays;
+  std::vector<index_t> begins, bytes;  ///< of the arrays, in traced memory
   index_t loads = 0, stores = 0;
   double rate = 1;  ///< part of the lines that was followed
   MissCurve curve;

@@ -9,7 +9,8 @@ namespace tessera::locality {
 std::span<const TracedKernel> traced_kernels() {
   static const std::vector<TracedKernel> all = [] {
     std::vector<TracedKernel> rows;
-    for (const auto& part : {matmul_kernels()}) rows.insert(rows.end(), part.begin(), part.end());
+    for (const auto& part : {matmul_kernels(), transpose_kernels(), stencil_kernels(), sort_kernels()})
+      rows.insert(rows.end(), part.begin(), part.end());
     return rows;
   }();
   return all;

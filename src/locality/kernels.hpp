@@ -43,5 +43,8 @@ struct TracedKernel {
 
 // By workload, each in the file of its name.
 [[nodiscard]] std::vector<TracedKernel> matmul_kernels();
+[[nodiscard]] std::vector<TracedKernel> transpose_kernels();
+[[nodiscard]] std::vector<TracedKernel> sort_kernels();
+[[nodiscard]] std::vector<TracedKernel> stencil_kernels();
 
 }  // namespace tessera::locality

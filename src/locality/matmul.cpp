@@ -14,6 +14,31 @@
 #include "locality/kernels.hpp"
 #include "locality/traced.hpp"
 
+#define TESSERA_DECLARE(isa)                                               \
+  namespace tessera::isa {                                                 \
+  const matmul::LeafKernels<locality::Traced<float>>& leaf_kernels_f32();  \
+  const matmul::LeafKernels<locality::Traced<double>>& leaf_kernels_f64(); \
+  }
+
+TESSERA_DECLARE(traced_baseline)
+TESSERA_DECLARE(traced_avx2)
+TESSERA_DECLARE(traced_avx512)
+
+namespace tessera::matmul {
+
+template <>
+const LeafKernels<locality::Traced<float>>& leaf_kernels(machine::Isa isa) {
+  if (isa == machine::Isa::avx512) return traced_avx512::leaf_kernels_f32();
+  return isa == machine::Isa::avx2 ? traced_avx2::leaf_kernels_f32() : traced_baseline::leaf_kernels_f32();
+}
+template <>
+const LeafKernels<locality::Traced<double>>& leaf_kernels(machine::Isa isa) {
+  if (isa == machine::Isa::avx512) return traced_avx512::leaf_kernels_f64();
+  return isa == machine::Isa::avx2 ? traced_avx2::leaf_kernels_f64() : traced_baseline::leaf_kernels_f64();
+}
+
+}  // namespace tessera::matmul
+
 namespace tessera::locality {
 namespace {
 
@@ -89,6 +114,12 @@ Problem run(Tracer& tracer, const Problem& problem) {
   return p;
 }
 
+/// The register block is that of the instruction set in use.
+std::string_view vector_leaf() {
+  if (machine::isa() == machine::Isa::avx512) return "vectors of 64 B";
+  return machine::isa() == machine::Isa::avx2 ? "vectors of 32 B" : "vectors of 16 B";
+}
+
 }  // namespace
 
 #define ROW(name, leaf, kernel, tile) \
@@ -104,7 +135,7 @@ std::vector<TracedKernel> matmul_kernels() {
           ROW("column", "scalar", column, tile),
           ROW("zigzag", "scalar", zigzag, tile),
           ROW("recursive", "scalar", recursive, leaf),
-          {"matmul", "cache_oblivious", "vectors of 64 B",
+          {"matmul", "cache_oblivious", vector_leaf(),
            run<cache_oblivious_row<Traced<float>>, cache_oblivious_row<Traced<double>>, tile>}};
 }
 #undef ROW

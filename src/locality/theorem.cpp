@@ -1,7 +1,11 @@
 #include "locality/theorem.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "kernels/stencil/stencil.hpp"
 
 namespace tessera::locality {
 namespace {
@@ -90,11 +94,93 @@ std::optional<Theorem> matmul_theorem(const Problem& p, const Sizes& s) {
   return std::nullopt;
 }
 
+/// m x n; a line of b waits for the rows of a until it is full.
+std::optional<Theorem> transpose_theorem(const Problem& p, const Sizes& s) {
+  const double once = 2 * s.m * s.n / s.line, rows_apart = s.m * s.n * (1 + 1 / s.line);
+  const auto step = [=](double room_needed, const char* formula) {
+    return Theorem{.formula = formula, .misses = [=](index_t lines) {
+                     return static_cast<double>(lines) >= room_needed ? once : rows_apart;
+                   }};
+  };
+  const auto tile = static_cast<double>(p.tile), width = static_cast<double>(p.column_width);
+  if (p.kernel == "naive") return step(s.n * (1 + 1 / s.line), "2mn/L if Z >= n(L + 1), else mn(1 + 1/L)");
+  if (p.kernel == "column")
+    return step(width * (1 + 1 / s.line) + 1, "2mn/L if Z >= w(L + 1), else mn(1 + 1/L); w: --column-width");
+  if (p.kernel == "tiled")
+    return step(tile * (1 + 1 / s.line) + 1, "2mn/L if Z >= s(L + 1), else mn(1 + 1/L); s: --tile");
+  const double leaf = p.kernel == "recursive" ? std::max(tile, s.line) : s.line;
+  return step(leaf * (1 + 1 / s.line) + 1, "2mn/L if Z >= L^2 + 2L: tall caches (rows of whole lines)");
+}
+
+/// m x n points, t steps, radius r: (2r + 1) rows of one field and a row of the other have to stay.
+std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
+  const auto t = static_cast<double>(p.steps);
+  const stencil::Stencil shape =
+      stencil::named_stencil(p.stencil.empty() ? "box3x3" : p.stencil, p.m == 1 ? 1 : 2);
+  const auto rx = static_cast<double>(shape.radius[2]), rows = 2 * static_cast<double>(shape.radius[1]) + 1;
+  const double fields = (s.n + 2 * rx + s.line) * (s.m + rows - 1) / s.line + s.m * s.n / s.line;
+  if (p.kernel == "cache_oblivious") {
+    const double d = p.m == 1 ? 1 : 2;
+    return Theorem{.formula = fmt::format("c Nt/(L Z^(1/{})) + 2N/L", d),
+                   .misses = [=](index_t) { return fields; },
+                   .fitted =
+                       [=](index_t lines) {
+                         const double z = static_cast<double>(lines) * s.line;
+                         return z >= 2 * s.m * s.n ? 0 : s.m * s.n * t / (s.line * std::pow(z, 1 / d));
+                       },
+                   .exponent = -1 / d,
+                   .from_lines = 64,
+                   .to_lines = static_cast<index_t>(s.m * s.n / (4 * s.line))};
+  }
+  // Columns of c points and rows around; the naive sweep is one column.
+  const bool wide = p.kernel == "naive";
+  const double column = wide || p.column_width == 0 ? s.n : static_cast<double>(p.column_width);
+  if (p.kernel == "tiled") return std::nullopt;
+  const double columns = std::ceil(s.n / column);
+  const double across = column < s.n ? (column + 2 * rx) / s.line + 1 : (s.n + 2 * rx) / s.line;
+  return Theorem{
+      .formula = "t (N/L + N(c + 2r + L)/(cL)), c columns at a time, if Z >= (2r + 2)c; 2N/L if all fits",
+      .misses = [=](index_t lines) {
+        const auto room = static_cast<double>(lines);
+        if (room >= 2 * s.m * (s.n + 2 * rx) / s.line) return fields;
+        const double written = s.m * s.n / s.line;
+        const bool rows_stay = room >= (rows + 1) * across;
+        return t * (written + columns * across * (rows_stay ? s.m + rows - 1 : s.m * rows));
+      }};
+}
+
+/// n items, keys of [0, k). Counters have 8 bytes (counting) or 4 (in buckets), starts of buckets 8.
+std::optional<Theorem> counting_theorem(const Problem& p, index_t line_bytes) {
+  const auto n = static_cast<double>(p.n), k = static_cast<double>(p.range);
+  const double line = static_cast<double>(line_bytes) / static_cast<double>(p.element_bytes);
+  const double counters = 8 * k / static_cast<double>(line_bytes);
+  if (p.kernel == "counting") {
+    return Theorem{.formula = "6n/L + k/L if Z >= 2k, else 5n/L + 2n + 2k/L", .misses = [=](index_t lines) {
+                     const auto room = static_cast<double>(lines);
+                     // While n items pass, an output line stays until the keys beside its own have come.
+                     return room >= counters + k ? 6 * n / line + counters
+                            : room >= counters   ? 5 * n / line + n + counters
+                                                 : 5 * n / line + 3 * n + 3 * counters;
+                   }};
+  }
+  const int bits = static_cast<int>(std::ceil(std::log2(std::max(2.0, k))));
+  const double buckets = std::exp2(bits - std::max(bits - 12, std::min(bits, 13)));
+  const double slots = 4 * k / static_cast<double>(line_bytes);
+  return Theorem{.formula = "9n/L + 3m/L + m + 2k/L, m buckets, if Z holds a bucket's counters and m lines",
+                 .misses = [=](index_t) {
+                   return 9 * n / line + 3 * buckets * 8 / static_cast<double>(line_bytes) + buckets +
+                          2 * slots;
+                 }};
+}
+
 }  // namespace
 
 std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
   const Sizes s = sizes(problem, line_bytes);
   if (problem.workload == "matmul") return matmul_theorem(problem, s);
+  if (problem.workload == "stencil") return stencil_theorem(problem, s);
+  if (problem.workload == "sort") return counting_theorem(problem, line_bytes);
+  if (problem.workload == "transpose") return transpose_theorem(problem, s);
   return std::nullopt;
 }
 

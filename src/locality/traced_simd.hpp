@@ -1,53 +1,21 @@
 #pragma once
-// Vectors that report their loads and stores, in the shape of the widest instruction set. Only for files that
-// define TESSERA_ISA as traced.
+// Vectors of TESSERA_TRACED_BYTES bytes that report their loads and stores. Only for matmul_leaf.hpp.
 
-#include <cmath>
+#ifndef TESSERA_TRACED_BYTES
+#define TESSERA_TRACED_BYTES 16
+#endif
 
 #include "kernels/simd.hpp"
+#include "locality/lanes.hpp"
 #include "locality/traced.hpp"
-
-namespace tessera::locality {
-
-/// n numbers at once; arithmetic only, no memory.
-template <class T, index_t n>
-struct Lanes {
-  T at[n];
-
-  friend Lanes operator+(Lanes a, const Lanes& b) {
-    for (index_t i = 0; i < n; ++i) a.at[i] += b.at[i];
-    return a;
-  }
-  friend Lanes operator*(Lanes a, const Lanes& b) {
-    for (index_t i = 0; i < n; ++i) a.at[i] *= b.at[i];
-    return a;
-  }
-};
-
-template <class T, index_t n>
-Lanes<T, n> interleaved(const Lanes<T, n>& a, const Lanes<T, n>& b, index_t from) {
-  Lanes<T, n> out;
-  for (index_t i = 0; i < n; ++i) out.at[i] = (i % 2 == 0 ? a : b).at[from + i / 2];
-  return out;
-}
-template <class T, index_t n>
-Lanes<T, n> interleave_low(Lanes<T, n> a, Lanes<T, n> b) {
-  return interleaved(a, b, 0);
-}
-template <class T, index_t n>
-Lanes<T, n> interleave_high(Lanes<T, n> a, Lanes<T, n> b) {
-  return interleaved(a, b, n / 2);
-}
-
-}  // namespace tessera::locality
 
 namespace tessera::TESSERA_ISA {
 
 template <class T>
 struct Simd<locality::Traced<T>> {
   using Element = locality::Traced<T>;
-  static constexpr index_t lanes = 64 / static_cast<index_t>(sizeof(T));
-  static constexpr int registers = 32;
+  static constexpr index_t lanes = TESSERA_TRACED_BYTES / static_cast<index_t>(sizeof(T));
+  static constexpr int registers = TESSERA_TRACED_BYTES == 64 ? 32 : 16;
   using vec = locality::Lanes<T, lanes>;
 
   static vec zero() { return vec{}; }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/matmul/leaf.hpp"
 #include "locality/analysis.hpp"
 #include "locality/kernels.hpp"
 #include "locality/stack_distance.hpp"
@@ -22,7 +23,7 @@ Seen trace(const Problem& problem, index_t line_bytes = 64) {
   return {lru.curve(), lru.accesses()};
 }
 
-Problem matmul(const char* kernel, index_t n, index_t tile = 0) {
+Problem matmul_problem(const char* kernel, index_t n, index_t tile = 0) {
   return {.workload = "matmul", .kernel = kernel, .m = n, .n = n, .k = n, .tile = tile};
 }
 
@@ -40,35 +41,40 @@ TEST(TracedMatmul, ComputesTheProductInEveryKernelAndShape) {
 
 TEST(TracedMatmul, NaiveTouchesWhatItsSourceSays) {
   const double n = 64;
-  const Seen seen = trace(matmul("naive", 64));
+  const Seen seen = trace(matmul_problem("naive", 64));
   EXPECT_EQ(static_cast<double>(seen.accesses), 2 * n * n * n + n * n);
   EXPECT_EQ(seen.curve.compulsory(), 3 * n * n / 8);
 }
 
 TEST(TracedMatmul, NaiveMissesAsTheFormulasSay) {
   const double n = 128, line = 8;
-  const MissCurve q = trace(matmul("naive", 128)).curve;
+  const MissCurve q = trace(matmul_problem("naive", 128)).curve;
   EXPECT_NEAR(q.misses(100) / (n * n * n * (1 + 1 / line) + n * n), 1, 0.001);
   EXPECT_NEAR(q.misses(1024) / (n * n * n / line + 2 * n * n / line), 1, 0.001);
   EXPECT_NEAR(q.misses(1 << 20) / (3 * n * n / line), 1, 0.001);
 }
 
 TEST(TracedMatmul, CountsWhatTheLeafReallyLoads) {
-  // 8 x 24 of C in registers: a step over k loads 8 elements of A and 3 vectors of B for 192 products. The
-  // rest is packing.
-  const Seen seen = trace(matmul("cache_oblivious", 192));
-  const double leaf = 192.0 * 192 * 192 * (8 + 3) / 192;
+  // A step over k loads an element of A for every row and a vector of B for every column of the register
+  // block. The rest is packing.
+  const auto& block = matmul::leaf_kernels<double>(machine::isa());
+  const index_t lanes = machine::isa() == machine::Isa::avx512 ? 8
+                        : machine::isa() == machine::Isa::avx2 ? 4
+                                                               : 2;
+  const auto loads = static_cast<double>(block.mr + block.nr / lanes);
+  const double leaf = 192.0 * 192 * 192 * loads / static_cast<double>(block.mr * block.nr);
+  const Seen seen = trace(matmul_problem("cache_oblivious", 192));
   EXPECT_GT(static_cast<double>(seen.accesses), leaf);
   EXPECT_LT(static_cast<double>(seen.accesses), 1.3 * leaf);
 }
 
 TEST(TracedMatmul, SmallProductsAreReadWhereTheyLie) {
-  EXPECT_EQ(trace(matmul("cache_oblivious", 96)).curve.compulsory(), 3 * 96 * 96 / 8);
+  EXPECT_EQ(trace(matmul_problem("cache_oblivious", 96)).curve.compulsory(), 3 * 96 * 96 / 8);
 }
 
 Analysis analyse_matmul(const char* kernel, index_t n, index_t tile = 0) {
   Request request;
-  request.problem = matmul(kernel, n, tile);
+  request.problem = matmul_problem(kernel, n, tile);
   request.caches = {{.bytes = 32 << 10, .ways = 8}};
   return analyse(request);
 }
@@ -102,7 +108,7 @@ TEST(Analysis, SplitsMissesIntoThreeKindsThatAddUp) {
 
 TEST(Analysis, PaddedRowsTakeTheConflictsAway) {
   Request request;
-  request.problem = matmul("tiled", 128);
+  request.problem = matmul_problem("tiled", 128);
   request.problem.pad = 8;
   request.caches = {{.bytes = 32 << 10, .ways = 8}};
   const CacheReport cache = analyse(request).caches[0];

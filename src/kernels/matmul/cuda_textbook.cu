@@ -6,21 +6,12 @@
 namespace tessera::matmul {
 namespace {
 
-enum class Walk { rows, column, zigzag };
-
-template <Walk walk>
-__device__ Cell cell_of(index_t step, index_t m, index_t n, index_t width) {
-  if constexpr (walk == Walk::column) return column_cell(step, m, n, width);
-  if constexpr (walk == Walk::zigzag) return zigzag_cell(step, m, n, width);
-  return {step / n, step % n};
-}
-
 /// Thread number `step` computes cell number `step` of the walk.
 template <Walk walk, Op op_a, Op op_b, class T>
 __global__ void one_element(Gemm<T> g, index_t width) {
   const index_t step = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (step >= g.c.rows * g.c.cols) return;
-  const Cell cell = cell_of<walk>(step, g.c.rows, g.c.cols, width);
+  const Cell cell = cell_of(walk, step, g.c.rows, g.c.cols, width);
   const index_t k = op_a == Op::none ? g.a.cols : g.a.rows;
   T sum{0};
   for (index_t p = 0; p < k; ++p) sum += element<op_a>(g.a, cell.i, p) * element<op_b>(g.b, p, cell.j);
@@ -43,8 +34,8 @@ template <int tile, Op op_a, Op op_b, class T>
 __global__ void tiled(Gemm<T> g) {
   __shared__ T a[tile][tile + 1];  // (tile, tile), padded against bank conflicts
   __shared__ T b[tile][tile + 1];  // (tile, tile)
-  const index_t tiles = (g.c.cols + tile - 1) / tile;
-  const index_t row0 = blockIdx.x / tiles * tile, col0 = blockIdx.x % tiles * tile;
+  const Cell corner = tile_corner(blockIdx.x, g.c.cols, tile);
+  const index_t row0 = corner.i, col0 = corner.j;
   const int x = threadIdx.x, y = threadIdx.y;
   const index_t k = op_a == Op::none ? g.a.cols : g.a.rows;
   T sum{0};

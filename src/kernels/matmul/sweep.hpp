@@ -30,4 +30,20 @@ struct Cell {
   return {cell.i, first + (here - 1 - (cell.j - first))};
 }
 
+/// The orders in which threads, numbered through, take the cells.
+enum class Walk { rows, column, zigzag };
+
+[[nodiscard]] TESSERA_HD constexpr Cell cell_of(Walk walk, index_t step, index_t m, index_t n,
+                                                index_t width) {
+  if (walk == Walk::column) return column_cell(step, m, n, width);
+  if (walk == Walk::zigzag) return zigzag_cell(step, m, n, width);
+  return {step / n, step % n};
+}
+
+/// The first cell of square tile number `block`, tiles row by row.
+[[nodiscard]] TESSERA_HD constexpr Cell tile_corner(index_t block, index_t n, index_t tile) {
+  const index_t across = (n + tile - 1) / tile;
+  return {block / across * tile, block % across * tile};
+}
+
 }  // namespace tessera::matmul

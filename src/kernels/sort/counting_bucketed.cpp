@@ -6,7 +6,8 @@
 
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/chunks.hpp"
-#include "kernels/sort/distribute.hpp"
+#include "kernels/sort/counting.hpp"
+#include "kernels/sort/counting_pairs.hpp"
 #include "kernels/sort/radix_plan.hpp"
 #include "kernels/sort/survey.hpp"
 
@@ -109,35 +110,6 @@ void count_by_buckets(const Block<B>& block, Bounds<B> bounds) {
       });
 }
 
-/// Pairs keep their order among equal keys, so they are placed, not filled.
-void count_pairs(const Block<Pair>& block, std::uint64_t low, std::uint64_t range) {
-  const int shift = std::max(bit_length(range) - 12, std::min(bit_length(range), 13));
-  const index_t buckets = static_cast<index_t>(range >> shift) + 1;
-  machine::Buffer<index_t> begin(buckets + 1);
-  distribute(
-      block.data, block.scratch, block.n, buckets, begin.data(),
-      [=](const Pair& pair) { return static_cast<index_t>((pair.key - low) >> shift); },
-      [](const Pair& pair) { return pair; });
-  const index_t slots = index_t{1} << shift;
-  machine::parallel_for(0, buckets, std::max<index_t>(1, buckets / (16 * team())),
-                        [&](index_t first, index_t last) {
-                          machine::Buffer<std::uint32_t> place(slots);
-                          for (index_t b = first; b < last; ++b) {
-                            const Pair* const from = block.scratch + begin[b];
-                            Pair* const to = block.data + begin[b];
-                            const index_t n = begin[b + 1] - begin[b];
-                            const std::uint64_t least = low + (static_cast<std::uint64_t>(b) << shift);
-                            std::fill(place.begin(), place.end(), 0u);
-                            for (index_t i = 0; i < n; ++i)
-                              ++place[static_cast<index_t>(from[i].key - least)];
-                            std::uint32_t sum = 0;
-                            for (std::uint32_t& p : place) sum += std::exchange(p, sum);
-                            for (index_t i = 0; i < n; ++i)
-                              to[place[static_cast<index_t>(from[i].key - least)]++] = from[i];
-                          }
-                        });
-}
-
 }  // namespace
 
 template <class Item>
@@ -156,6 +128,7 @@ void counting_bucketed(const Block<Item>& block) {
     count_by_buckets(block, Bounds<Item>{static_cast<Item>(seen.min), static_cast<Item>(seen.max)});
   }
 }
+TESSERA_SORT_INSTANTIATE(counting);
 TESSERA_SORT_INSTANTIATE(counting_bucketed);
 
 }  // namespace tessera::sort

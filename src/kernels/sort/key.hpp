@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "base/index.hpp"
+#include "base/instrument.hpp"
 
 namespace tessera::sort {
 
@@ -40,7 +41,7 @@ template <class T>
 using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
 template <class Item>
-using KeyBits = std::conditional_t<std::is_same_v<Item, Pair>, std::uint64_t, Item>;
+using KeyBits = std::conditional_t<std::is_same_v<Plain<Item>, Pair>, std::uint64_t, Plain<Item>>;
 
 [[nodiscard]] constexpr std::uint32_t key_of(std::uint32_t item) { return item; }
 [[nodiscard]] constexpr std::uint64_t key_of(std::uint64_t item) { return item; }

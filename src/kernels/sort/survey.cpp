@@ -12,21 +12,7 @@ Survey join(const Survey& a, const Survey& b) {
           a.descents + b.descents, a.ascents + b.ascents};
 }
 
-Survey look(const Block<Pair>& block, index_t begin, index_t end) {
-  Survey seen{~std::uint64_t{0}, 0, 0, 0, 0};
-  const std::uint64_t one = block.data[begin].key;
-  std::uint64_t before = block.data[std::max<index_t>(begin, 1) - 1].key;
-  for (index_t i = begin; i < end; ++i) {
-    const std::uint64_t key = block.data[i].key;
-    seen.min = std::min(seen.min, key);
-    seen.max = std::max(seen.max, key);
-    seen.varying |= key ^ one;
-    seen.descents += key < before ? 1 : 0;
-    seen.ascents += before < key ? 1 : 0;
-    before = key;
-  }
-  return seen;
-}
+Survey look(const Block<Pair>& block, index_t begin, index_t end) { return look_plainly(block, begin, end); }
 template <class B>
 Survey look(const Block<B>& block, index_t begin, index_t end) {
   return leaf_kernels<B>().survey(block.data + begin, end - begin,

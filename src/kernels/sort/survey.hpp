@@ -1,6 +1,8 @@
 #pragma once
 // One pass over the keys that tells how to sort them.
 
+#include <algorithm>
+
 #include "kernels/sort/key.hpp"
 
 namespace tessera::sort {
@@ -14,6 +16,25 @@ struct Survey {
 
   [[nodiscard]] std::uint64_t range() const { return max - min; }
 };
+
+/// Of the keys [begin, end), one after the other.
+template <class Item>
+[[nodiscard]] Survey look_plainly(const Block<Item>& block, index_t begin, index_t end) {
+  Survey seen{~std::uint64_t{0}, 0, 0, 0, 0};
+  const auto key_at = [&](index_t i) -> std::uint64_t { return block.map.to_bits(key_of(block.data[i])); };
+  const std::uint64_t one = key_at(begin);
+  std::uint64_t before = key_at(std::max<index_t>(begin, 1) - 1);
+  for (index_t i = begin; i < end; ++i) {
+    const std::uint64_t key = key_at(i);
+    seen.min = std::min(seen.min, key);
+    seen.max = std::max(seen.max, key);
+    seen.varying |= key ^ one;
+    seen.descents += key < before ? 1 : 0;
+    seen.ascents += before < key ? 1 : 0;
+    before = key;
+  }
+  return seen;
+}
 
 /// Of all keys, in parallel on the threads of the region it is called in.
 template <class Item>

@@ -29,4 +29,14 @@ struct Place {
   return {left + here - 1 - (place.x - left), place.y};
 }
 
+/// The orders in which threads, numbered through, take the points of an image.
+enum class Order { rows, column, zigzag };
+
+[[nodiscard]] TESSERA_HD constexpr Place place_of(Order order, index_t i, index_t width, index_t image_width,
+                                                  index_t image_height) {
+  if (order == Order::column) return column_place(i, width, image_width, image_height);
+  if (order == Order::zigzag) return zigzag_place(i, width, image_width, image_height);
+  return {i % image_width, i / image_width};
+}
+
 }  // namespace tessera::stencil

@@ -1,5 +1,6 @@
 // Row kernels, compiled once for each instruction set: the choice among them.
 
+#include "base/instrument.hpp"
 #include "kernels/stencil/box_rows.hpp"
 #include "kernels/stencil/chain_rows.hpp"
 #include "kernels/stencil/rows.hpp"
@@ -36,7 +37,10 @@ RowKernel<T> kernel(const KernelKey& key) {
         break;
     }
   }
-  return key.rule == Rule::life ? chain_kernel<T, Rule::life>(key) : chain_kernel<T, Rule::linear>(key);
+  if constexpr (!is_traced<T>) {  // traced elements are summed only
+    if (key.rule == Rule::life) return chain_kernel<T, Rule::life>(key);
+  }
+  return chain_kernel<T, Rule::linear>(key);
 }
 
 }  // namespace

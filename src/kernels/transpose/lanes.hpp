@@ -9,6 +9,12 @@
 #include <immintrin.h>
 #endif
 
+// A file that traces what the leaf touches defines these before.
+#ifndef TESSERA_LOADED
+#define TESSERA_LOADED(from, bytes)
+#define TESSERA_STORED(to, bytes)
+#endif
+
 namespace tessera::transpose {
 namespace {
 
@@ -34,16 +40,21 @@ using Wide = Vector<long long, Lanes>;
 template <int Lanes>
 Wide<Lanes> load(const std::byte* from) {
   Wide<Lanes> v;
+  TESSERA_LOADED(from, sizeof v);
   __builtin_memcpy(&v, from, sizeof v);
   return v;
 }
 template <int Lanes>
 void store(std::byte* to, Wide<Lanes> v) {
+  TESSERA_STORED(to, sizeof v);
   __builtin_memcpy(to, &v, sizeof v);
 }
 
 #if defined(__x86_64__)
-inline void stream(std::byte* to, Wide<1> v) { _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)v); }
+inline void stream(std::byte* to, Wide<1> v) {
+  TESSERA_STORED(to, sizeof v);
+  _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)v);
+}
 inline void fence_streams() { _mm_sfence(); }
 #else
 inline void stream(std::byte* to, Wide<1> v) { store<1>(to, v); }
@@ -59,6 +70,14 @@ inline void stream(std::byte* to, Wide<4> v) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)v);
 }
 #endif
+
+/// One record.
+template <int Bytes>
+void copy_record(std::byte* to, const std::byte* from) {
+  TESSERA_LOADED(from, Bytes);
+  TESSERA_STORED(to, Bytes);
+  __builtin_memcpy(to, from, Bytes);
+}
 
 /// v in a register: the compiler shall not load it again where it is used a second time.
 #if defined(__x86_64__)

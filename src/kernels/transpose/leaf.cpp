@@ -129,13 +129,13 @@ void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, 
     }
     for (; j < cols; ++j) {
       for (index_t k = i; k < i + step; ++k) {
-        __builtin_memcpy(b + j * b_stride + k * Bytes, a + k * a_stride + j * Bytes, Bytes);
+        copy_record<Bytes>(b + j * b_stride + k * Bytes, a + k * a_stride + j * Bytes);
       }
     }
   }
   for (; i < rows; ++i) {
     for (index_t j = 0; j < cols; ++j) {
-      __builtin_memcpy(b + j * b_stride + i * Bytes, a + i * a_stride + j * Bytes, Bytes);
+      copy_record<Bytes>(b + j * b_stride + i * Bytes, a + i * a_stride + j * Bytes);
     }
   }
 }

@@ -101,7 +101,7 @@ class Stager {
 void transpose_staged(const ConstRecords& a, const Records& b) {
   const Stager stager(a, b);
   walk_halves({0, 0, a.rows, a.cols}, stager.leaf(), stager,
-              [](const auto& left, const auto& right) { machine::fork_join(left, right); });
+              [](const Block&, const auto& left, const auto& right) { machine::fork_join(left, right); });
 }
 
 }  // namespace tessera::transpose

@@ -71,7 +71,7 @@ void update_any(const Update<T>& u, const Tuning& tuning) {
     walk_halves(
         {0, 0, u.b.rows, u.b.cols}, {leaf_side, leaf_side},
         [&](const Block& block) { update_leaf(u, block, combines, leaves); },
-        [](const auto& left, const auto& right) { machine::fork_join(left, right); });
+        [](const Block&, const auto& left, const auto& right) { machine::fork_join(left, right); });
   });
 }
 

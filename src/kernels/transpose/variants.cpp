@@ -7,10 +7,14 @@
 namespace tessera::transpose {
 namespace {
 
-constexpr std::array<Variant, 5> table{{
+constexpr std::array<Variant, 6> table{{
     {{"naive", Space::host, "row by row: the textbook double loop"}, naive, nullptr},
     {{"tiled", Space::host, "square tiles, walked by rows, zigzag or diagonally"}, tiled, nullptr},
     {{"column", Space::host, "column-based iteration: strips of a few columns"}, column, nullptr},
+    {{"recursive", Space::host,
+      "halves the longer side down to --tile, plain loops; tasks (Frigo et al. 1999)"},
+     recursive,
+     nullptr},
     {{"cache_oblivious", Space::host,
       "halves the longer side (Frigo et al. 1999); vector blocks, streaming stores"},
      cache_oblivious,

@@ -9,7 +9,7 @@ namespace tessera::transpose {
 
 /// What a user may turn; each variant uses what concerns it. All sizes in elements, at least 1.
 struct Tuning {
-  index_t tile = 64;          ///< tiled: side of the square tiles
+  index_t tile = 64;          ///< tiled: side of the square tiles; recursive: of the leaves
   Order order = Order::rows;  ///< tiled: walk over the tiles
   index_t column_width = 16;  ///< column: width of the strips of a
   int threads = 0;            ///< 0: machine::default_threads(); ignored inside a caller's parallel region
@@ -32,6 +32,7 @@ struct Variant : VariantInfo {
 void naive(const ConstRecords& a, const Records& b, const Tuning& tuning);
 void tiled(const ConstRecords& a, const Records& b, const Tuning& tuning);
 void column(const ConstRecords& a, const Records& b, const Tuning& tuning);
+void recursive(const ConstRecords& a, const Records& b, const Tuning& tuning);
 void cache_oblivious(const ConstRecords& a, const Records& b, const Tuning& tuning);
 void in_place(std::byte* data, index_t rows, index_t cols, index_t bytes, const Tuning& tuning);
 

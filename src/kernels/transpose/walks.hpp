@@ -52,7 +52,7 @@ struct LeafShape {
 };
 
 /// Cache-oblivious (Frigo et al. 1999): halve the side that is longer, in leaves, until one leaf remains,
-/// then visit(block); both(left, right) runs the halves, in turn or as tasks.
+/// then visit(block); both(block, left, right) runs the halves of a block, in turn or as tasks.
 template <class Visit, class Both>
 void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, const Both& both) {
   if (block.rows <= leaf.rows && block.cols <= leaf.cols) {
@@ -70,7 +70,8 @@ void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, 
     second.j += first.cols;
     second.cols -= first.cols;
   }
-  both([&] { walk_halves(first, leaf, visit, both); }, [&] { walk_halves(second, leaf, visit, both); });
+  both(
+      block, [&] { walk_halves(first, leaf, visit, both); }, [&] { walk_halves(second, leaf, visit, both); });
 }
 
 }  // namespace tessera::transpose

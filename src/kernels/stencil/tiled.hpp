@@ -1,18 +1,14 @@
+#pragma once
 // Tiles in x and y: the rows that neighbouring output rows share are still in cache when they are read again.
 
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
-namespace {
-
-constexpr index_t default_tile_y = 32;    // rows
-constexpr index_t default_tile_x = 1024;  // points: 34 rows of f64 are 272 KiB, inside any L2
-
-}  // namespace
-
 template <class T>
 void tiled(const Sweep<T>& sweep, const Tuning& tuning) {
+  constexpr index_t default_tile_y = 32;    // rows
+  constexpr index_t default_tile_x = 1024;  // points: 34 rows of f64 are 272 KiB, inside any L2
   const index_t tile_y = tuning.tile_y > 0 ? tuning.tile_y : default_tile_y;
   const index_t tile_x = tuning.tile_x > 0 ? tuning.tile_x : default_tile_x;
   const Engine<T> engine(sweep, Loops::reference, Stores::cached, tuning.isa);
@@ -32,8 +28,5 @@ void tiled(const Sweep<T>& sweep, const Tuning& tuning) {
     }
   });
 }
-
-template void tiled(const Sweep<float>&, const Tuning&);
-template void tiled(const Sweep<double>&, const Tuning&);
 
 }  // namespace tessera::stencil

@@ -1,3 +1,4 @@
+#pragma once
 // Column-based iteration: columns some cache lines wide, each walked from top to bottom, so that the rows a
 // stencil spans fit in L1 however wide the field is.
 
@@ -6,14 +7,9 @@
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
-namespace {
-
-constexpr index_t default_width = 512;  // points: 9 rows of f64 are 36 KiB
-
-}  // namespace
-
 template <class T>
 void column(const Sweep<T>& sweep, const Tuning& tuning) {
+  constexpr index_t default_width = 512;  // points: 9 rows of f64 are 36 KiB
   const index_t width = tuning.column > 0 ? tuning.column : default_width;
   const Engine<T> engine(sweep, Loops::reference, Stores::cached, tuning.isa);
   machine::parallel(sweep.threads, [&] {
@@ -32,8 +28,5 @@ void column(const Sweep<T>& sweep, const Tuning& tuning) {
     }
   });
 }
-
-template void column(const Sweep<float>&, const Tuning&);
-template void column(const Sweep<double>&, const Tuning&);
 
 }  // namespace tessera::stencil

@@ -1,3 +1,4 @@
+#pragma once
 // Column-based iteration with every other row walked from right to left: the walk turns where it ends, on
 // lines that it has just touched. Points are taken in groups of `group`, so that the loop over them can be a
 // vector's.
@@ -7,15 +8,10 @@
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
-namespace {
-
-constexpr index_t default_width = 512;  // points
-constexpr index_t group = 64;           // points
-
-}  // namespace
-
 template <class T>
 void zigzag(const Sweep<T>& sweep, const Tuning& tuning) {
+  constexpr index_t default_width = 512;  // points
+  constexpr index_t group = 64;           // points
   const index_t groups_wide = ceil_div(tuning.column > 0 ? tuning.column : default_width, group);
   const Engine<T> engine(sweep, Loops::reference, Stores::cached, tuning.isa);
   machine::parallel(sweep.threads, [&] {
@@ -36,8 +32,5 @@ void zigzag(const Sweep<T>& sweep, const Tuning& tuning) {
     }
   });
 }
-
-template void zigzag(const Sweep<float>&, const Tuning&);
-template void zigzag(const Sweep<double>&, const Tuning&);
 
 }  // namespace tessera::stencil

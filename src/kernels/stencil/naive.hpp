@@ -1,3 +1,4 @@
+#pragma once
 // The textbook sweep: every step over the whole field, row by row, threads over rows.
 
 #include "kernels/stencil/engine.hpp"
@@ -14,8 +15,5 @@ void naive(const Sweep<T>& sweep, const Tuning& tuning) {
     }
   });
 }
-
-template void naive(const Sweep<float>&, const Tuning&);
-template void naive(const Sweep<double>&, const Tuning&);
 
 }  // namespace tessera::stencil

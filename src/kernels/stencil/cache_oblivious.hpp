@@ -1,16 +1,16 @@
+#pragma once
 // Trapezoids in time and space, cut in all dimensions at once (Frigo and Strumpen 2005; hyperspace cuts: Tang
 // et al. 2011). A zoid is cut along the slope at which values spread, until it fits in cache with a few steps
 // of time.
 
 #include <array>
 
+#include "base/instrument.hpp"
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/tuning.hpp"
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
-namespace {
-
 /// Step t in [t0, t1) computes, in every dimension d, low + (t - t0) * d_low .. high + (t - t0) * d_high.
 /// `wrapped`: still the whole of a periodic dimension. Beyond its extent such a dimension starts again at 0.
 struct Zoid {
@@ -32,9 +32,10 @@ struct Zoid {
   }
 };
 
-constexpr double task_volume = 1e6;  // point updates: 0.2 ms or more, a thousand times the cost of a task
-constexpr index_t line_bytes = 64;
-constexpr index_t planes_at_once = 4;  // as many as the vector kernels block
+inline constexpr double task_volume =
+    1e6;  // point updates: 0.2 ms or more, a thousand times the cost of a task
+inline constexpr index_t line_bytes = 64;
+inline constexpr index_t planes_at_once = 4;  // as many as the vector kernels block
 
 template <class T>
 class Walk {
@@ -109,6 +110,7 @@ class Walk {
   }
 
   void walk(const Zoid& zoid) const {
+    [[maybe_unused]] const Subproblem<T> here;
     const std::array<Pieces, 3> pieces{cut(0, zoid.d[0], zoid.height()), cut(1, zoid.d[1], zoid.height()),
                                        cut(2, zoid.d[2], zoid.height())};
     if (pieces[0].count * pieces[1].count * pieces[2].count > 1) {
@@ -232,14 +234,9 @@ class Walk {
   int slowest_;
 };
 
-}  // namespace
-
 template <class T>
 void cache_oblivious(const Sweep<T>& sweep, const Tuning& tuning) {
   Walk<T>(sweep, tuning).run();
 }
-
-template void cache_oblivious(const Sweep<float>&, const Tuning&);
-template void cache_oblivious(const Sweep<double>&, const Tuning&);
 
 }  // namespace tessera::stencil

@@ -1,6 +1,7 @@
+#pragma once
 // Counting sort as in the textbooks (Seward 1954; Cormen et al. 2009, 8.2): one counter a possible key,
 // prefix sums, stable placement. Sequential. Counters and output are met at random, which is what
-// counting_bucketed mends.
+// counting_bucketed mends. A template, so that it runs on plain and on traced keys.
 
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/common.hpp"
@@ -18,14 +19,12 @@ void counting(const Block<Item>& block) {
     return static_cast<index_t>(map.to_bits(key_of(item)) - seen.min);
   };
   const auto slots = static_cast<index_t>(seen.range()) + 1;
-  machine::Buffer<index_t> place(slots);
+  machine::Buffer<Like<Item, index_t>> place(slots);
   std::fill(place.begin(), place.end(), index_t{0});
   for (index_t i = 0; i < block.n; ++i) ++place[slot(block.data[i])];
   index_t sum = 0;
-  for (index_t& p : place) sum += std::exchange(p, sum);
+  for (auto& p : place) sum += std::exchange(p, sum);
   for (index_t i = 0; i < block.n; ++i) block.scratch[place[slot(block.data[i])]++] = block.data[i];
   copy_items(block.scratch, block.data, block.n);
 }
-TESSERA_SORT_INSTANTIATE(counting);
-
 }  // namespace tessera::sort

@@ -1,0 +1,31 @@
+#include "kernels/transpose/textbook.hpp"
+
+namespace tessera::transpose {
+
+void naive(const ConstRecords& a, const Records& b, const Tuning& tuning) {
+  with_record(a.bytes, [&](auto copy) { naive_walk(a, b, threads_of(tuning), copy); });
+}
+
+void tiled(const ConstRecords& a, const Records& b, const Tuning& tuning) {
+  with_record(a.bytes, [&](auto copy) { tiled_walk(a, b, tuning, threads_of(tuning), copy); });
+}
+
+void column(const ConstRecords& a, const Records& b, const Tuning& tuning) {
+  with_record(a.bytes, [&](auto copy) { column_walk(a, b, tuning, threads_of(tuning), copy); });
+}
+
+void recursive(const ConstRecords& a, const Records& b, const Tuning& tuning) {
+  if (a.empty()) return;
+  // Below so many records a task costs more than it gains.
+  constexpr index_t least_task = index_t{1} << 14;
+  const auto both = [](const Block& block, const auto& left, const auto& right) {
+    if (block.rows * block.cols >= least_task) return machine::fork_join(left, right);
+    left();
+    right();
+  };
+  with_record(a.bytes, [&](auto copy) {
+    machine::parallel(threads_of(tuning), [&] { recursive_walk(a, b, tuning, copy, both); });
+  });
+}
+
+}  // namespace tessera::transpose

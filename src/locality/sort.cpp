@@ -1,0 +1,112 @@
+// The sort kernels on traced keys.
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+#include "kernels/sort/counting.hpp"
+#include "kernels/sort/counting_pairs.hpp"
+#include "locality/kernels.hpp"
+#include "locality/traced.hpp"
+
+namespace tessera::sort {
+
+/// The key of a traced pair: half of its bytes.
+[[nodiscard]] inline std::uint64_t key_of(const locality::Traced<Pair>& item) {
+  locality::report(locality::Access::Kind::load, &item, sizeof(std::uint64_t));
+  return item.raw().key;
+}
+
+#define TESSERA_SURVEY(Item)                                  \
+  template <>                                                 \
+  Survey survey(const Block<locality::Traced<Item>>& block) { \
+    return look_plainly(block, 0, block.n);                   \
+  }
+TESSERA_SURVEY(std::uint32_t)
+TESSERA_SURVEY(std::uint64_t)
+TESSERA_SURVEY(Pair)
+#undef TESSERA_SURVEY
+
+}  // namespace tessera::sort
+
+namespace tessera::locality {
+namespace {
+
+using sort::Block;
+using sort::Pair;
+
+template <class Item>
+void set_key(Item& item, std::uint64_t key, index_t position) {
+  if constexpr (std::is_same_v<Item, Pair>) {
+    item = {key, static_cast<std::uint64_t>(position)};
+  } else {
+    item = static_cast<Item>(key);
+  }
+}
+
+/// Random keys of [0, range), in traced memory with room for a copy.
+template <class Item, class Kernel>
+void run_as(Tracer& tracer, const Problem& p, const Kernel& kernel) {
+  Traced<Item>* const data = tracer.array<Item>("data", p.n);
+  Traced<Item>* const scratch = tracer.array<Item>("scratch", p.n);
+  std::vector<Item> want(static_cast<std::size_t>(p.n));
+  for (index_t i = 0; i < p.n; ++i) {
+    const std::uint64_t key =
+        hash_at(p.seed, static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(p.range);
+    set_key(data[i].raw(), key, i);
+    want[static_cast<std::size_t>(i)] = data[i].raw();
+  }
+  const machine::DefaultThreads alone(1);
+  tracer.run([&] { kernel(Block<Traced<Item>>{data, scratch, p.n, {}}); });
+  std::stable_sort(want.begin(), want.end());
+  for (index_t i = 0; i < p.n; ++i) {
+    require(data[i].raw() == want[static_cast<std::size_t>(i)], ExitCode::internal,
+            "the traced kernel " + p.kernel + " sorted wrongly");
+  }
+}
+
+Problem checked(const Problem& problem) {
+  Problem p = problem;
+  if (p.range == 0) p.range = index_t{1} << 16;
+  require(p.n == 0 || p.range <= index_t{1} << 28, ExitCode::usage,
+          "--range is at most 2^28 for traced sorts");
+  return p;
+}
+
+template <class Kernel>
+Problem run_any(Tracer& tracer, const Problem& problem, const Kernel& kernel) {
+  const Problem p = checked(problem);
+  if (p.element_bytes == 16) {
+    run_as<Pair>(tracer, p, kernel);
+  } else if (p.element_bytes == 4) {
+    run_as<std::uint32_t>(tracer, p, kernel);
+  } else {
+    run_as<std::uint64_t>(tracer, p, kernel);
+  }
+  return p;
+}
+
+Problem counting(Tracer& tracer, const Problem& problem) {
+  return run_any(tracer, problem, [](const auto& block) { sort::counting(block); });
+}
+
+Problem counting_bucketed(Tracer& tracer, const Problem& problem) {
+  require(problem.element_bytes == 16, ExitCode::usage,
+          "counting_bucketed is traced on pairs (--type pair); keys alone go through vector kernels that are "
+          "not");
+  const Problem p = checked(problem);
+  run_as<Pair>(tracer, p, [](const Block<Traced<Pair>>& block) {
+    if (block.n < 2) return;
+    const sort::Survey seen = sort::survey(block);
+    sort::count_pairs(block, seen.min, seen.range());
+  });
+  return p;
+}
+
+}  // namespace
+
+std::vector<TracedKernel> sort_kernels() {
+  return {{"sort", "counting", "scalar", counting},
+          {"sort", "counting_bucketed", "scalar", counting_bucketed}};
+}
+
+}  // namespace tessera::locality

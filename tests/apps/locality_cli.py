@@ -1,0 +1,81 @@
+"""tessera locality from the outside: tables, results, resuming, pictures, errors."""
+import os
+
+import h5py
+
+import tessera
+
+
+class Locality(tessera.Case):
+    def columns(self, table, *names, run="locality_0001"):
+        with h5py.File(self.path("l.h5")) as file:
+            group = file[f"{run}/{table}"]
+            return [group[n].asstr()[:] if h5py.check_string_dtype(group[n].dtype) else group[n][:] for n in names]
+
+    def test_prints_curve_theorem_and_caches(self):
+        out = self.succeed("locality", "matmul", "--kernel", "tiled", "--n", 64, "--cache", "32KiB", "--line", 64).out
+        for words in ("matmul tiled (scalar leaf), m 64 n 64 k 64", "LRU/ideal", "theorem: Q = ", "32 KiB 8-way", "conflict"):
+            self.assertIn(words, out)
+
+    def test_results_add_up(self):
+        self.succeed("locality", "matmul", "--kernel", "naive,recursive", "--n", 48, "--cache", "4KiB:4,32KiB:8", "--results",
+                     "l.h5")
+        array, level, misses, compulsory, capacity, conflict, ideal = self.columns(
+            "caches", "array", "level", "misses", "compulsory", "capacity", "conflict", "ideal")
+        self.assertEqual(len(array), 2 * 2 * 4)
+        for row in range(len(array)):
+            self.assertEqual(misses[row], compulsory[row] + capacity[row] + conflict[row])
+            if array[row] == "all":
+                self.assertLessEqual(ideal[row], compulsory[row] + capacity[row])
+        lines, curve, which = self.columns("curves", "lines", "misses", "array")
+        whole = which == "all"
+        self.assertEqual(curve[whole].min(), 3 * 48 * 48 / 8)
+        self.assertEqual(lines[whole].min(), 1)
+
+    def test_points_are_skipped_the_second_time(self):
+        words = ("locality", "transpose", "--kernel", "all", "--n", 32, "--results", "l.h5")
+        self.succeed(*words)
+        self.assertIn("skipped", self.succeed(*words).out)
+        with h5py.File(self.path("l.h5")) as file:
+            self.assertEqual(list(file), ["locality_0001"])
+
+    def test_one_rank_traces(self):
+        words = ("locality", "sort", "--kernel", "counting", "--type", "u32", "--n", 1000, "--cache", "4KiB")
+        def table(out):
+            return [line for line in out.splitlines() if "simulated in" not in line]
+        self.assertEqual(table(self.succeed(*words, ranks=2).out), table(self.succeed(*words).out))
+
+    def test_gpu_order(self):
+        out = self.succeed("locality", "matmul", "--kernel", "cuda_tiled", "--n", 64, "--type", "f32", "--results", "l.h5").out
+        self.assertIn("formula: F = 2mnk/(sL)", out)
+        fetches, predicted = self.columns("gpu", "fetches", "predicted_fetches")
+        self.assertAlmostEqual(fetches[-1] / predicted[-1], 1, delta=0.05)
+
+    def test_report_draws_curves_and_diagrams(self):
+        self.succeed("locality", "matmul", "--kernel", "naive", "--n", 8, "--line", 32, "--cache", "1KiB:full", "--diagram",
+                     32, "--results", "l.h5")
+        self.succeed("locality", "transpose", "--kernel", "recursive", "--n", 128, "--diagram", 64, "--results", "l.h5")
+        result = self.run_tessera("report", "l.h5")
+        if "no Python with" in result.err:
+            self.skipTest("no matplotlib")
+        self.assertEqual(result.code, 0, str(result))
+        pictures = [line.split(": ", 1)[1] for line in result.out.splitlines() if line.startswith("picture: ")]
+        self.assertEqual(len(pictures), 3)
+        for name in pictures:
+            self.assertGreater(os.path.getsize(self.path(name)), 10000)
+
+    def test_wrong_words_are_told(self):
+        for words, said in ((("matmul", "--kernel", "tield"), "did you mean 'tiled'"),
+                            (("matmul", "--kernel", "naive", "--cache", "4KiB:3"), "whole sets"),
+                            (("matmul", "--type", "pair"), "for sort"),
+                            ((), "name a workload"),
+                            (("sort", "--kernel", "counting_bucketed"), "--type pair"),
+                            (("matmul", "--kernel", "cuda_naive", "--gpu", "48"), "is no GPU"),
+                            (("matmul", "--kernel", "cuda_naive", "--block", "100"), "multiple of 32")):
+            result = self.run_tessera("locality", *words)
+            self.assertEqual(result.code, tessera.USAGE, str(result))
+            self.assertIn(said, result.err)
+
+
+if __name__ == "__main__":
+    tessera.main()

@@ -1,0 +1,70 @@
+// cachegrind_driver WORKLOAD KERNEL N WHOLE: arrays laid out as tessera locality lays them out, caches
+// emptied, then the kernel once, on all of them or, where WHOLE is 0, on one element. What cachegrind counts
+// more in the first case is the elements'. Compiled so that the loads and stores are those of the source.
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "kernels/matmul/cache_oblivious.hpp"
+#include "kernels/matmul/naive.hpp"
+#include "kernels/transpose/textbook.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr index_t page = 4096;
+constexpr index_t emptied_bytes = index_t{8} << 20;  // larger than any cache of the test
+
+/// Arrays one behind the other, each at the start of a page.
+class Place {
+ public:
+  double* array(index_t count) {
+    std::byte* const begin = memory_ + used_;
+    used_ = round_up(used_ + count * index_t{sizeof(double)}, page);
+    std::memset(begin, 0, static_cast<std::size_t>(count) * sizeof(double));
+    return reinterpret_cast<double*>(begin);
+  }
+
+ private:
+  static constexpr index_t alignment = index_t{1} << 24;
+  std::byte* memory_ = static_cast<std::byte*>(std::aligned_alloc(alignment, alignment));
+  index_t used_ = 0;
+};
+
+/// Touches every line of a large block: nothing else is in the caches afterwards.
+void empty_caches() {
+  auto* const block = static_cast<volatile char*>(std::malloc(emptied_bytes));
+  for (index_t i = 0; i < emptied_bytes; i += 64) block[i] = 1;
+}
+
+void run_matmul(const std::string& kernel, index_t n, index_t used) {
+  Place place;
+  const auto matrix = [&] { return matrix_view(place.array(n * n), n, n).block(0, 0, used, used); };
+  const auto a = matrix(), b = matrix(), c = matrix();
+  const matmul::Gemm<double> g{.a = a, .b = b, .c = c};
+  empty_caches();
+  if (kernel == "naive") matmul::naive(g, {});
+  if (kernel == "cache_oblivious") matmul::cache_oblivious(g);
+}
+
+void run_transpose(const std::string& kernel, index_t n, index_t used) {
+  Place place;
+  const auto matrix = [&] { return matrix_view(place.array(n * n), n, n).block(0, 0, used, used); };
+  const auto a = transpose::records(matrix()), b = transpose::records(matrix());
+  empty_caches();
+  const transpose::FixedRecord<sizeof(double)> copy;
+  if (kernel == "naive") transpose::naive_walk(a, b, 1, copy);
+  if (kernel == "cache_oblivious") transpose::cache_oblivious(a, b, {.threads = 1});
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+  if (argc != 5) return 64;
+  const std::string workload = argv[1], kernel = argv[2];
+  const auto n = static_cast<tessera::index_t>(std::atoi(argv[3]));
+  const tessera::index_t used = argv[4][0] == '1' ? n : 1;
+  workload == "matmul" ? tessera::run_matmul(kernel, n, used) : tessera::run_transpose(kernel, n, used);
+}
