@@ -14,9 +14,9 @@ constexpr int pairs = 3000;
 constexpr int steals = 200;
 constexpr double steals_budget = 0.5;  // seconds for all of them where the machine is busy
 
-/// The lower quartile: other processes only add.
+/// The lower decile: other processes only add.
 double typical(std::vector<double>& samples) {
-  const auto low = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 4);
+  const auto low = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 10);
   std::nth_element(samples.begin(), low, samples.end());
   return *low;
 }
