@@ -24,6 +24,7 @@ struct Command {
 
 [[nodiscard]] Command matmul_command();
 [[nodiscard]] Command transpose_command();
+[[nodiscard]] Command stencil_command();
 [[nodiscard]] Command sort_command();
 [[nodiscard]] Command locality_command();
 [[nodiscard]] Command scalability_command();

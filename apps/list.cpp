@@ -9,6 +9,7 @@
 #include "kernels/matmul/variants.hpp"
 #include "kernels/memory/misses.hpp"
 #include "kernels/sort/variants.hpp"
+#include "kernels/stencil/variants.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "mpi/runtime.hpp"
 
@@ -26,6 +27,7 @@ Body list(const run::Parsed&, const Arguments&, ExitCode&) {
   Table kernels({"workload", "kernel", "space", "what it does"});
   add_rows(kernels, "matmul", infos(matmul::variants()));
   add_rows(kernels, "transpose", infos(transpose::variants()));
+  add_rows(kernels, "stencil", infos(stencil::variants()));
   add_rows(kernels, "sort", infos(sort::variants()));
   add_rows(kernels, "forkjoin", infos(forkjoin::variants()));
   add_rows(kernels, "memory", infos(memory::probes()));
@@ -37,7 +39,15 @@ Body list(const run::Parsed&, const Arguments&, ExitCode&) {
     distributed.add({"transpose", std::string(row.name), std::string(row.about)});
   for (const auto& row : dist::sort::algorithms())
     distributed.add({"sort", std::string(row.name), std::string(row.about)});
-  fmt::print("{}", distributed.text());
+  distributed.add({"stencil", "deep_halo", "boxes of a grid, halos for several steps exchanged at once"});
+  fmt::print("{}\n", distributed.text());
+  Table stencils({"stencil", "dimensions", "what a step computes"});
+  for (const auto& row : stencil::stencil_infos()) {
+    const auto range = row.min_dims == row.max_dims ? std::to_string(row.min_dims)
+                                                    : fmt::format("{} to {}", row.min_dims, row.max_dims);
+    stencils.add({std::string(row.name), range, std::string(row.about)});
+  }
+  fmt::print("{}", stencils.text());
   return {};
 }
 

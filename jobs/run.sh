@@ -92,6 +92,34 @@ job_transpose() {
   next+=("$program transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml --results results/study.h5")
 }
 
+job_stencil() {
+  local folder=results/stencil input=results/matmul/spectra.h5:/counts
+  mkdir -p $folder
+  tessera_say "stencil: the map of counts (exposure x channel) smoothed by 10 steps of diffusion, its ends reflecting"
+  if [ -e $folder/results.h5 ]; then mv $folder/results.h5 $folder/results.previous.h5; fi
+  launch stencil --in $input --stencil heat --steps 10 --boundary reflect --out $folder/smooth.h5:/counts --overwrite \
+    --results $folder/results.h5
+  "$python" - $folder <<'PYTHON'
+import sys
+import h5py, numpy
+folder = sys.argv[1]
+with h5py.File("results/matmul/spectra.h5") as a, h5py.File(f"{folder}/smooth.h5") as b:
+    u, got = a["counts"][:].astype("f8"), b["counts"][:]
+for _ in range(10):
+    p = numpy.pad(u, 1, "symmetric")
+    u = 0.5 * u + 0.125 * (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:])
+error = abs(got - u).max() / abs(u).max()
+print(f"numpy gives the same to within {error:.1e} of the largest count:", "right" if error < 1e-14 else "WRONG")
+sys.exit(0 if error < 1e-14 else 76)
+PYTHON
+  tessera_say "the kernels side by side, many steps of a field in two dimensions"
+  launch stencil --shape 2048x2048 --steps 32 --kernel naive,tiled,column,streaming,cache_oblivious --repetitions 3 \
+    --results $folder/results.h5
+  draw_report $folder/results.h5 $folder/variants.png
+  files+=("$folder/smooth.h5" "the counts smoothed" "$folder/results.h5" "its timings")
+  next+=("$program stencil --config configs/stencil/variants.toml --results results/stencil.h5")
+}
+
 job_sort() {
   local folder=results/sort
   mkdir -p $folder

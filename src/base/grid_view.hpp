@@ -19,6 +19,28 @@ struct Index3 {
   [[nodiscard]] TESSERA_HD constexpr index_t volume() const { return at[0] * at[1] * at[2]; }
 };
 
+/// The points [low, high).
+struct Box3 {
+  Index3 low, high;
+  [[nodiscard]] constexpr Index3 size() const {
+    return {{high[0] - low[0], high[1] - low[1], high[2] - low[2]}};
+  }
+  [[nodiscard]] constexpr bool empty() const {
+    return high[0] <= low[0] || high[1] <= low[1] || high[2] <= low[2];
+  }
+  [[nodiscard]] constexpr index_t volume() const { return empty() ? 0 : size().volume(); }
+  constexpr bool operator==(const Box3&) const = default;
+};
+
+[[nodiscard]] constexpr Box3 intersect(const Box3& a, const Box3& b) {
+  Box3 common;
+  for (int d = 0; d < 3; ++d) {
+    common.low[d] = a.low[d] > b.low[d] ? a.low[d] : b.low[d];
+    common.high[d] = a.high[d] < b.high[d] ? a.high[d] : b.high[d];
+  }
+  return common;
+}
+
 /// data[z * stride[0] + y * stride[1] + x * stride[2]]. Indices below 0 and from extent on address the ghost
 /// layers, if the memory has any.
 template <class T>

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "io/checksum.hpp"
 #include "io/dataset.hpp"
+#include "io/image.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "mpi/agreement.hpp"
@@ -25,7 +26,7 @@ constexpr index_t piece_bytes = index_t{16} << 20;  // one hash, one read-back, 
 
 /// An output may not lie where our own group and the dimension scales do.
 void require_free_path(const DatasetSpec& spec) {
-  std::vector<std::string> taken{std::string("/") + schema::group + "/"};
+  std::vector<std::string> taken{std::string("/") + schema::group + "/", "/VTKHDF/"};
   for (const std::string& dimension : spec.dimensions) taken.push_back("/" + dimension + "/");
   for (const std::string& name : taken) {
     const bool ours = name == taken.front() && spec.path + "/" == name;
@@ -51,6 +52,7 @@ void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec) {
     if (H5Lexists(file, path.c_str(), H5P_DEFAULT) <= 0) {
       std::vector<index_t> values(static_cast<std::size_t>(spec.shape[d]));
       std::iota(values.begin(), values.end(), index_t{0});
+      if (d == 0 && !spec.time.empty()) values = spec.time;
       const Handle space = make_space({spec.shape[d]});
       const Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT,
                                              H5P_DEFAULT, H5P_DEFAULT),
@@ -87,6 +89,7 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec) {
       H5Dclose);
   write_attribute(dataset, schema::checksum, std::string(16, '0'));
   attach_scales(file, dataset, spec);
+  link_image(file, spec);
   const haddr_t offset = H5Dget_offset(dataset);
   return offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
 }

@@ -25,6 +25,9 @@ struct DatasetSpec {
   std::vector<index_t> shape;
   hid_t type = -1;                      ///< borrowed; e.g. native_type(Element::f64)
   std::vector<std::string> dimensions;  ///< a name each: dimension scales at the root, where names are given
+  std::vector<index_t> time =
+      {};              ///< values along the first dimension, where that is time; else 0, 1, 2, ...
+  bool image = false;  ///< a field, also for VTK (io/image.hpp)
 };
 
 class OutputFile {

@@ -59,7 +59,8 @@ FileCheck check_file(const std::string& file) {
   const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, file), H5Gclose);
   result.state = read_text_attribute(group, schema::state);
   std::vector<std::string> paths;
-  h5_check_rc(H5Ovisit2(in, H5_INDEX_NAME, H5_ITER_INC, collect_datasets, &paths, H5O_INFO_BASIC),
+  // By order of creation: a dataset is met under the name it was made with before its hard links.
+  h5_check_rc(H5Ovisit2(in, H5_INDEX_CRT_ORDER, H5_ITER_INC, collect_datasets, &paths, H5O_INFO_BASIC),
               ExitCode::bad_data, "cannot walk through '" + file + "'");
   for (const std::string& path : paths) {
     const DatasetName name{file, path};

@@ -2,7 +2,7 @@
 
 namespace tessera::run {
 
-void add_common_options(OptionSet& options) {
+void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
   options.add({.name = "threads",
                .kind = Kind::integer,
                .fallback = "0",
@@ -28,7 +28,7 @@ void add_common_options(OptionSet& options) {
                .low = 0});
   options.add({.name = "repetitions",
                .kind = Kind::integer,
-               .fallback = "5",
+               .fallback = defaults.repetitions,
                .help = "timed repetitions, all kept",
                .group = "Measuring",
                .identity = false,
@@ -36,7 +36,7 @@ void add_common_options(OptionSet& options) {
                .high = 1e6});
   options.add({.name = "warmups",
                .kind = Kind::integer,
-               .fallback = "1",
+               .fallback = defaults.warmups,
                .help = "untimed repetitions before them",
                .group = "Measuring",
                .identity = false,

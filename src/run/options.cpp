@@ -31,6 +31,31 @@ std::string toml_text(const toml::node& node, const std::string& where) {
   usage(where + " must be a string, number, boolean or a list of them");
 }
 
+int depth_of(const toml::node& node) {
+  const toml::array* list = node.as_array();
+  return list == nullptr ? 0 : 1 + (list->empty() ? 0 : depth_of(list->front()));
+}
+
+/// Nested lists of numbers as one text: "1 2; 3 4 / 5 6; 7 8".
+std::string nested_text(const toml::node& node, int depth, const std::string& where) {
+  const toml::array* list = node.as_array();
+  if (depth == 0) {
+    const auto value = node.value<double>();
+    if (!value || list != nullptr) usage(where + " must be lists of numbers, all of one depth");
+    return fmt::format("{}", *value);
+  }
+  if (list == nullptr || depth > 3)
+    usage(where + " must be lists of numbers, all of one depth, at most three");
+  std::string text;
+  for (const auto& part : *list)
+    text += (text.empty() ? ""
+             : depth == 3 ? " / "
+             : depth == 2 ? "; "
+                          : " ") +
+            nested_text(part, depth - 1, where);
+  return text;
+}
+
 /// The text in lines of at most 110 columns, those after the first indented.
 std::string wrapped(const std::string& text, std::size_t indent) {
   constexpr std::size_t width = 110;
@@ -179,7 +204,9 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
         values.push_back(std::move(one));
       }
     };
-    if (const toml::array* list = node.as_array()) {
+    if (option->nested && node.is_array()) {
+      values = expand(*option, nested_text(node, depth_of(node), where + ": " + name), where + ": " + name);
+    } else if (const toml::array* list = node.as_array()) {
       for (const auto& value : *list) add(value);
       if (values.empty()) usage(where + ": " + name + " is an empty list");
       if (values.size() > 1 && !option->axis) usage(where + ": " + name + " takes one value, not a list");

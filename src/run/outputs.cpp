@@ -23,6 +23,10 @@ std::size_t Outputs::add(const io::DatasetName& name, std::vector<index_t> shape
   return add(name, std::move(shape), io::owned_type(element), std::move(dimensions));
 }
 
+io::DatasetSpec& Outputs::spec(std::size_t dataset) {
+  return files_[places_[dataset].file].specs[places_[dataset].dataset];
+}
+
 void Outputs::open(const mpi::Communicator& comm, const Values& point) {
   using Existing = io::OutputFile::Existing;
   for (File& file : files_) {

@@ -20,12 +20,15 @@ class Outputs {
   std::size_t add(const io::DatasetName& name, std::vector<index_t> shape, Element element,
                   std::vector<std::string> dimensions = {});
 
+  /// What was added, to say more of it. Before open().
+  [[nodiscard]] io::DatasetSpec& spec(std::size_t dataset);
+
   /// Makes the partial files, so that what cannot be written is known before anything is computed.
   /// Collective; throws AgreedError.
   void open(const mpi::Communicator& comm, const Values& point);
   /// Whole elements from position first on (row-major). Local.
   void write(std::size_t dataset, index_t first, std::span<const std::byte> data);
-  /// A slab, a range a dimension. Local.
+  /// A slab, a range a dimension. Local, by one thread at a time.
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<const std::byte> data);
   [[nodiscard]] bool empty() const { return files_.empty(); }
 

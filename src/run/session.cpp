@@ -191,7 +191,7 @@ void Session::record(const Values& point, const Measured& measured) {
   const Summary summary = summarize(measured.seconds);
   const auto top = measured.ceiling.empty() ? std::nullopt : ceiling(measured.ceiling, threads_of(point));
   const double rate = rate_of(measured, summary.median);
-  const double share = top ? rate / *top : NAN;
+  const double share = top ? rate * measured.per_ceiling / *top : NAN;
   auto tables = rows(point, measured, summary, share);
   tables.push_back({io::schema::phases, phase_rows(key(point), measured)});
   if (!wrote_ranks_) {

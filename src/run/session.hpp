@@ -36,6 +36,7 @@ struct Measured {
   double work = 0;                  ///< of one repetition, all ranks: FLOP, bytes, keys, points
   std::string rate_units;  ///< "GFLOP/s", "GB/s", ...: rate = work / seconds / 1e9 (or 1e6 for "M...")
   std::string ceiling;     ///< name in the machine's ceilings; "" for none
+  double per_ceiling = 1;  ///< what a unit of work takes of the ceiling's units
   std::optional<Verdict> verdict;
   std::optional<Counted> counted;  ///< with --counters
 };

@@ -33,8 +33,8 @@ SHARED_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 JOB_MARK = "TESSERA_TEST_JOB"  # names the processes of one job in their environment
 
 # Exit codes, as documented.
-OK, USAGE, BAD_DATA, MISSING, INTERNAL, MEMORY, CANNOT_CREATE, IO, STALLED, VERIFICATION = (
-    0, 64, 65, 66, 70, 71, 73, 74, 75, 76)
+OK, USAGE, BAD_DATA, MISSING, INTERNAL, MEMORY, CANNOT_CREATE, IO, STALLED, VERIFICATION, STOPPED = (
+    0, 64, 65, 66, 70, 71, 73, 74, 75, 76, 85)
 
 # mpirun as root, on few cores, in a container without ptrace (as in tests/TesseraTest.cmake).
 MPI_ENVIRONMENT = {

@@ -99,6 +99,8 @@ class Drawn:
         self.matrix()
         self.type = self.rng.choice(REAL + COMPLEX)
         self.scale = (self.rng.choice([1, -2.5, 0, 1 / 3]), self.rng.choice([0, 1, -0.75]))
+        if self.scale == (1, 0):  # the plain transpose, which keeps the stored form
+            self.scale = (1, 0.5)
         self.words += ["--alpha", repr(self.scale[0]), "--beta", repr(self.scale[1])]
 
     def converted(self):

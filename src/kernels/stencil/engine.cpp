@@ -63,6 +63,8 @@ index_t Engine<T>::source(int d, index_t i) const {
   const auto& sides = sweep_.sides[static_cast<std::size_t>(d)];
   const index_t p = i + sweep_.origin[d];
   if (p >= 0 && p < sweep_.global[d]) return i;
+  if (sweep_.edge(d, p < 0 ? 0 : 1) == Edge::exchanged)
+    return i;  // around a periodic dimension: as it is here
   return source_index(sides[p < 0 ? 0 : 1].kind, p, sweep_.global[d]) - sweep_.origin[d];
 }
 

@@ -10,12 +10,6 @@
 
 namespace tessera::stencil {
 
-/// The points [low, high) in local coordinates.
-struct Box3 {
-  Index3 low, high;
-  [[nodiscard]] Index3 size() const { return {{high[0] - low[0], high[1] - low[1], high[2] - low[2]}}; }
-};
-
 template <class T>
 class Engine {
  public:

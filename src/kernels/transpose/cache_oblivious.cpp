@@ -10,40 +10,31 @@
 namespace tessera::transpose {
 namespace {
 
-// Up to here ordinary stores: a result of 4 MiB and its source stay in most last-level caches, where the next
-// reader finds them; streaming would send them to memory (n = 1000 on Zen 5: f32 90 against 78 GB/s, f64,
-// twice as large, 78 against 80).
-constexpr index_t cached_bytes = index_t{4} << 20;
+// Up to here ordinary stores: a result and its source of 1 MiB stay in most second-level caches, where the
+// next reader finds them; streaming would send them to memory. Larger ones are streamed: with ordinary stores
+// n = 1000 in f64 took four times as long on Sapphire Rapids, and was no faster on Zen 5.
+constexpr index_t cached_bytes = index_t{1} << 20;
+
+// Bytes of a row of a that a strip walks along: long runs keep the prefetchers of a busy. Measured with f32
+// and f64 at n = 4096, 8000 and 8192, between 128 bytes and whole rows: from a page on, and over 64 rows a
+// leaf, within 5 % of the best on Sapphire Rapids and Zen 5 (896 bytes over 512 rows: 10 to 25 % less).
+constexpr index_t strip_bytes = 4096;
+constexpr LeafShape largest_leaf{64, 8192};
 
 constexpr auto as_tasks = [](const auto& left, const auto& right) { machine::fork_join(left, right); };
 
-/// Bytes of a row of a that a strip walks along. Long runs keep the prefetchers of a busy; the lines of b
-/// that wait for their neighbours, one a column, want few columns. Where rows are multiples of a page apart,
-/// lines prefetched past the end of the run are evicted unused: then longer runs pay. Measured on Zen 5.
-index_t strip_bytes(const ConstRecords& a) {
-  switch (a.bytes) {
-    case 8:
-      return 896;
-    case 16:
-      return 1536;
-    default:
-      return a.stride() % 4096 == 0 ? 3072 : 2048;
-  }
-}
-
-/// Wide bands, so that a strip mostly goes on where the last one ended; narrower, then lower, until every
-/// thread has about four.
+/// Wide bands, so that a strip mostly goes on where the last one ended; narrower until every thread has about
+/// four.
 LeafShape leaf_shape(const ConstRecords& a, int threads) {
-  LeafShape shape{512, 4096};
+  LeafShape shape = largest_leaf;
   const auto leaves = [&] { return ceil_div(a.rows, shape.rows) * ceil_div(a.cols, shape.cols); };
   while (leaves() < 4 * threads && shape.cols > 256) shape.cols /= 2;
-  while (leaves() < 4 * threads && shape.rows > 64) shape.rows /= 2;
   return shape;
 }
 
 void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads) {
   const LeafSet& set = leaf_set(machine::isa());
-  const index_t strip = strip_bytes(a) / a.bytes;
+  const index_t strip = strip_bytes / a.bytes;
   const auto visit = [&](const Block& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
                    block.cols, a.bytes, store, strip});

@@ -14,8 +14,9 @@ namespace {
 
 constexpr index_t stage_bytes =
     128 << 10;                        // on the stack of a task; inside any L2, with the next source beside it
-constexpr index_t source_run = 512;   // bytes of a row of a that a stage takes
-constexpr index_t target_run = 1024;  // bytes of a row of b that it fills, where it does not fill whole rows
+constexpr index_t source_run = 256;   // bytes of a row of a that a stage takes
+constexpr index_t target_run = 2048;  // bytes of a row of b that it fills, where it does not fill whole rows
+constexpr index_t whole_run = 2048;   // rows of b of at most so many bytes are filled whole
 constexpr index_t stages_in_leaf = 16;  // taken in turn, each prefetching the next
 
 /// How blocks of a become runs of b.
@@ -29,7 +30,7 @@ struct Geometry {
 Geometry geometry_of(const ConstRecords& a, const Records& b) {
   Geometry g{};
   const index_t row_bytes = a.rows * a.bytes;
-  g.whole_rows = b.ld == b.cols && row_bytes <= 2 * target_run;
+  g.whole_rows = b.ld == b.cols && row_bytes <= whole_run;
   g.leaf.rows = g.whole_rows ? a.rows : target_run / a.bytes;
   g.pitch = g.whole_rows ? row_bytes : target_run + line_bytes;  // a line more: no power of two
   const index_t side = line_bytes / a.bytes;

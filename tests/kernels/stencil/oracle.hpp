@@ -84,6 +84,10 @@ class Grid {
   }
 
   T value(Index3 p) const {
+    for (int d = 0; d < 3; ++d) {  // what is given beside a periodic dimension is periodic along it
+      if (c_.sides[static_cast<std::size_t>(d)][0].kind == Boundary::periodic)
+        p[d] = outside_source(Boundary::periodic, p[d], c_.extent[d]);
+    }
     for (int d = 0; d < 3; ++d) {
       if (p[d] >= 0 && p[d] < c_.extent[d]) continue;
       const Side& side = c_.sides[static_cast<std::size_t>(d)][p[d] < 0 ? 0 : 1];
@@ -145,8 +149,11 @@ void load(const Grid<T>& grid, const Sweep<T>& sweep, const Ghosts& ghosts, cons
             const int side = local[d] < 0 ? 0 : 1;
             if (local[d] >= 0 && local[d] < n[d]) continue;
             const Side& rule = c.sides[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)];
-            if (sweep.edge(d, side) == Edge::exchanged) {
+            if (sweep.edge(d, side) != Edge::outer)
               p[d] = outside_source(Boundary::periodic, p[d], c.extent[d]);
+            if (sweep.edge(d, side) == Edge::exchanged) continue;
+            if (sweep.edge(d, side) == Edge::wrapped) {
+              outside = true;
             } else if (rule.kind == Boundary::given) {
               given = true;
             } else {

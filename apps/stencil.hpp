@@ -1,0 +1,90 @@
+#pragma once
+// Shared by the files of the stencil command.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/element.hpp"
+#include "dist/stencil/advance.hpp"
+#include "dist/stencil/plan.hpp"
+#include "run/ceilings.hpp"
+#include "run/inputs.hpp"
+#include "run/options.hpp"
+#include "run/session.hpp"
+
+namespace tessera::apps::stencil {
+
+/// The inputs that files hold.
+struct Inputs {
+  std::unique_ptr<run::Input> in, past, given, weights;
+};
+
+/// One point of the sweep with everything looked up.
+struct Request {
+  dist::stencil::PlanRequest shape;
+  dist::stencil::Plan plan;
+  dist::stencil::Method method;
+  Element element = Element::f64;
+  std::string kernel;
+  std::string init;
+  index_t every = 0;       ///< steps between two snapshots
+  bool snapshots = false;  ///< a copy of the field is held while it is written
+  std::uint64_t seed = 1;
+
+  [[nodiscard]] const dist::stencil::Problem& problem() const { return shape.problem; }
+  [[nodiscard]] int dims() const { return problem().stencil.dims; }
+  [[nodiscard]] std::vector<index_t> extents() const;
+  [[nodiscard]] double updates() const;  ///< points times steps
+};
+
+[[nodiscard]] run::OptionSet declare();
+/// Refuses what no rank needs to look at files for.
+void check_options(const run::OptionSet& set, const run::Parsed& parsed);
+
+/// "clamp", "x=periodic,y-=constant:1.5,y+=mirror"; sides not named are clamped. Throws Error(usage).
+[[nodiscard]] dist::stencil::Sides parse_sides(const std::string& text, int dims);
+/// Weights written as "0 1 0; 1 -4 1; 0 1 0" (rows end with ;, planes with /), or the values of a dataset.
+struct Weights {
+  std::vector<index_t> shape;  ///< as many as dimensions
+  std::vector<double> values;
+};
+[[nodiscard]] Weights parse_weights(const std::string& text);
+[[nodiscard]] Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info);
+
+/// Between two checkpoints: "600s" or "1000" steps.
+struct Interval {
+  double seconds = 0;
+  index_t steps = 0;  ///< 0: by seconds
+};
+[[nodiscard]] Interval parse_interval(const std::string& text);
+
+/// Collective: shape and element type from the files where they are given, else from the options; then the
+/// plan.
+[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                              const run::Ceilings& ceilings);
+
+/// What a rank plans to hold, of everything.
+[[nodiscard]] index_t memory_of(const Request& request, index_t rank);
+/// The largest memory of any rank if there were so many.
+[[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
+/// Prints what every rank will hold, send and compute, and how long that should last on the measured machine.
+void print_plan(const Request& request);
+
+/// Everything that a point is run with.
+struct Point {
+  const mpi::Communicator& comm;
+  const run::Values& values;
+  const Request& request;
+  const Inputs& inputs;
+  run::Session& session;
+};
+
+/// The initial field of this rank, read or generated from the global position. Local.
+template <class T>
+void load(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
+/// What lies beyond given sides. Local.
+template <class T>
+void load_given(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
+
+}  // namespace tessera::apps::stencil

@@ -1,0 +1,228 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+
+#include "base/hash.hpp"
+#include "io/checksum.hpp"
+#include "io/grid.hpp"
+#include "io/notes.hpp"
+#include "io/raw_file.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+#include "stencil_stops.hpp"
+
+namespace tessera::apps::stencil {
+namespace {
+
+std::atomic<bool> asked_to_stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void take_signals() {
+  const auto note = [](int) { asked_to_stop = true; };
+  std::signal(SIGUSR1, note);
+  std::signal(SIGTERM, note);
+}
+
+std::string previous_name(const std::string& file) { return file + ".previous"; }
+
+/// Everything that a step depends on beside the field, in words and a hash.
+std::string problem_text(const Request& request) {
+  const auto& stencil = request.problem().stencil;
+  std::uint64_t hash = 0;
+  const auto add = [&](double value) { hash = mix64(hash ^ std::bit_cast<std::uint64_t>(value)); };
+  for (const auto& tap : stencil.taps) {
+    for (int d = 0; d < 3; ++d) add(static_cast<double>(tap.offset[d]));
+    add(tap.weight);
+  }
+  add(stencil.previous);
+  std::vector<std::string> sides;
+  for (std::size_t d = 3 - static_cast<std::size_t>(request.dims()); d < 3; ++d) {
+    for (const auto& side : request.problem().sides[d]) {
+      sides.emplace_back(name(side.kind));
+      add(side.value);
+    }
+  }
+  return fmt::format("{} on {} ({}), {}, {:016x}", stencil.name, fmt::join(request.extents(), "x"),
+                     name(request.element), fmt::join(sides, " "), hash);
+}
+
+/// What rank 0 finds in a checkpoint, on all ranks.
+struct Found {
+  index_t step = -1;  ///< -1: none
+  std::string why;    ///< not
+  std::string sum, past_sum;
+};
+
+Found look_into(const mpi::Communicator& comm, const std::string& file, const Request& request) {
+  Found found;
+  mpi::on_root(comm, "resume", [&] {
+    try {
+      const io::Notes notes(file);
+      require(notes.has("checkpoint_problem"), ExitCode::bad_data,
+              fmt::format("'{}' is no checkpoint", file));
+      const std::string problem = notes.text("checkpoint_problem"), wanted = problem_text(request);
+      if (problem != wanted)
+        throw Error(ExitCode::usage,
+                    fmt::format("'{}' is a checkpoint of another problem ({}) than this one ({})", file,
+                                problem, wanted));
+      found.sum = notes.checksum("/u");
+      if (request.problem().stencil.two_levels()) found.past_sum = notes.checksum("/past");
+      found.step = notes.integer("checkpoint_step");
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::usage) throw;
+      found.why = error.what();
+    }
+  });
+  comm.broadcast(std::span(&found.step, 1), 0);
+  found.why = comm.broadcast(found.why, 0);
+  found.sum = comm.broadcast(found.sum, 0);
+  found.past_sum = comm.broadcast(found.past_sum, 0);
+  return found;
+}
+
+/// Whether the checkpoint's field, now in u, is what was written. Collective.
+template <class T>
+bool load_checkpoint(const Point& point, const std::string& file, const Found& found,
+                     DistributedField<T>& u) {
+  const bool two_levels = u.problem().stencil.two_levels();
+  std::string failure;
+  try {
+    if (!u.box().empty()) {
+      io::read_grid<T>({file, "/u"}, u.box(), u.now());
+      if (two_levels) io::read_grid<T>({file, "/past"}, u.box(), u.past());
+    }
+  } catch (const Error& error) {
+    failure = error.what();
+  }
+  if (point.comm.max(index_t{failure.empty() ? 0 : 1}) != 0) return false;
+  const auto sum = [&](const GridView<T>& level) {
+    const std::uint64_t mine =
+        u.box().empty() ? 0 : tessera::stencil::field_hash<T>(level, u.box().low, u.problem().global);
+    return io::checksum_text(point.comm.sum(mine));
+  };
+  return sum(u.now()) == found.sum && (!two_levels || sum(u.past()) == found.past_sum);
+}
+
+}  // namespace
+
+template <class T>
+Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, index_t first,
+                            mpi::Phases& phases)
+    : point_(point),
+      u_(u),
+      phases_(phases),
+      file_(point.values.text("checkpoint")),
+      every_(parse_interval(point.values.text("checkpoint-every"))),
+      written_(first),
+      next_(first),
+      looked_(first),
+      stretch_(u.halo_steps()) {
+  mpi::on_root(point.comm, "checkpoint", [&] {
+    const std::string folder = io::directory_of(file_);
+    require(std::filesystem::is_directory(folder) && !std::filesystem::is_directory(file_),
+            ExitCode::cannot_create,
+            fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
+                        file_, folder));
+  });
+  take_signals();
+}
+
+template <class T>
+void Checkpoints<T>::at(index_t step) {
+  std::vector<double> state{asked_to_stop ? 1.0 : 0.0, since_written_.seconds(), since_looked_.seconds()};
+  point_.comm.max(std::span(state));
+  const bool stop = state[0] > 0, moved = step > written_;
+  const bool due = every_.steps > 0 ? step - written_ >= every_.steps : state[1] >= every_.seconds;
+  if (moved && (stop || due)) write(step);
+  if (stop) {
+    throw mpi::AgreedError(
+        ExitCode::stopped_early,
+        fmt::format("stopped by a signal after step {} of {}; go on with --resume {}", step,
+                    point_.request.shape.steps, moved || written_ > 0 ? "auto" : "auto from the start"));
+  }
+  plan_next(step, state[2]);
+}
+
+/// Looks again in about half a second, whole halos later.
+template <class T>
+void Checkpoints<T>::plan_next(index_t step, double seconds) {
+  constexpr double short_wait = 0.25, long_wait = 1;
+  if (step - looked_ >= stretch_) {
+    if (seconds < short_wait) stretch_ *= 2;
+    if (seconds > long_wait) stretch_ = std::max(u_.halo_steps(), stretch_ / 2);
+  }
+  next_ = step + stretch_;
+  if (every_.steps > 0) next_ = std::min(next_, std::max(written_ + every_.steps, step + 1));
+  looked_ = step;
+  since_looked_.restart();
+}
+
+template <class T>
+void Checkpoints<T>::write(index_t step) {
+  const mpi::PhaseScope scope(phases_, "checkpoint");
+  const bool two_levels = u_.problem().stencil.two_levels();
+  const hid_t type = io::native_type(point_.request.element);
+  std::vector<io::DatasetSpec> specs{{"/u", point_.request.extents(), type, {}}};
+  if (two_levels) specs.push_back({"/past", point_.request.extents(), type, {}});
+  io::OutputFile out(point_.comm, file_, specs, io::OutputFile::Existing::replace);
+  mpi::together(point_.comm, "checkpoint", [&] {
+    const auto put = [&](std::size_t dataset, const GridView<const T>& level) {
+      io::write_grid<T>(u_.box(), level,
+                        [&](auto slab, auto bytes) { out.write_slab(dataset, slab, bytes); });
+    };
+    if (!u_.box().empty()) put(0, u_.now());
+    if (!u_.box().empty() && two_levels) put(1, u_.past());
+    out.check_written(io::OutputFile::ReadBack::off);
+  });
+  // The newest one gives way only when its successor is whole; at any time one of the two is there.
+  mpi::on_root(point_.comm, "checkpoint", [&] {
+    if (io::file_exists(file_)) io::publish_file(file_, previous_name(file_));
+  });
+  out.publish([&](hid_t group) {
+    io::write_attribute(group, "checkpoint_step", step);
+    io::write_attribute(group, "checkpoint_problem", problem_text(point_.request));
+  });
+  written_ = step;
+  since_written_.restart();
+}
+
+template <class T>
+index_t resume(const Point& point, DistributedField<T>& u) {
+  const auto& values = point.values;
+  if (!values.has("resume")) return 0;
+  const bool any = values.text("resume") == "auto";
+  const std::string named = any ? values.text("checkpoint") : values.text("resume");
+  std::vector<std::string> files{named};
+  if (any) files.push_back(previous_name(named));
+  std::string why;
+  for (const std::string& file : files) {
+    const Found found = look_into(point.comm, file, point.request);
+    if (found.step >= 0 && load_checkpoint(point, file, found, u)) {
+      mpi::together(point.comm, "resume", [&] {
+        require(found.step <= point.request.shape.steps, ExitCode::usage,
+                fmt::format("'{}' is after step {}, beyond --steps {}", file, found.step,
+                            point.request.shape.steps));
+        load_given(point.request, point.inputs, u);
+      });
+      if (point.comm.is_root()) fmt::print("resumed: {} after step {}\n", file, found.step);
+      return found.step;
+    }
+    why = found.step >= 0 ? fmt::format("'{}' does not match its checksum", file) : found.why;
+    if (any && point.comm.is_root() && io::file_exists(file)) mpi::print_error("not resumed: " + why);
+  }
+  mpi::together(point.comm, "resume", [&] {
+    if (!any) throw Error(ExitCode::bad_data, why + "; name another checkpoint");
+    load(point.request, point.inputs, u);  // what was read of a damaged one goes
+  });
+  return 0;
+}
+
+template class Checkpoints<float>;
+template class Checkpoints<double>;
+template index_t resume(const Point&, DistributedField<float>&);
+template index_t resume(const Point&, DistributedField<double>&);
+
+}  // namespace tessera::apps::stencil

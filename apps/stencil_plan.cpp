@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "dist/stencil/samples.hpp"
+#include "io/grid.hpp"
+#include "stencil.hpp"
+
+namespace tessera::apps::stencil {
+namespace {
+
+using dist::stencil::Forecast;
+
+std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+/// What the check and the files take beside the field.
+index_t beside(const Request& request, index_t rank) {
+  constexpr index_t samples = 16, longest_sample = 200000;  // values; one step of weights may need more
+  const auto& stencil = request.problem().stencil;
+  index_t points = 1;
+  for (int d = 0; d < 3; ++d)
+    points *= 2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, request.plan.halo_steps) + 1;
+  const index_t copy =
+      request.snapshots ? request.plan.grid.of(rank).volume() * request.shape.element_bytes : 0;
+  return copy + io::grid_staging_bytes + 2 * samples * 16 * std::min(points, longest_sample);
+}
+
+}  // namespace
+
+index_t memory_of(const Request& request, index_t rank) {
+  return forecast(request.shape, request.plan, rank).memory() + beside(request, rank);
+}
+
+index_t most_memory(const Request& request, index_t ranks) {
+  Request other = request;
+  other.shape.ranks = ranks;
+  other.shape.parts = {};
+  other.plan = make_plan(other.shape);
+  index_t most = 0;
+  for (const index_t rank : {index_t{0}, other.plan.grid.active() / 2})
+    most = std::max(most, memory_of(other, rank));
+  return most;
+}
+
+void print_plan(const Request& request) {
+  const auto& grid = request.plan.grid;
+  const int dims = request.dims();
+  fmt::print("plan: stencil {} on {} ({}), {} steps, {} ranks x {} threads, kernel {}\n",
+             request.problem().stencil.name, fmt::join(request.extents(), " x "), name(request.element),
+             request.shape.steps, request.shape.ranks, request.method.threads, request.kernel);
+  fmt::print("grid {} ({} ranks hold nothing), a halo of {} steps, so {} exchanges\n",
+             layout::parts_text(grid.parts, dims), request.shape.ranks - grid.active(),
+             request.plan.halo_steps, ceil_div(request.shape.steps, request.plan.halo_steps));
+  Table table({"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
+  constexpr index_t most_rows = 32;
+  double slowest = 0, all = 0;
+  index_t words = 0, most = 0;
+  for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
+    const Forecast f = forecast(request.shape, request.plan, rank);
+    slowest = std::max(slowest, f.seconds);
+    all += f.updates;
+    words = std::max(words, f.received_bytes);
+    most = std::max(most, f.memory() + beside(request, rank));
+    if (rank >= most_rows) continue;
+    std::vector<index_t> box;
+    for (int d = 3 - dims; d < 3; ++d) box.push_back(grid.of(rank).size()[d]);
+    table.add({std::to_string(rank), fmt::format("{}", fmt::join(box, " x ")), human_number(f.updates),
+               human(f.received_bytes), std::to_string(f.messages), human(f.field_bytes),
+               human(f.buffer_bytes + beside(request, rank)), human_seconds(f.seconds)});
+  }
+  fmt::print("{}", table.text());
+  if (request.shape.ranks > most_rows) fmt::print("... and {} more ranks\n", request.shape.ranks - most_rows);
+  const double needed = request.updates();
+  fmt::print(
+      "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted {}{}\n",
+      human_number(all), human_number(all - needed), human(words), human(most), human_seconds(slowest),
+      request.shape.rates.measured ? ""
+                                   : " on a common machine (run `tessera machine` once to know this one)");
+}
+
+}  // namespace tessera::apps::stencil

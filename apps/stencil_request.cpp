@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "kernels/stencil/tuning.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "stencil.hpp"
+
+namespace tessera::apps::stencil {
+namespace {
+
+using dist::stencil::Problem;
+using io::DatasetInfo;
+using run::Values;
+
+/// "512x512" as so many numbers.
+std::vector<index_t> parse_extents(const std::string& text, const char* option) {
+  std::vector<index_t> extents;
+  for (const std::string& word : split(text, 'x')) {
+    const std::string digits(trim(word));
+    require(
+        !digits.empty() && digits.size() < 19 && digits.find_first_not_of("0123456789") == std::string::npos,
+        ExitCode::usage, fmt::format("--{} '{}' is no list of sizes; write 512x512", option, text));
+    extents.push_back(std::stoll(digits));
+  }
+  require(extents.size() <= 3, ExitCode::usage,
+          fmt::format("--{} '{}' has {} dimensions; 1 to 3 are known", option, text, extents.size()));
+  return extents;
+}
+
+/// Extents of 1 to 3 dimensions as (z, y, x), ones in front.
+Index3 padded(const std::vector<index_t>& extents) {
+  Index3 result{{1, 1, 1}};
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    result[static_cast<int>(d + 3 - extents.size())] = extents[d];
+  return result;
+}
+
+void resolve_field(const Values& point, const DatasetInfo* info, const std::string& name, Request& request,
+                   int& dims) {
+  std::vector<index_t> extents = info != nullptr ? info->shape : parse_extents(point.text("shape"), "shape");
+  dims = static_cast<int>(extents.size());
+  require(dims >= 1 && dims <= 3, ExitCode::bad_data,
+          fmt::format("{} is {}-dimensional; fields have 1 to 3 dimensions", name, dims));
+  require(info == nullptr || info->kind != DatasetInfo::Kind::other, ExitCode::bad_data,
+          fmt::format("{} holds elements of {}; real or integer numbers are needed", name,
+                      info == nullptr ? "" : info->type_text()));
+  request.shape.problem.global = padded(extents);
+  (void)checked_mul(checked_mul(request.problem().global[0], request.problem().global[1], "the field"),
+                    checked_mul(request.problem().global[2], 16, "the field"), "the field");
+  const std::string type = point.text("type");
+  const bool small = info != nullptr && info->kind == DatasetInfo::Kind::real && info->element_bytes <= 4;
+  request.element = type == "f32" || (type == "auto" && small) ? Element::f32 : Element::f64;
+  request.shape.element_bytes = static_cast<index_t>(bytes(request.element));
+}
+
+void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInfo& weights_info, int dims,
+                     Request& request) {
+  Problem& problem = request.shape.problem;
+  if (point.has("weights")) {
+    const Weights weights = inputs.weights ? read_weights(inputs.weights->name(), weights_info)
+                                           : parse_weights(point.text("weights"));
+    require(static_cast<int>(weights.shape.size()) <= dims, ExitCode::usage,
+            fmt::format("--weights has {} dimensions ({}) and the field {}; give a box of as many at most",
+                        weights.shape.size(), fmt::join(weights.shape, " x "), dims));
+    problem.stencil = tessera::stencil::make_stencil("weights", dims, padded(weights.shape), weights.values,
+                                                     point.real("previous"));
+  } else {
+    problem.stencil = tessera::stencil::named_stencil(point.text("stencil"), dims);
+  }
+  problem.sides = parse_sides(point.text("boundary"), dims);
+  tessera::stencil::Sweep<float> probe;
+  probe.stencil = problem.stencil;
+  probe.sides = problem.sides;
+  probe.level[0].dims = dims;
+  check(probe);
+  require(inputs.past == nullptr || problem.stencil.two_levels(), ExitCode::usage,
+          fmt::format("--past is for stencils of two time levels and '{}' has one; drop it",
+                      problem.stencil.name));
+  require(problem.any_given() == (inputs.given != nullptr), ExitCode::usage,
+          problem.any_given() ? "--boundary given takes its values from a dataset; name it with --given"
+                              : "--given has no effect unless --boundary says given; say which side");
+}
+
+void check_same_shape(const run::Input* input, const DatasetInfo& info, const std::vector<index_t>& wanted,
+                      const char* what) {
+  if (input == nullptr) return;
+  require(info.kind != DatasetInfo::Kind::other && info.shape == wanted, ExitCode::bad_data,
+          fmt::format("{} ({}, {}) is not {}, which has {} numbers", input->name().text(), info.shape_text(),
+                      info.type_text(), what, fmt::join(wanted, " x ")));
+}
+
+/// As the field, in its dimensions.
+std::vector<index_t> extents_of(const Box3& box, int dims) {
+  std::vector<index_t> extents;
+  for (int d = 3 - dims; d < 3; ++d) extents.push_back(box.size()[d]);
+  return extents;
+}
+
+void resolve_method(const Values& point, Request& request) {
+  auto& method = request.method;
+  method.threads = run::threads_of(point);
+  method.kernel = find_variant(tessera::stencil::variants(), point.text("kernel"));
+  method.tuning.tile_x = point.integer("tile-x");
+  method.tuning.tile_y = point.integer("tile-y");
+  method.tuning.column = point.integer("column-width");
+  method.tuning.base_steps = point.integer("base-steps");
+  request.kernel = point.text("kernel");
+  auto& shape = request.shape;
+  shape.threads = method.threads;
+  shape.steps = point.integer("steps");
+  shape.halo_steps = point.integer("halo-steps");
+  shape.blocks_time = request.kernel == "auto" || request.kernel == "cache_oblivious";
+  if (point.has("grid")) {
+    const auto parts = parse_extents(point.text("grid"), "grid");
+    require(static_cast<int>(parts.size()) == request.dims() &&
+                std::all_of(parts.begin(), parts.end(), [](index_t n) { return n >= 1 && n <= 1 << 20; }),
+            ExitCode::usage,
+            fmt::format("--grid '{}' is no grid for a field of {} dimension(s)", point.text("grid"),
+                        request.dims()));
+    shape.parts = padded(parts);
+  }
+}
+
+/// What the plan knows of the machine, the same on every rank.
+void resolve_machine(const mpi::Communicator& comm, const Values& point, const run::Ceilings& ceilings,
+                     Request& request) {
+  auto& shape = request.shape;
+  const bool other_ranks = point.flag("plan") && point.has("ranks");
+  shape.ranks = other_ranks ? point.integer("ranks") : comm.size();
+  index_t per_node = comm.max(index_t{comm.node().size()});
+  if (other_ranks) per_node = std::min<index_t>(shape.ranks, std::max(1, machine::default_threads()));
+  const auto copy = ceilings.at("copy", shape.threads * per_node);
+  const auto share = static_cast<double>(per_node);
+  std::vector<double> known{copy.value_or(20) * 1e9 / share,
+                            ceilings.at("mpi_bandwidth", 2).value_or(5) * 1e9,
+                            ceilings.at("mpi_latency", 2).value_or(2) * 1e-6, copy ? 1.0 : 0.0,
+                            static_cast<double>(tessera::stencil::caches().l3) / share};
+  comm.broadcast(std::span(known), 0);
+  shape.rates = {known[0], known[1], known[2], known[3] != 0};
+  shape.cache_bytes = static_cast<index_t>(known[4]);
+}
+
+DatasetInfo shared(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input) {
+  return input ? input->share(comm) : DatasetInfo{};
+}
+
+}  // namespace
+
+std::vector<index_t> Request::extents() const { return extents_of({{}, problem().global}, dims()); }
+
+double Request::updates() const {
+  double product = static_cast<double>(shape.steps);
+  for (const index_t extent : extents()) product *= static_cast<double>(extent);
+  return product;
+}
+
+Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                const run::Ceilings& ceilings) {
+  Request request;
+  request.init = point.text("init");
+  request.snapshots = point.has("snapshots");
+  request.every = point.integer("every");
+  request.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  const DatasetInfo in = shared(comm, inputs.in), past = shared(comm, inputs.past),
+                    given = shared(comm, inputs.given), weights = shared(comm, inputs.weights);
+  mpi::together(comm, "plan", [&] {
+    int dims = 0;
+    resolve_field(point, inputs.in ? &in : nullptr, inputs.in ? inputs.in->name().text() : "the field",
+                  request, dims);
+    resolve_stencil(point, inputs, weights, dims, request);
+    check_same_shape(inputs.past.get(), past, request.extents(), "the field one step before");
+    check_same_shape(inputs.given.get(), given, extents_of(request.problem().with_frame(), dims),
+                     "the field with its frame");
+    resolve_method(point, request);
+  });
+  resolve_machine(comm, point, ceilings, request);
+  mpi::together(comm, "plan", [&] { request.plan = make_plan(request.shape); });
+  return request;
+}
+
+}  // namespace tessera::apps::stencil

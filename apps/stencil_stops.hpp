@@ -1,0 +1,98 @@
+#pragma once
+// What a run of the stencil command does between steps.
+
+#include <future>
+#include <optional>
+
+#include "base/timer.hpp"
+
+#include "dist/stencil/march.hpp"
+#include "dist/stencil/samples.hpp"
+#include "kernels/stencil/verify.hpp"
+#include "run/outputs.hpp"
+#include "stencil.hpp"
+
+namespace tessera::apps::stencil {
+
+using dist::stencil::DistributedField;
+using dist::stencil::Stop;
+
+/// The first and the last steps followed at some points, and the sum where the stencil keeps it.
+template <class T>
+class Check : public Stop {
+ public:
+  Check(const Point& point, const DistributedField<T>& u, index_t first, index_t last);
+  [[nodiscard]] index_t next(index_t step) const override;
+  void at(index_t step) override;
+  /// A sample that differs by a bit is wrong; a sum may drift by what rounding allows. Collective.
+  [[nodiscard]] run::Verdict verdict() const;
+
+ private:
+  using Samples = dist::stencil::Samples<T>;
+  [[nodiscard]] tessera::stencil::Sum sum() const;
+
+  const Point& point_;
+  const DistributedField<T>& u_;
+  std::array<index_t, 4> steps_;  ///< from the first to the second and from the third to the fourth
+  bool conserves_;
+  tessera::stencil::Sum before_;
+  std::optional<Samples> early_, late_;
+};
+
+/// Frames to a dataset of the outputs, written while the next steps are computed.
+template <class T>
+class Snapshots : public Stop {
+ public:
+  Snapshots(const Point& point, const DistributedField<T>& u, run::Outputs& outputs, std::size_t dataset,
+            std::vector<index_t> frames, mpi::Phases& phases);
+  [[nodiscard]] index_t next(index_t step) const override;
+  void at(index_t step) override;
+  /// Every frame is written, or an error that all ranks throw. Collective.
+  void finish();
+
+ private:
+  void write(index_t frame);
+
+  const Point& point_;
+  const DistributedField<T>& u_;
+  run::Outputs& outputs_;
+  std::size_t dataset_;
+  std::vector<index_t> frames_;  ///< steps, ascending
+  mpi::Phases& phases_;
+  machine::Buffer<T> copy_;
+  std::future<void> writing_;
+};
+
+/// Writes checkpoints of the field from time to time, and when a signal asks for one: after that all ranks
+/// throw AgreedError(stopped_early). The one before is kept beside it.
+template <class T>
+class Checkpoints : public Stop {
+ public:
+  /// Checks that the files can be made, and from then on takes SIGUSR1 and SIGTERM. Collective.
+  Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, mpi::Phases& phases);
+  [[nodiscard]] index_t next(index_t step) const override { return std::max(step, next_); }
+  void at(index_t step) override;
+
+ private:
+  void write(index_t step);
+  void plan_next(index_t step, double seconds);
+
+  const Point& point_;
+  const DistributedField<T>& u_;
+  mpi::Phases& phases_;
+  std::string file_;
+  Interval every_;
+  index_t written_, next_, looked_;
+  index_t stretch_;  ///< steps between two looks
+  Timer since_written_, since_looked_;
+};
+
+/// Loads the newest whole checkpoint of this problem into u and returns its step; 0 without touching u where
+/// --resume is not given, or auto and there is none. Collective.
+template <class T>
+[[nodiscard]] index_t resume(const Point& point, DistributedField<T>& u);
+
+/// The steps that --every asks for: multiples of it, the first and the last one.
+[[nodiscard]] std::vector<index_t> frames_of(const Request& request, index_t first);
+
+}  // namespace tessera::apps::stencil

@@ -1,0 +1,38 @@
+#pragma once
+// The distributed sweep.
+
+#include "dist/stencil/field.hpp"
+#include "kernels/stencil/variants.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/phases.hpp"
+
+namespace tessera::dist::stencil {
+
+using tessera::stencil::Tuning;
+using tessera::stencil::Variant;
+
+/// How to do it.
+struct Method {
+  const Variant* kernel = nullptr;  ///< nullptr: the best for the box and the steps
+  Tuning tuning = {};
+  int threads = 1;
+};
+
+/// What one call moved on this rank.
+struct Traffic {
+  index_t exchanges = 0;
+  index_t messages = 0;  ///< received
+  Traffic& operator+=(const Traffic& other) {
+    exchanges += other.exchanges;
+    messages += other.messages;
+    return *this;
+  }
+};
+
+/// u after so many steps, on all ranks of comm. Collective. Adds to the phases "exchange" and "compute". The
+/// bits of u depend neither on the grid nor on the method nor on the steps between two exchanges.
+template <class T>
+Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps, const Method& method,
+                mpi::Phases& phases);
+
+}  // namespace tessera::dist::stencil

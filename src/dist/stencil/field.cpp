@@ -1,0 +1,82 @@
+#include "dist/stencil/field.hpp"
+
+#include <algorithm>
+
+namespace tessera::dist::stencil {
+namespace {
+
+/// The box with its ghost layers, in local indices.
+Box3 with_ghosts(Index3 extent, const Ghosts& ghosts) {
+  Box3 all{{}, extent};
+  for (int d = 0; d < 3; ++d) {
+    all.low[d] -= ghosts[static_cast<std::size_t>(d)][0];
+    all.high[d] += ghosts[static_cast<std::size_t>(d)][1];
+  }
+  return all;
+}
+
+/// Ghost layers that nobody fills are read where a vector kernel loads whole lines, and must not trap.
+template <class T>
+void clear_ghosts(const GridView<T>& u, const Ghosts& ghosts) {
+  const Box3 all = with_ghosts(u.extent, ghosts);
+  for (index_t z = all.low[0]; z < all.high[0]; ++z) {
+    for (index_t y = all.low[1]; y < all.high[1]; ++y) {
+      T* row = u.row(z, y);
+      const bool inside = z >= 0 && z < u.extent[0] && y >= 0 && y < u.extent[1];
+      std::fill(row + all.low[2], row + (inside ? 0 : all.high[2]), T{});
+      if (inside) std::fill(row + u.extent[2], row + all.high[2], T{});
+    }
+  }
+}
+
+}  // namespace
+
+Edges edges_of(const Problem& problem, const layout::GridLayout& grid, index_t rank) {
+  const Box3 box = grid.of(rank);
+  Sweep<float> sweep;
+  sweep.sides = problem.sides;
+  sweep.global = problem.global;
+  sweep.origin = box.low;
+  sweep.level[0].extent = box.size();
+  Edges edges;
+  for (int d = 0; d < 3; ++d) {
+    for (int side = 0; side < 2; ++side)
+      edges[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)] = sweep.edge(d, side);
+  }
+  return edges;
+}
+
+template <class T>
+DistributedField<T>::DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+                                      index_t halo_steps)
+    : problem_(problem), grid_(grid), box_(grid.of(rank)), halo_steps_(halo_steps) {
+  if (box_.empty()) return;
+  ghosts_ = ghosts_for(problem.stencil, halo_steps, edges_of(problem, grid, rank));
+  storage_ = Field<T>(problem.stencil.dims, box_.size(), ghosts_);
+  clear_ghosts(now(), ghosts_);
+  clear_ghosts(past(), ghosts_);
+}
+
+template <class T>
+Sweep<T> DistributedField<T>::sweep(index_t steps, int threads) {
+  TESSERA_EXPECTS(steps <= halo_steps_);
+  return {problem_.stencil, problem_.sides, problem_.global, box_.low, {now(), past()}, steps, threads};
+}
+
+template <class T>
+index_t field_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+                    index_t halo_steps) {
+  const Box3 box = grid.of(rank);
+  if (box.empty()) return 0;
+  return Field<T>::bytes(problem.stencil.dims, box.size(),
+                         ghosts_for(problem.stencil, halo_steps, edges_of(problem, grid, rank)));
+}
+
+#define TESSERA_INSTANTIATE(T)        \
+  template class DistributedField<T>; \
+  template index_t field_bytes<T>(const Problem&, const layout::GridLayout&, index_t, index_t);
+TESSERA_INSTANTIATE(float)
+TESSERA_INSTANTIATE(double)
+#undef TESSERA_INSTANTIATE
+
+}  // namespace tessera::dist::stencil

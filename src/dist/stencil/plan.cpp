@@ -1,0 +1,72 @@
+#include "dist/stencil/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace tessera::dist::stencil {
+namespace {
+
+constexpr index_t line_bytes = 64;
+constexpr index_t most_steps = 64;      // beyond, neither messages nor memory are what limits
+constexpr double longest_stretch = 60;  // seconds without a sign of life
+
+layout::GridRequest grid_request(const PlanRequest& request) {
+  const Problem& problem = request.problem;
+  return {problem.global, request.ranks, problem.stencil.radius, problem.periodic(),
+          line_bytes / request.element_bytes};
+}
+
+layout::GridLayout grid_of(const PlanRequest& request) {
+  if (!request.parts) return choose_grid(grid_request(request));
+  const Index3 parts = *request.parts;
+  const int dims = request.problem.stencil.dims;
+  require(parts.volume() <= request.ranks, ExitCode::usage,
+          fmt::format("a grid of {} needs {} ranks and there are {}", layout::parts_text(parts, dims),
+                      parts.volume(), request.ranks));
+  require(fits(parts, grid_request(request)), ExitCode::usage,
+          fmt::format("a grid of {} cuts the field into boxes shorter than the stencil reaches; choose fewer "
+                      "parts",
+                      layout::parts_text(parts, dims)));
+  return {request.problem.global, parts, request.ranks};
+}
+
+/// The rank with the most neighbours among those with the largest box.
+index_t busiest(const layout::GridLayout& grid) {
+  Index3 at;
+  for (int d = 0; d < 3; ++d) at[d] = grid.parts[d] > 2 ? 1 : 0;
+  return grid.rank_at(at);
+}
+
+}  // namespace
+
+index_t deepest(const Problem& problem, const layout::GridLayout& grid) {
+  index_t most = index_t{1} << 40;
+  for (int d = 0; d < 3; ++d) {
+    const index_t radius = problem.stencil.radius[d];
+    if (grid.parts[d] > 1 && radius > 0) most = std::min(most, grid.shortest(d) / radius);
+  }
+  return most;
+}
+
+Plan make_plan(const PlanRequest& request) {
+  Plan best{grid_of(request), 1};
+  const index_t deep = std::max<index_t>(1, deepest(request.problem, best.grid));
+  const index_t most = std::clamp<index_t>(request.steps, 1, std::min(deep, most_steps));
+  if (request.halo_steps > 0) return {best.grid, std::min(request.halo_steps, deep)};
+  const index_t rank = busiest(best.grid);
+  double least = 0;
+  for (index_t steps = 1; steps <= most; ++steps) {
+    const Plan plan{best.grid, steps};
+    const Forecast cost = forecast(request, plan, rank);
+    if (steps > 1 && cost.seconds / static_cast<double>(cost.exchanges) > longest_stretch) break;
+    if (steps > 1 && cost.seconds > least) continue;
+    best = plan;
+    least = cost.seconds;
+  }
+  return best;
+}
+
+}  // namespace tessera::dist::stencil

@@ -1,0 +1,58 @@
+#pragma once
+// Which grid, how many steps between two exchanges, and what that costs every rank: arithmetic only, the same
+// on every rank.
+
+#include <optional>
+#include <vector>
+
+#include "dist/stencil/problem.hpp"
+#include "layout/grid_layout.hpp"
+
+namespace tessera::dist::stencil {
+
+/// What the machine does, for one rank. Without measurements: a common machine of 2020.
+struct Rates {
+  double memory = 10e9;    ///< bytes a second, read and written
+  double bandwidth = 5e9;  ///< bytes a second, in messages
+  double latency = 2e-6;   ///< seconds a message
+  bool measured = false;
+};
+
+struct PlanRequest {
+  Problem problem;
+  index_t element_bytes = 8;
+  index_t steps = 1;
+  index_t ranks = 1;
+  int threads = 1;
+  index_t halo_steps = 0;            ///< most steps between two exchanges; 0: as is fastest
+  std::optional<Index3> parts = {};  ///< nothing: the grid with the least halo
+  bool blocks_time = true;           ///< the kernel keeps data in cache over several steps
+  index_t cache_bytes = 0;           ///< of this rank's share of the last cache
+  Rates rates = {};
+};
+
+struct Plan {
+  layout::GridLayout grid;
+  index_t halo_steps = 1;
+};
+
+/// Throws Error(usage) when the parts asked for are more than the ranks, or shorter than the stencil reaches.
+[[nodiscard]] Plan make_plan(const PlanRequest& request);
+
+/// The most steps whose halo every box of the grid can give.
+[[nodiscard]] index_t deepest(const Problem& problem, const layout::GridLayout& grid);
+
+/// What one rank holds, moves and computes over all steps.
+struct Forecast {
+  index_t exchanges = 0;
+  index_t messages = 0;  ///< received
+  index_t received_bytes = 0;
+  double updates = 0;  ///< points computed, those of the halo again and again
+  double seconds = 0;
+  index_t field_bytes = 0;   ///< both levels with their ghost layers
+  index_t buffer_bytes = 0;  ///< of messages
+  [[nodiscard]] index_t memory() const { return field_bytes + buffer_bytes; }
+};
+[[nodiscard]] Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank);
+
+}  // namespace tessera::dist::stencil

@@ -1,0 +1,46 @@
+#pragma once
+// What is computed, in the terms of arithmetic.
+
+#include <array>
+
+#include "kernels/stencil/boundary.hpp"
+#include "kernels/stencil/stencil.hpp"
+
+namespace tessera::dist::stencil {
+
+using tessera::stencil::Boundary;
+using tessera::stencil::Sides;
+using tessera::stencil::Stencil;
+
+/// A stencil on a field of that extent, with what lies outside of it.
+struct Problem {
+  Stencil stencil;
+  Sides sides;
+  Index3 global{{1, 1, 1}};
+
+  [[nodiscard]] std::array<bool, 3> periodic() const {
+    const auto is = [&](std::size_t d) { return sides[d][0].kind == Boundary::periodic; };
+    return {is(0), is(1), is(2)};
+  }
+  [[nodiscard]] bool given(int d, int side) const {
+    return sides[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)].kind == Boundary::given;
+  }
+  [[nodiscard]] bool any_given() const {
+    bool any = false;
+    for (int d = 0; d < 3; ++d) any = any || given(d, 0) || given(d, 1);
+    return any;
+  }
+  /// Points whose values somebody has to bring: the field and, if a side is given, a frame around it as wide
+  /// as the stencil reaches, but for periodic dimensions.
+  [[nodiscard]] Box3 with_frame() const {
+    Box3 box{{}, global};
+    for (int d = 0; any_given() && d < 3; ++d) {
+      if (periodic()[static_cast<std::size_t>(d)]) continue;
+      box.low[d] -= stencil.radius[d];
+      box.high[d] += stencil.radius[d];
+    }
+    return box;
+  }
+};
+
+}  // namespace tessera::dist::stencil

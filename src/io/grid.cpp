@@ -1,0 +1,80 @@
+#include "io/grid.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::io {
+namespace {
+
+/// body(box) over parts of whole rows of the box, one plane each at most, that together fit the staging
+/// memory; a row that does not is a part of its own.
+template <class Body>
+void each_part(const Box3& box, index_t element_bytes, const Body& body) {
+  if (box.empty()) return;
+  const index_t row_bytes = box.size()[2] * element_bytes;
+  const index_t plane_bytes = row_bytes * box.size()[1];
+  const index_t planes = std::max<index_t>(1, grid_staging_bytes / plane_bytes);
+  const index_t rows =
+      planes > 1 ? box.size()[1] : std::clamp<index_t>(grid_staging_bytes / row_bytes, 1, box.size()[1]);
+  for (index_t z = box.low[0]; z < box.high[0]; z += planes) {
+    for (index_t y = box.low[1]; y < box.high[1]; y += rows) {
+      Box3 part = box;
+      part.low[0] = z;
+      part.low[1] = y;
+      part.high[0] = std::min(z + planes, box.high[0]);
+      part.high[1] = std::min(y + rows, box.high[1]);
+      body(part);
+    }
+  }
+}
+
+std::vector<layout::Range> slab_of(const Box3& box, int dims) {
+  std::vector<layout::Range> slab;
+  for (int d = 3 - dims; d < 3; ++d) slab.push_back({box.low[d], box.high[d]});
+  return slab;
+}
+
+/// move(row of the view, row of the packed part) for all rows of a part.
+template <class T, class Row, class Move>
+void each_row(const GridView<T>& view, const Box3& box, const Box3& part, Row* packed, const Move& move) {
+  const Index3 size = part.size();
+  for (index_t z = 0; z < size[0]; ++z) {
+    for (index_t y = 0; y < size[1]; ++y, packed += size[2])
+      move(view.row(part.low[0] - box.low[0] + z, part.low[1] - box.low[1] + y), packed,
+           static_cast<std::size_t>(size[2]) * sizeof(T));
+  }
+}
+
+}  // namespace
+
+template <class T>
+void read_grid(const DatasetName& name, const Box3& box, const GridView<T>& to) {
+  std::vector<T> packed;
+  each_part(box, sizeof(T), [&](const Box3& part) {
+    packed.resize(static_cast<std::size_t>(part.volume()));
+    read_slab(name, slab_of(part, to.dims),
+              {native_type(element_of<T>), packed.data(), index_t{sizeof(T)}, part.size()[2]});
+    each_row(to, box, part, packed.data(),
+             [](T* row, const T* from, std::size_t bytes) { std::memcpy(row, from, bytes); });
+  });
+}
+
+template <class T>
+void write_grid(const Box3& box, const GridView<const T>& from, const PutSlab& put) {
+  std::vector<T> packed;
+  each_part(box, sizeof(T), [&](const Box3& part) {
+    packed.resize(static_cast<std::size_t>(part.volume()));
+    each_row(from, box, part, packed.data(),
+             [](const T* row, T* to, std::size_t bytes) { std::memcpy(to, row, bytes); });
+    put(slab_of(part, from.dims), std::as_bytes(std::span(packed)));
+  });
+}
+
+#define TESSERA_INSTANTIATE(T)                                                  \
+  template void read_grid(const DatasetName&, const Box3&, const GridView<T>&); \
+  template void write_grid(const Box3&, const GridView<const T>&, const PutSlab&);
+TESSERA_INSTANTIATE(float)
+TESSERA_INSTANTIATE(double)
+#undef TESSERA_INSTANTIATE
+
+}  // namespace tessera::io

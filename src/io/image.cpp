@@ -1,0 +1,145 @@
+#include "io/image.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "io/raw_file.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr auto failed = ExitCode::cannot_create;
+constexpr const char* group_name = "/VTKHDF";
+
+template <class T, std::size_t N>
+void write_array(hid_t object, const char* name, hid_t type, const std::array<T, N>& values) {
+  const hsize_t count = N;
+  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Handle attribute(
+      h5_check(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), failed, name), H5Aclose);
+  h5_check_rc(H5Awrite(attribute, type, values.data()), failed, name);
+}
+
+/// VTK reads strings of fixed length only.
+void write_fixed_text(hid_t object, const char* name, const std::string& value) {
+  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type, value.size());
+  H5Tset_strpad(type, H5T_STR_NULLPAD);
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle attribute(
+      h5_check(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), failed, name), H5Aclose);
+  h5_check_rc(H5Awrite(attribute, type, value.c_str()), failed, name);
+}
+
+Handle make_group(hid_t parent, const char* name) {
+  const Handle list = creation_ordered(H5P_GROUP_CREATE);
+  return {h5_check(H5Gcreate2(parent, name, H5P_DEFAULT, list, H5P_DEFAULT), failed, name), H5Gclose};
+}
+
+template <class T>
+void write_list(hid_t parent, const char* name, hid_t type, const std::vector<T>& values) {
+  const hsize_t count = values.size();
+  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Handle dataset(
+      h5_check(H5Dcreate2(parent, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), failed, name),
+      H5Dclose);
+  h5_check_rc(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed, name);
+}
+
+std::string leaf_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// Extents in space, (z, y, x), ones in front.
+std::array<index_t, 3> space_extents(const DatasetSpec& spec) {
+  std::array<index_t, 3> extents{1, 1, 1};
+  const std::size_t time = spec.time.empty() ? 0 : 1;
+  const std::size_t dims = spec.shape.size() - time;
+  for (std::size_t d = 0; d < dims; ++d) extents[3 - dims + d] = spec.shape[time + d];
+  return extents;
+}
+
+void write_steps(hid_t group, const DatasetSpec& spec) {
+  const Handle steps = make_group(group, "Steps");
+  const auto count = static_cast<index_t>(spec.time.size());
+  write_attribute(steps, "NSteps", count);
+  write_list(steps, "Values", H5T_NATIVE_DOUBLE, std::vector<double>(spec.time.begin(), spec.time.end()));
+  const Handle offsets = make_group(steps, "PointDataOffsets");
+  std::vector<index_t> each;
+  for (index_t i = 0; i < count; ++i) each.push_back(i);
+  write_list(offsets, leaf_name(spec.path).c_str(), H5T_NATIVE_INT64, each);
+}
+
+}  // namespace
+
+void link_image(hid_t file, const DatasetSpec& spec) {
+  const std::size_t dims = spec.shape.size() - (spec.time.empty() ? 0 : 1);
+  if (!spec.image || dims < 2 || H5Lexists(file, group_name, H5P_DEFAULT) > 0) return;
+  const Handle group = make_group(file, group_name);
+  const std::array<index_t, 2> version{spec.time.empty() ? 1 : 2, 0};
+  const auto n = space_extents(spec);
+  write_array(group, "Version", H5T_NATIVE_INT64, version);
+  write_fixed_text(group, "Type", "ImageData");
+  write_array(group, "WholeExtent", H5T_NATIVE_INT64,
+              std::array<index_t, 6>{0, n[2] - 1, 0, n[1] - 1, 0, n[0] - 1});
+  write_array(group, "Origin", H5T_NATIVE_DOUBLE, std::array<double, 3>{0, 0, 0});
+  write_array(group, "Spacing", H5T_NATIVE_DOUBLE, std::array<double, 3>{1, 1, 1});
+  write_array(group, "Direction", H5T_NATIVE_DOUBLE, std::array<double, 9>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+  const Handle data = make_group(group, "PointData");
+  const std::string name = leaf_name(spec.path);
+  write_fixed_text(data, "Scalars", name);
+  h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), data, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), failed,
+              name);
+  if (!spec.time.empty()) write_steps(group, spec);
+}
+
+std::string xdmf_text(const std::string& file, const DatasetSpec& spec) {
+  const auto n =
+      space_extents(spec);  // one layer of three dimensions also where there are two: so it lies flat
+  const std::string extents = fmt::format("{} {} {}", n[0], n[1], n[2]);
+  const std::string name = leaf_name(spec.path);
+  const std::string values = fmt::format(
+      R"(<DataItem Format="HDF" NumberType="Float" Precision="{}" Dimensions="{}">{}:{}</DataItem>)",
+      H5Tget_size(spec.type), spec.time.empty() ? extents : fmt::format("{}", fmt::join(spec.shape, " ")),
+      std::filesystem::path(file).filename().string(), spec.path);
+  std::string text = "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\"><Domain>\n<Grid Name=\"" + name +
+                     "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
+  const std::size_t frames = spec.time.empty() ? 1 : spec.time.size();
+  for (std::size_t f = 0; f < frames; ++f) {
+    std::string frame = values;
+    if (!spec.time.empty()) {
+      std::string start = std::to_string(f), stride = "1", count = "1";
+      for (std::size_t d = 1; d < spec.shape.size(); ++d) {
+        start += " 0";
+        stride += " 1";
+        count += fmt::format(" {}", spec.shape[d]);
+      }
+      frame = fmt::format(
+          R"(<DataItem ItemType="HyperSlab" Dimensions="{}"><DataItem Dimensions="3 {}" Format="XML">{} {} {}</DataItem>{}</DataItem>)",
+          extents, spec.shape.size(), start, stride, count, values);
+    }
+    text += fmt::format(
+        R"(<Grid Name="{0}"><Time Value="{1}"/><Topology TopologyType="3DCoRectMesh" Dimensions="{2}"/>
+<Geometry GeometryType="ORIGIN_DXDYDZ"><DataItem Dimensions="3" Format="XML">0 0 0</DataItem>
+<DataItem Dimensions="3" Format="XML">1 1 1</DataItem></Geometry>
+<Attribute Name="{0}" AttributeType="Scalar" Center="Node">{3}</Attribute></Grid>
+)",
+        name, spec.time.empty() ? 0 : spec.time[f], extents, frame);
+  }
+  return text + "</Grid></Domain></Xdmf>\n";
+}
+
+std::string write_xdmf(const std::string& file, const DatasetSpec& spec) {
+  const std::string name = std::filesystem::path(file).replace_extension(".xdmf").string();
+  const std::string partial = partial_name(name);
+  {
+    std::ofstream out(partial);
+    out << xdmf_text(file, spec);
+    require(static_cast<bool>(out.flush()), failed, fmt::format("cannot write '{}'", name));
+  }
+  publish_file(partial, name);
+  return name;
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,21 @@
+#pragma once
+// Fields as pictures programs want them: VTKHDF inside the file, XDMF beside it.
+
+#include <string>
+
+#include "io/output_file.hpp"
+
+namespace tessera::io {
+
+/// Makes the group /VTKHDF in which the dataset, a hard link, is the point data of an image of two or three
+/// dimensions; version 1.0, or 2.0 for a series in time (VTK 9.1 knows the first only). Nothing for other
+/// datasets, or when the group is there.
+void link_image(hid_t file, const DatasetSpec& spec);
+
+/// An XDMF description of the dataset of `file`, step by step for a series in time. The text names the file
+/// relative to its own place, the same folder.
+[[nodiscard]] std::string xdmf_text(const std::string& file, const DatasetSpec& spec);
+/// Writes it as `file` with .xdmf for its ending, whole or not at all; returns that name.
+std::string write_xdmf(const std::string& file, const DatasetSpec& spec);
+
+}  // namespace tessera::io

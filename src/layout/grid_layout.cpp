@@ -1,0 +1,141 @@
+#include "layout/grid_layout.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace tessera::layout {
+namespace {
+
+constexpr int directions = 27;
+
+/// -1, 0 or 1 in each dimension.
+Index3 direction(int number) { return {{number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1}}; }
+constexpr int opposite(int number) { return directions - 1 - number; }
+constexpr int own = directions / 2;
+
+/// The neighbour in a direction; nothing beyond a border, or along a dimension that is not cut.
+std::optional<index_t> neighbour(const GridLayout& grid, index_t rank, Index3 step,
+                                 const std::array<bool, 3>& periodic) {
+  Index3 at = grid.place(rank);
+  for (int d = 0; d < 3; ++d) {
+    if (step[d] == 0) continue;
+    if (grid.parts[d] == 1) return std::nullopt;
+    at[d] += step[d];
+    if (periodic[static_cast<std::size_t>(d)]) at[d] = (at[d] + grid.parts[d]) % grid.parts[d];
+    if (at[d] < 0 || at[d] >= grid.parts[d]) return std::nullopt;
+  }
+  return grid.rank_at(at);
+}
+
+enum class Layers { inner, outer };
+
+/// The layers of a box of that size on the side of a direction, inside of it or outside.
+Box3 layers(Index3 size, Index3 step, Index3 depth, Layers where) {
+  Box3 box{{}, size};
+  for (int d = 0; d < 3; ++d) {
+    const bool inner = where == Layers::inner;
+    if (step[d] < 0) {
+      box.low[d] = inner ? 0 : -depth[d];
+      box.high[d] = inner ? depth[d] : 0;
+    } else if (step[d] > 0) {
+      box.low[d] = inner ? size[d] - depth[d] : size[d];
+      box.high[d] = inner ? size[d] : size[d] + depth[d];
+    }
+  }
+  return box;
+}
+
+std::vector<HaloPiece> pieces(const GridLayout& grid, index_t rank, Index3 depth,
+                              const std::array<bool, 3>& periodic, Layers where) {
+  std::vector<HaloPiece> result;
+  if (rank >= grid.active()) return result;
+  const Index3 size = grid.of(rank).size();
+  for (int number = 0; number < directions; ++number) {
+    if (number == own) continue;
+    const Index3 step = direction(number);
+    const auto peer = neighbour(grid, rank, step, periodic);
+    const Box3 box = layers(size, step, depth, where);
+    if (!peer || box.empty()) continue;
+    // What comes from a direction travels against it.
+    result.push_back({*peer, where == Layers::inner ? number : opposite(number), box});
+  }
+  return result;
+}
+
+index_t largest(index_t extent, index_t parts) { return ceil_div(extent, parts); }
+
+}  // namespace
+
+Index3 GridLayout::place(index_t rank) const {
+  return {{rank / (parts[1] * parts[2]), rank / parts[2] % parts[1], rank % parts[2]}};
+}
+
+index_t GridLayout::rank_at(Index3 at) const { return (at[0] * parts[1] + at[1]) * parts[2] + at[2]; }
+
+Box3 GridLayout::of(index_t rank) const {
+  Box3 box;
+  if (rank >= active()) return box;
+  const Index3 at = place(rank);
+  for (int d = 0; d < 3; ++d) {
+    const Range range = BlockMap(global[d], parts[d]).range(at[d]);
+    box.low[d] = range.begin;
+    box.high[d] = range.end;
+  }
+  return box;
+}
+
+bool fits(const Index3& parts, const GridRequest& request) {
+  for (int d = 0; d < 3; ++d) {
+    if (parts[d] > 1 && request.global[d] / parts[d] < std::max<index_t>(request.depth[d], 1)) return false;
+  }
+  return true;
+}
+
+double halo_elements(const Index3& parts, const GridRequest& request) {
+  double inner = 1, outer = 1;
+  for (int d = 0; d < 3; ++d) {
+    const index_t n = largest(request.global[d], parts[d]);
+    const index_t sides = parts[d] == 1                                                     ? 0
+                          : parts[d] == 2 && !request.periodic[static_cast<std::size_t>(d)] ? 1
+                                                                                            : 2;
+    const index_t layer = d == 2 ? round_up(request.depth[d], request.line) : request.depth[d];
+    inner *= static_cast<double>(n);
+    outer *= static_cast<double>(n + sides * layer);
+  }
+  return outer - inner;
+}
+
+GridLayout choose_grid(const GridRequest& request) {
+  for (index_t ranks = request.ranks; ranks > 1; --ranks) {
+    std::optional<Index3> best;
+    for (index_t x = 1; x <= ranks; ++x) {  // few along x first: equal halos go to the slow dimensions
+      if (ranks % x != 0) continue;
+      for (index_t y = 1; y <= ranks / x; ++y) {
+        if (ranks / x % y != 0) continue;
+        const Index3 parts{{ranks / x / y, y, x}};
+        if (!fits(parts, request)) continue;
+        if (!best || halo_elements(parts, request) < halo_elements(*best, request)) best = parts;
+      }
+    }
+    if (best) return {request.global, *best, request.ranks};
+  }
+  return {request.global, {{1, 1, 1}}, request.ranks};
+}
+
+std::string parts_text(const Index3& parts, int dims) {
+  std::string text;
+  for (int d = 3 - dims; d < 3; ++d) text += (text.empty() ? "" : "x") + std::to_string(parts[d]);
+  return text;
+}
+
+std::vector<HaloPiece> halo_receives(const GridLayout& grid, index_t rank, Index3 depth,
+                                     const std::array<bool, 3>& periodic) {
+  return pieces(grid, rank, depth, periodic, Layers::outer);
+}
+
+std::vector<HaloPiece> halo_sends(const GridLayout& grid, index_t rank, Index3 depth,
+                                  const std::array<bool, 3>& periodic) {
+  return pieces(grid, rank, depth, periodic, Layers::inner);
+}
+
+}  // namespace tessera::layout

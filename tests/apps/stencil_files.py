@@ -1,0 +1,231 @@
+"""What tessera stencil leaves: files that every reader opens, snapshots in time, checkpoints that a killed run goes on from."""
+
+import importlib.util
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+import xml.etree.ElementTree
+
+import tessera
+from tessera import h5py, numpy
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+def python(*words):
+    """A reader may bring an HDF5 library of its own, which does not bear h5py's beside it."""
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True)
+
+
+READ_WITH_VTK = """
+import sys, numpy
+from vtkmodules.vtkIOHDF import vtkHDFReader
+from vtkmodules.util.numpy_support import vtk_to_numpy
+reader = vtkHDFReader()
+reader.SetFileName(sys.argv[1])
+assert reader.CanReadFile(sys.argv[1])
+reader.Update()
+image = reader.GetOutput()
+assert image.GetPointData().GetArray(0).GetName() == "u"
+numpy.save(sys.argv[2], vtk_to_numpy(image.GetPointData().GetArray(0)).reshape(image.GetDimensions()[::-1]))
+"""
+
+
+class Readers(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        self.succeed("stencil", "--shape", "7x12x9", "--init", "gaussian", "--steps", 23, "--out", "u.h5:/u",
+                     "--snapshots", "s.h5:/u", "--every", 10, "--xdmf", ranks=3)
+        self.u = tessera.read_matrix(self.path("u.h5"), "u")
+        self.s = tessera.read_matrix(self.path("s.h5"), "u")
+
+    def test_snapshots_are_the_field_after_so_many_steps(self):
+        self.assertEqual(self.s.shape, (4, 7, 12, 9))
+        with h5py.File(self.path("s.h5")) as file:
+            self.assertEqual(file["time"][:].tolist(), [0, 10, 20, 23])
+        self.assertEqual(self.s[3].tobytes(), self.u.tobytes())
+        for frame, steps in enumerate((0, 10, 20)):
+            self.succeed("stencil", "--shape", "7x12x9", "--init", "gaussian", "--steps", steps, "--out", "v.h5:/u",
+                         "--overwrite")
+            self.assertEqual(tessera.read_matrix(self.path("v.h5"), "u").tobytes(), self.s[frame].tobytes())
+        self.succeed("verify", "s.h5")
+
+    def test_both_may_be_one_file_of_one_or_two_dimensions(self):
+        for shape, frame in (("41", (41,)), ("10x11", (10, 11))):
+            self.succeed("stencil", "--shape", shape, "--steps", 5, "--every", 5, "--out", "b.h5:/u", "--snapshots",
+                         "b.h5:/series", "--overwrite", ranks=2)
+            with h5py.File(self.path("b.h5")) as file:
+                self.assertEqual(file["series"].shape, (2, *frame))
+                self.assertEqual(file["series"][1].tobytes(), file["u"][:].tobytes())
+            self.succeed("verify", "b.h5")
+
+    @unittest.skipUnless(has("vtkmodules"), "no python3-vtk9")
+    def test_vtk_hdf_reader(self):
+        result = python("-c", READ_WITH_VTK, self.path("u.h5"), self.path("vtk.npy"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(numpy.load(self.path("vtk.npy")).tobytes(), self.u.tobytes())
+
+    def test_the_image_is_the_dataset_itself(self):
+        for name, version in (("u.h5", [1, 0]), ("s.h5", [2, 0])):
+            with h5py.File(self.path(name)) as file:
+                group = file["VTKHDF"]
+                self.assertEqual(group.attrs["Version"].tolist(), version)
+                self.assertEqual(group.attrs["Type"], b"ImageData")
+                self.assertEqual(group.attrs["WholeExtent"].tolist(), [0, 8, 0, 11, 0, 6])
+                self.assertEqual(file["u"].id.get_offset(), group["PointData/u"].id.get_offset())
+        with h5py.File(self.path("s.h5")) as file:
+            self.assertEqual(file["VTKHDF/Steps"].attrs["NSteps"], 4)
+            self.assertEqual(file["VTKHDF/Steps/Values"][:].tolist(), [0, 10, 20, 23])
+            self.assertEqual(file["VTKHDF/Steps/PointDataOffsets/u"][:].tolist(), [0, 1, 2, 3])
+
+    @unittest.skipUnless(has("xarray"), "no python3-xarray")
+    def test_xarray(self):
+        engines = [e for e, m in (("h5netcdf", "h5netcdf"), ("netcdf4", "netCDF4")) if has(m)]
+        self.assertTrue(engines)
+        for engine in engines:
+            for name in ("u.h5", "s.h5"):
+                result = python("-c", "import sys, xarray\n"
+                                "d = xarray.open_dataset(sys.argv[1], engine=sys.argv[2])\n"
+                                "print(d.u.dims, sorted(d.coords), float(d.u[-1].sum()), d.u.x.values[-1])",
+                                self.path(name), engine)
+                dims = "('time', 'z', 'y', 'x')" if name == "s.h5" else "('z', 'y', 'x')"
+                total = (self.s if name == "s.h5" else self.u)[-1].sum()
+                self.assertIn(dims, result.stdout, result.stderr)
+                self.assertAlmostEqual(float(result.stdout.split("] ")[1].split()[0]), total, places=10)
+
+    @unittest.skipUnless(shutil.which("ncdump"), "no netcdf-bin")
+    def test_ncdump(self):
+        text = subprocess.run(["ncdump", "-h", self.path("s.h5")], capture_output=True, text=True, check=True).stdout
+        self.assertIn("double u(time, z, y, x)", text)
+
+    def test_xdmf_points_at_every_frame(self):
+        for name, values in (("s", self.s), ("u", self.u[None])):
+            grids = xml.etree.ElementTree.parse(self.path(f"{name}.xdmf")).getroot().findall("Domain/Grid/Grid")
+            self.assertEqual(len(grids), len(values))
+            for frame, grid in enumerate(grids):
+                self.assertEqual(grid.find("Topology").get("Dimensions"), "7 12 9")
+                item = grid.find("Attribute/DataItem")
+                whole = item.find("DataItem[@Format='HDF']") if item.get("ItemType") else item
+                file, path = whole.text.split(":")
+                data = tessera.read_matrix(self.path(file), path)
+                if item.get("ItemType"):
+                    words = [int(w) for w in item.find("DataItem[@Format='XML']").text.split()]
+                    start, _, count = words[:4], words[4:8], words[8:]
+                    data = data[tuple(slice(s, s + c) for s, c in zip(start, count))]
+                self.assertEqual(data.tobytes(), values[frame].tobytes())
+
+
+class Checkpoints(tessera.Case):
+    SHAPE, STEPS = "900x700", 1500
+
+    def words(self, *more):
+        return ["stencil", "--stencil", "wave", "--boundary", "x=periodic,y-=mirror", "--shape", self.SHAPE, "--steps",
+                self.STEPS, *more]
+
+    def hash_of(self, result):
+        self.assertEqual(result.code, 0, str(result))
+        return re.search(r" ([0-9a-f]{16}) ", result.out).group(1)
+
+    def test_killed_at_any_time_and_resumed_on_any_ranks_it_ends_the_same(self):
+        rng = random.Random(tessera.SEED)
+        start = time.monotonic()
+        whole = self.hash_of(self.run_tessera(*self.words("--out", "whole.h5:/u"), threads=2))
+        lasted = time.monotonic() - start
+        resume = self.words("--checkpoint", "ck.h5", "--checkpoint-every", "0.1s", "--resume", "auto")
+        kills = resumed = 0
+        for case in range(50 if tessera.SLOW else 5):
+            job = tessera.Job(resume, ranks=rng.choice((0, 2, 3, 5)), threads=rng.choice((1, 2)), folder=self.folder)
+            time.sleep(rng.uniform(0.3, max(0.6, lasted)))
+            killed = job.process.poll() is None
+            for pid in job.pids() if killed else {}:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            result = job.wait()
+            self.assertEqual(job.wait_gone(10), {})
+            kills += killed
+            resumed += "resumed" in result.out
+            if not killed or case % 5 == 4:
+                last = self.run_tessera(*resume, "--out", "u.h5:/u", "--overwrite", ranks=rng.choice((0, 2, 4)))
+                self.assertEqual(self.hash_of(last), whole, str(last))
+                resumed += "resumed" in last.out
+                for name in ("ck.h5", "ck.h5.previous"):
+                    if os.path.exists(self.path(name)):
+                        os.unlink(self.path(name))
+        self.assertGreater(kills, 0)
+        self.assertGreater(resumed, 0)
+        print(f"  {kills} kills, {resumed} times resumed", flush=True)
+
+    def test_a_signal_leaves_a_checkpoint_and_exit_code_85(self):
+        for sent, ranks in ((signal.SIGUSR1, 0), (signal.SIGTERM, 0), (signal.SIGUSR1, 3)):
+            steps = 10**7
+            job = tessera.Job(["stencil", "--shape", "64x64", "--steps", steps, "--checkpoint", "ck.h5",
+                               "--checkpoint-every", "0.2s"], ranks=ranks, folder=self.folder)
+            for _ in range(300):
+                if os.path.exists(self.path("ck.h5")):
+                    break
+                time.sleep(0.1)
+            job.process.send_signal(sent)
+            result = self.assert_failed(job.wait(), tessera.STOPPED, "stopped by a signal")
+            step = int(re.search(r"after step (\d+)", result.errors[0]).group(1))
+            with h5py.File(self.path("ck.h5")) as file:
+                self.assertEqual(file["_tessera"].attrs["checkpoint_step"], step)
+            last = self.succeed("stencil", "--shape", "64x64", "--steps", step + 3, "--checkpoint", "ck.h5", "--resume",
+                                "auto", "--out", "u.h5:/u", "--overwrite")
+            self.assertIn(f"resumed: ck.h5 after step {step}", last.out)
+            os.unlink(self.path("ck.h5"))
+
+    def test_a_damaged_checkpoint_gives_way_to_the_one_before(self):
+        words = ["stencil", "--shape", "50x60", "--steps", 40, "--checkpoint", "ck.h5", "--checkpoint-every", "10"]
+        whole = self.hash_of(self.succeed(*words, ranks=2))
+        with h5py.File(self.path("ck.h5"), "r+") as file:
+            self.assertEqual(file["_tessera"].attrs["checkpoint_step"], 40)
+            file["u"][13, 17] += 1e-9
+        result = self.run_tessera(*words, "--resume", "auto", ranks=3)
+        self.assertEqual(self.hash_of(result), whole)
+        self.assertIn("resumed: ck.h5.previous after step 30", result.out)
+        self.assertIn("does not match its checksum", result.err)
+
+    def test_nothing_to_resume_is_a_start_and_a_named_checkpoint_must_be_there(self):
+        words = ["stencil", "--shape", "20x20", "--steps", 5]
+        whole = self.hash_of(self.succeed(*words))
+        self.assertEqual(self.hash_of(self.succeed(*words, "--checkpoint", "no.h5", "--resume", "auto", ranks=2)), whole)
+        self.fail_with(tessera.BAD_DATA, *words, "--resume", "missing.h5", words="missing.h5", ranks=2)
+
+    def test_refusals(self):
+        words = ["stencil", "--shape", "20x20", "--steps", 5, "--checkpoint", "ck.h5"]
+        self.succeed(*words, "--checkpoint-every", "2")
+        for more, message in [
+                (("--resume", "auto", "--stencil", "laplace"), "another problem"),
+                (("--resume", "auto", "--boundary", "mirror"), "another problem"),
+                (("--resume", "auto", "--type", "f32"), "another problem"),
+                (("--resume", "auto", "--steps", "1"), "beyond --steps"),
+                (("--checkpoint-every", "often"), "neither seconds"),
+                (("--repetitions", "3"), "one run"),
+                (("--every", "3"), "--snapshots"),
+                (("--kernel", "naive,tiled"), "one run")]:
+            with self.subTest(words=more):
+                self.fail_with(tessera.USAGE, *words, *more, words=message, ranks=2)
+        self.fail_with(tessera.USAGE, "stencil", "--resume", "auto", words="--checkpoint")
+        self.fail_with(tessera.CANNOT_CREATE, *words[:5], "--checkpoint", "no/folder/ck.h5", words="no/folder", ranks=2)
+
+    def test_snapshots_of_a_resumed_run_begin_where_it_does(self):
+        words = ["stencil", "--shape", "20x20", "--checkpoint", "ck.h5"]
+        self.succeed(*words, "--steps", 15, "--checkpoint-every", 15)
+        self.succeed(*words, "--steps", 30, "--resume", "auto", "--snapshots", "s.h5:/u", "--every", 10, ranks=2)
+        with h5py.File(self.path("s.h5")) as file:
+            self.assertEqual(file["time"][:].tolist(), [15, 20, 30])
+        self.succeed("verify", "s.h5")
+
+
+if __name__ == "__main__":
+    tessera.main()

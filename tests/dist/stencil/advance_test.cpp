@@ -1,0 +1,207 @@
+// The ranks together against the oracle on one: to the last bit, whatever the grid, the steps between two
+// exchanges, the boundary and the kernel.
+
+#include "dist/stencil/advance.hpp"
+
+#include <gtest/gtest.h>
+
+#include "dist/stencil/plan.hpp"
+#include "dist/stencil/samples.hpp"
+#include "kernels/stencil/oracle.hpp"
+
+namespace tessera::dist::stencil {
+namespace {
+
+namespace kernels = tessera::stencil;
+using kernels::all_sides;
+using kernels::named_stencil;
+using kernels::Side;
+using kernels::oracle::Case;
+using kernels::oracle::Grid;
+using mpi::Communicator;
+
+Problem problem_of(const Stencil& stencil, const Sides& sides, Index3 global) {
+  return {stencil, sides, global};
+}
+
+/// Own points from the oracle's start; given values, and NaN in every other ghost layer.
+template <class T>
+void fill(DistributedField<T>& u) {
+  const Problem& problem = u.problem();
+  const Box3 box = u.box(), frame = problem.with_frame();
+  if (box.empty()) return;
+  const auto& ghosts = u.ghosts();
+  const Index3 n = box.size();
+  for (index_t z = -ghosts[0][0]; z < n[0] + ghosts[0][1]; ++z) {
+    for (index_t y = -ghosts[1][0]; y < n[1] + ghosts[1][1]; ++y) {
+      for (index_t x = -ghosts[2][0]; x < n[2] + ghosts[2][1]; ++x) {
+        const Index3 local{{z, y, x}};
+        Index3 p{{z + box.low[0], y + box.low[1], x + box.low[2]}};
+        bool own = true, beyond = false;
+        for (int d = 0; d < 3; ++d) {
+          own = own && local[d] >= 0 && local[d] < n[d];
+          if (problem.periodic()[static_cast<std::size_t>(d)])
+            p[d] = kernels::oracle::outside_source(Boundary::periodic, p[d], problem.global[d]);
+          beyond = beyond || (p[d] < 0 && problem.given(d, 0)) ||
+                   (p[d] >= problem.global[d] && problem.given(d, 1));
+          beyond = beyond && p[d] >= frame.low[d] && p[d] < frame.high[d];
+        }
+        const T nan = std::numeric_limits<T>::quiet_NaN();
+        const T value = own || beyond ? kernels::oracle::initial<T>(problem.stencil, p) : nan;
+        u.now()(local) = value;
+        u.past()(local) = own ? kernels::oracle::initial<T>(problem.stencil, p, 1) : value;
+      }
+    }
+  }
+}
+
+struct How {
+  index_t steps = 5;
+  index_t halo_steps = 2;
+  std::optional<Index3> parts = {};
+  const char* kernel = nullptr;
+  int threads = 1;
+};
+
+template <class T>
+void expect_oracle(const Problem& problem, const How& how) {
+  const auto comm = Communicator::world();
+  PlanRequest request{problem, sizeof(T), how.steps, comm.size(), how.threads, how.halo_steps, how.parts};
+  const Plan plan = make_plan(request);
+  DistributedField<T> u(problem, plan.grid, comm.rank(), plan.halo_steps);
+  fill(u);
+  Method method{.threads = how.threads};
+  if (how.kernel != nullptr) method.kernel = find_variant(kernels::variants(), how.kernel);
+  mpi::Phases phases;
+  const index_t checked = std::min<index_t>(how.steps, 2);
+  advance(comm, u, how.steps - checked, method, phases);
+  Samples<T> samples(comm, u, checked, 3);
+  const Traffic traffic = advance(comm, u, checked, method, phases);
+  samples.record(u);
+  EXPECT_EQ(samples.wrong(), 0);
+  Grid<T> want({problem.stencil, problem.sides, problem.global, how.steps});
+  for (index_t s = 0; s < how.steps; ++s) want.step();
+  index_t wrong = 0;
+  want.each([&](Index3 p) {
+    for (int d = 0; d < 3; ++d) {
+      if (p[d] < u.box().low[d] || p[d] >= u.box().high[d]) return;
+    }
+    const Index3 local{{p[0] - u.box().low[0], p[1] - u.box().low[1], p[2] - u.box().low[2]}};
+    wrong += kernels::oracle::bits(u.now()(local)) == kernels::oracle::bits(want(p)) ? 0 : 1;
+  });
+  EXPECT_EQ(comm.sum(wrong), 0) << problem.stencil.name << " " << problem.stencil.dims << "-D grid "
+                                << layout::parts_text(plan.grid.parts, 3) << " T " << plan.halo_steps << " "
+                                << name(problem.sides[2][0].kind) << " kernel "
+                                << (how.kernel != nullptr ? how.kernel : "auto");
+  EXPECT_EQ(traffic.exchanges, ceil_div(checked, plan.halo_steps));
+}
+
+constexpr Boundary boundaries[] = {Boundary::clamp,    Boundary::mirror,   Boundary::reflect,
+                                   Boundary::periodic, Boundary::constant, Boundary::given};
+
+TEST(Advance, GivesTheBitsOfOneRankForEveryBoundaryAndDepth) {
+  for (const Boundary kind : boundaries) {
+    for (const index_t halo_steps : {1, 3, 16}) {
+      const How how{.steps = 7, .halo_steps = halo_steps};
+      const Sides sides = all_sides({kind, 0.75});
+      expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 37, 41}}), how);
+      expect_oracle<float>(problem_of(named_stencil("box5x5", 2), sides, {{1, 40, 29}}), how);
+      expect_oracle<float>(problem_of(named_stencil("advection", 1), sides, {{1, 1, 113}}), how);
+      expect_oracle<double>(problem_of(named_stencil("star2", 3), sides, {{13, 12, 17}}), how);
+      expect_oracle<double>(problem_of(named_stencil("wave", 2), sides, {{1, 31, 33}}), how);
+    }
+  }
+}
+
+TEST(Advance, GivesTheSameBitsForEveryGridAndKernel) {
+  const auto comm = Communicator::world();
+  const Sides sides{{{{{Boundary::clamp, 0}, {Boundary::mirror, 0}}},
+                     {{{Boundary::constant, 2}, {Boundary::reflect, 0}}},
+                     {{{Boundary::periodic, 0}, {Boundary::periodic, 0}}}}};
+  for (const auto& variant : kernels::variants()) {
+    const How plain{.steps = 6,
+                    .halo_steps = 3,
+                    .kernel = variant.name.data(),
+                    .threads = variant.name == "cache_oblivious" ? 2 : 1};
+    for (index_t z = 1; z <= comm.size(); ++z) {
+      if (comm.size() % z != 0) continue;
+      for (index_t y = 1; y <= comm.size() / z; ++y) {
+        if (comm.size() / z % y != 0) continue;
+        How how = plain;
+        how.parts = Index3{{z, y, comm.size() / z / y}};
+        expect_oracle<float>(problem_of(named_stencil("heat", 3), sides, {{22, 23, 24}}), how);
+        expect_oracle<double>(problem_of(named_stencil("wave", 3), sides, {{21, 23, 22}}), how);
+      }
+    }
+  }
+}
+
+TEST(Advance, TakesGivenValuesBesideClosedDimensions) {
+  for (const int given_dim : {1, 2}) {
+    Sides sides = all_sides({Boundary::periodic, 0});
+    sides[static_cast<std::size_t>(given_dim)] = {{{Boundary::given, 0}, {Boundary::constant, 1}}};
+    expect_oracle<double>(problem_of(named_stencil("box3x3", 2), sides, {{1, 35, 36}}),
+                          {.steps = 6, .halo_steps = 4});
+    expect_oracle<double>(problem_of(named_stencil("star1", 2), sides, {{1, 35, 36}}),
+                          {.steps = 5, .halo_steps = 1});
+  }
+}
+
+TEST(Advance, WorksWithoutPointsStepsOrEnoughRowsForEveryRank) {
+  const Sides sides = all_sides({Boundary::reflect, 0});
+  expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 0, 4}}), {.steps = 3});
+  expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 9, 9}}), {.steps = 0});
+  expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 1, 1}}), {.steps = 4});
+  expect_oracle<double>(problem_of(named_stencil("star4", 2), sides, {{1, 5, 6}}),
+                        {.steps = 4, .halo_steps = 9});
+  expect_oracle<float>(problem_of(named_stencil("life", 2), all_sides({Boundary::periodic, 0}), {{1, 3, 2}}),
+                       {.steps = 4});
+}
+
+TEST(Advance, SendsOneMessageANeighbourForManySteps) {
+  const auto comm = Communicator::world();
+  const Problem problem =
+      problem_of(named_stencil("heat", 2), all_sides({Boundary::clamp, 0}), {{1, 160, 160}});
+  const auto messages = [&](index_t halo_steps) {
+    const Plan plan = make_plan({problem, 8, 32, comm.size(), 1, halo_steps});
+    DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
+    fill(u);
+    mpi::Phases phases;
+    const Traffic traffic = advance(comm, u, 32, {}, phases);
+    EXPECT_EQ(traffic.messages,
+              forecast({problem, 8, 32, comm.size(), 1, halo_steps}, plan, comm.rank()).messages);
+    return comm.sum(traffic.messages);
+  };
+  const index_t often = messages(1), seldom = messages(8);
+  EXPECT_EQ(seldom * 8, often);
+}
+
+TEST(Samples, SeeAWrongHaloAndAWrongPoint) {
+  const auto comm = Communicator::world();
+  const Problem problem =
+      problem_of(named_stencil("heat", 2), all_sides({Boundary::periodic, 0}), {{1, 40, 40}});
+  const Plan plan = make_plan({problem, 8, 4, comm.size(), 1, 2});
+  const auto wrong = [&](bool spoil_halo, bool spoil_point) {
+    DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
+    fill(u);
+    Samples<double> samples(comm, u, 2, 1);
+    mpi::Phases phases;
+    if (spoil_halo) {  // two exchanges of one step, the first of them of another field
+      DistributedField<double> other(problem, plan.grid, comm.rank(), 1);
+      fill(other);
+      other.now()(0, 0) += 1;
+      advance(comm, other, 2, {}, phases);
+      if (u.box().low == Index3{}) u.now()(0, 0) = other.now()(0, 0);
+    }
+    advance(comm, u, 2, {}, phases);
+    if (spoil_point && u.box().low == Index3{}) u.now()(0, 0) += 1e-9;
+    samples.record(u);
+    return samples.wrong();
+  };
+  EXPECT_EQ(wrong(false, false), 0);
+  EXPECT_GE(wrong(true, false), 1);
+  EXPECT_EQ(wrong(false, true), 1);
+}
+
+}  // namespace
+}  // namespace tessera::dist::stencil
