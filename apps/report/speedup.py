@@ -40,6 +40,25 @@ def growths_of(rows):
             for key, found in series.items() if len(found) >= 3}
 
 
+def thresholds_of(rows):
+    """By n, for every kernel with three thresholds at least: (threshold, seconds on one thread, on the most)."""
+    found = {}
+    for row in rows:
+        if row["threshold"] > 0 and row["speedup"] == row["speedup"]:
+            series = found.setdefault(int(row["n"]), {}).setdefault(row["kernel"], {})
+            known = series.get(int(row["threshold"]))
+            if known is None or known["processors"] <= row["processors"]:
+                series[int(row["threshold"])] = row
+    out = {}
+    for n, kernels in found.items():
+        for kernel, series in kernels.items():
+            if len(series) >= 3:
+                points = [(t, series[t]["seconds"] * series[t]["speedup"], series[t]["seconds"],
+                           series[t]["processors"]) for t in sorted(series)]
+                out.setdefault(n, {})[kernel] = np.array(points).T
+    return out
+
+
 def fit(parallelism, theory):
     """Parallelism = a + b * theory by least squares, and the part of the variance that this explains."""
     b, a = np.polyfit(theory, parallelism, 1)
@@ -114,10 +133,23 @@ def draw_growth(axes, key, growth, series):
     axes.legend(loc="upper left", fontsize=8, frameon=False)
 
 
+def draw_thresholds(axes, n, kernels):
+    for (kernel, (threshold, one, many, processors)), colour in zip(kernels.items(), ("#0072B2", "#D55E00", "#009E73")):
+        axes.plot(threshold, one, color=colour, linestyle="--", marker="o", label=f"{kernel}, 1 thread")
+        axes.plot(threshold, many, color=colour, marker="s", label=f"{kernel}, {processors[-1]:.0f} threads")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_title(f"n {n}, by threshold", fontsize=10)
+    axes.set_xlabel("threshold")
+    axes.set_ylabel("seconds")
+    axes.legend(loc="best", fontsize=8, frameon=False)
+
+
 def panels_to_draw(rows):
-    """Functions that draw into axes: growths first, then speed-ups."""
+    """Functions that draw into axes: growths and thresholds first, then speed-ups."""
     growths = [lambda axes, k=key, s=series: draw_growth(axes, *k, s) for key, series in growths_of(rows).items()]
     speedups = [lambda axes, k=key, f=found: draw_panel(axes, k, f) for key, found in panels_of(rows).items()]
+    growths += [lambda axes, n=n, k=kernels: draw_thresholds(axes, n, k) for n, kernels in thresholds_of(rows).items()]
     return (growths + speedups)[:MOST_PANELS], len(growths)
 
 
