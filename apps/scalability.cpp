@@ -67,8 +67,10 @@ class Costs {
   std::map<int, TaskCosts> measured_;
 };
 
-/// Below so many seconds a strand, on average, a system call to read the clock would be felt.
-constexpr double long_strand = 20e-6;
+// Where strands are this long on average, in seconds, the system call that asks for the thread's own time is
+// not felt; on a busy machine it is the lesser evil well below that.
+constexpr double long_strand = 20e-6, long_enough = 0.5e-6;
+constexpr double busy = 0.01;  // share of its time that the thread waited for a core
 
 /// The least work and the shortest spans of several recordings: noise only adds. The first one shows which
 /// clock serves.
@@ -80,12 +82,15 @@ WorkSpan record(const Program& program, int processors, double burden, index_t r
     mpi::heartbeat();
     return found;
   };
+  const double waited = machine::seconds_waited();
   WorkSpan least = once(machine::Recorder::steady_nanoseconds);
-  const bool long_strands = least.work > long_strand * static_cast<double>(3 * least.forks + 1);
-  if (long_strands) least = once(machine::Recorder::thread_nanoseconds);
+  const bool is_busy = machine::seconds_waited() - waited > busy * least.work;
+  const double strand = least.work / static_cast<double>(3 * least.forks + 1);
+  const bool own_time = strand > (is_busy ? long_enough : long_strand);
+  if (own_time) least = once(machine::Recorder::thread_nanoseconds);
   for (index_t r = 1; r < recordings; ++r) {
     const WorkSpan found =
-        once(long_strands ? machine::Recorder::thread_nanoseconds : machine::Recorder::steady_nanoseconds);
+        once(own_time ? machine::Recorder::thread_nanoseconds : machine::Recorder::steady_nanoseconds);
     least.work = std::min(least.work, found.work);
     least.span = std::min(least.span, found.span);
     least.burdened_span = std::min(least.burdened_span, found.burdened_span);

@@ -43,6 +43,11 @@ std::string text_of(const run::Values& point, const Program& program,
     if (f.measured.waited > busy) {
       out += fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core\n",
                          f.processors, 100 * f.measured.waited);
+    } else if (f.place() == "below") {
+      out += fmt::format(
+          "{} threads are slower than their bound, not for lack of parallelism: they share memory, caches or "
+          "clock\n",
+          f.processors);
     }
   }
   if (forecasts.back().found.forks == 0) out += "this kernel does not fork: one thread does all\n";

@@ -38,7 +38,7 @@ def main(words=None):
             print(speedup.text(run.scalability))
     for workload, run in results.by_workload(runs).items():
         beside = tables.side_by_side(run.points)
-        if beside:
+        if beside and not run.scalability:
             print(f"{workload}, medians side by side\n{beside}")
     png = arguments.png or os.path.splitext(arguments.file)[0] + ".png"
     names = []

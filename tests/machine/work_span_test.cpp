@@ -160,8 +160,7 @@ TEST(SpeedupBounds, AreOneForOneProcessorOrNoWork) {
 }
 
 TEST(SpeedupBounds, MeetCilkviewsFormulaWithoutTaskCosts) {
-  // Transpose 2048^2 with base 64: parallelism 1024, burdened 160, at least 13.8 on 16 (section 4 of the
-  // notes on Cilkview's tables).
+  // A transpose of 2048 x 2048 with leaves of 64: parallelism 1024, burdened 160, at least 13.8 on 16.
   const SpeedupBounds bounds = speedup_bounds({160, 160.0 / 1024, 1, 1023}, 16, {});
   EXPECT_NEAR(bounds.lower, 13.8, 0.05);
   EXPECT_EQ(bounds.upper, 16);

@@ -11,12 +11,13 @@ namespace tessera::forkjoin {
 namespace {
 
 constexpr int pairs = 3000;
+constexpr int trees = 100, tree_depth = 8;  // a tree takes some 100 us: short beside a time slice
 constexpr int steals = 200;
-constexpr double steals_budget = 0.5;  // seconds for all of them where the machine is busy
+constexpr double steals_budget = 1;  // seconds for all of them where the machine is busy
 
-/// The lower quartile: other processes only add.
-double typical(std::vector<double>& samples) {
-  const auto low = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 4);
+/// The lower decile, or another part from below: other processes only add.
+double typical(std::vector<double>& samples, std::size_t part = 10) {
+  const auto low = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / part);
   std::nth_element(samples.begin(), low, samples.end());
   return *low;
 }
@@ -50,6 +51,26 @@ Pair pair_seconds() {
   return {std::max(0.0, typical(forks) - clock), std::max(0.0, typical(joins) - clock)};
 }
 
+void grow(int depth) {
+  if (depth == 0) {
+    Mark mark;
+    return mark();
+  }
+  machine::fork_join([=] { grow(depth - 1); }, [=] { grow(depth - 1); });
+}
+
+/// Seconds of work that a fork and its join cost where all of the team fork at once and get in each other's
+/// way.
+double shared_pair_seconds() {
+  std::vector<double> samples;
+  for (int t = 0; t < trees; ++t) {
+    const Timer timer;
+    grow(tree_depth);
+    samples.push_back(timer.seconds() * machine::team() / ((1 << tree_depth) - 1));
+  }
+  return typical(samples);
+}
+
 /// Seconds from a task's making to its begin on another thread.
 double steal_seconds() {
   std::vector<double> samples;
@@ -65,7 +86,7 @@ double steal_seconds() {
     samples.push_back(seen < 0 ? steal_patience : seen);
 #pragma omp taskwait
   }
-  return typical(samples);
+  return typical(samples, 40);  // two threads at once are what a busy machine has least
 }
 
 }  // namespace
@@ -76,7 +97,10 @@ machine::TaskCosts task_costs(int threads) {
     const Pair pair = pair_seconds();
     costs.fork = pair.fork;
     costs.join = pair.join;
-    if (machine::team() > 1) costs.steal = steal_seconds();
+    if (machine::team() > 1) {
+      costs.fork = std::max(costs.fork, shared_pair_seconds() - costs.join);
+      costs.steal = steal_seconds();
+    }
   });
   return costs;
 }

@@ -115,7 +115,7 @@ TEST(Mergesort, ParallelismGrowsLikeLgNWithASerialMergeAndFasterWithAForkedOne) 
 TEST(TaskCosts, AreTimes) {
   for (const int threads : {1, 2}) {
     const machine::TaskCosts costs = task_costs(threads);
-    EXPECT_GT(costs.fork, 0);
+    EXPECT_GE(costs.fork, 0);  // below the clock's resolution where no task is made
     EXPECT_LT(costs.fork, 1e-3);
     EXPECT_GE(costs.join, 0);
     EXPECT_EQ(costs.steal > 0, threads > 1);
