@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "io/grid.hpp"
 #include "io/image.hpp"
+#include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "mpi/agreement.hpp"
 #include "points.hpp"
@@ -207,6 +208,15 @@ ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
 
 Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
   check_options(set, parsed);
+  const std::string& checkpoint = parsed.lists.at("checkpoint").front();
+  for (const char* output : {"out", "snapshots"}) {
+    const auto& name = parsed.lists.at(output).front();
+    require(name.empty() || checkpoint.empty() ||
+                !io::same_file(io::parse_dataset_name(name, output).file, checkpoint),
+            ExitCode::usage,
+            fmt::format("--checkpoint and --{} name the same file '{}'; give checkpoints one of their own",
+                        output, checkpoint));
+  }
   auto inputs = std::make_shared<Inputs>();
   const auto look = [&](const char* option) -> std::unique_ptr<run::Input> {
     const auto& value = parsed.lists.at(option).front();

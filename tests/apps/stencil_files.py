@@ -275,6 +275,7 @@ class Checkpoints(tessera.Case):
                 (("--resume", "auto", "--steps", "1"), "beyond --steps"),
                 (("--checkpoint-every", "often"), "neither seconds"),
                 (("--repetitions", "3"), "one run"),
+                (("--out", "ck.h5:/u"), "same file"),
                 (("--every", "3"), "--snapshots"),
                 (("--kernel", "naive,tiled"), "one run")]:
             with self.subTest(words=more):
