@@ -118,14 +118,12 @@ run::OptionSet declare() {
   run::OptionSet set(
       "locality", "misses of the very kernels on simulated caches, beside what the theory says",
       {"tessera locality matmul --kernel tiled --n 256 --cache 32KiB --line 64",
-       "tessera locality matmul --kernel naive,transposed,tiled,recursive,cache_oblivious --n 256 --results "
-       "l.h5",
+       "tessera locality matmul --kernel all --n 128 --cache 32KiB:8,1MiB:16 --results l.h5",
        "tessera locality matmul --kernel recursive --n 250,256 --pad 0,8        # conflicts, and their cure",
-       "tessera locality matmul --kernel cuda_naive,cuda_column --n 1024 --type f32 --column-width 32,64,128",
-       "tessera locality matmul --kernel naive,tiled,column --n 16 --tile 4 --column-width 4 --line 32 "
-       "--diagram 32 "
-       "--results d.h5",
-       "tessera report l.h5                                                     # miss curves as a picture"});
+       "tessera locality matmul --kernel cuda_naive,cuda_column --n 256 --type f32 --column-width 32,64,128",
+       "tessera locality transpose --kernel recursive --n 256 --diagram 128 --results l.h5",
+       "tessera report l.h5                                                     # miss curves and diagrams "
+       "as pictures"});
   add_problem(set);
   add_caches(set);
   add_gpu(set);
