@@ -16,8 +16,9 @@ void heartbeat() noexcept;
 void enter_phase(const char* name) noexcept;
 [[nodiscard]] const char* current_phase() noexcept;
 
-/// While one lives, this rank computes and calls no MPI: processor time that it uses counts as moving, however long a
-/// kernel runs. (A rank that waits for another may use processor time too; that is why it must say so.)
+/// While one lives, this rank computes and calls no MPI: processor time that it uses counts as moving,
+/// however long a kernel runs. (A rank that waits for another may use processor time too; that is why it must
+/// say so.)
 class Computing {
  public:
   Computing() noexcept;

@@ -5,7 +5,8 @@
 namespace tessera::stencil {
 namespace {
 
-/// As hwloc says: the C library's own answer for the last cache of a virtual machine is that of the whole host.
+/// As hwloc says: the C library's own answer for the last cache of a virtual machine is that of the whole
+/// host.
 Caches look() {
   Caches found{index_t{1} << 20, 0};
   for (const machine::CacheLevel& level : machine::topology().caches) {
