@@ -9,19 +9,24 @@
 
 namespace tessera::matmul {
 
-template <class T>
-void column(const Gemm<T>& g, const Tuning& tuning) {
+/// The textbook product, the cells of C in the order of a walk.
+template <Walk walk, class T>
+void product_by_cells(const Gemm<T>& g, index_t width) {
   if (only_scales(g)) return scale(g.c, g.beta);
   const auto a = operand(g.a, g.op_a);
   const auto b = operand(g.b, g.op_b);
   const index_t k = g.k();
-  const index_t width = std::max<index_t>(1, tuning.column_width);
   for (index_t step = 0; step < g.m() * g.n(); ++step) {
-    const auto [i, j] = column_cell(step, g.m(), g.n(), width);
+    const auto [i, j] = cell_of(walk, step, g.m(), g.n(), width);
     T sum{0};
     for (index_t p = 0; p < k; ++p) sum += a(i, p) * b(p, j);
     put(g.c(i, j), g.alpha, sum, g.beta);
   }
+}
+
+template <class T>
+void column(const Gemm<T>& g, const Tuning& tuning) {
+  product_by_cells<Walk::column>(g, std::max<index_t>(1, tuning.column_width));
 }
 
 }  // namespace tessera::matmul
