@@ -12,9 +12,6 @@ run::OptionSet declare_options() {
        "mpirun -n 7 tessera matmul --n 4096 --plan                               # what would happen",
        "tessera matmul --n 512,1024 --kernel naive,tiled,cache_oblivious --results r.h5",
        "tessera matmul --config configs/matmul/variants.toml --results r.h5"});
-  std::vector<std::string> names{"auto"}, algorithm_names;
-  for (const auto& row : tessera::matmul::variants()) names.emplace_back(row.name);
-  for (const auto& row : dist::matmul::algorithms()) algorithm_names.emplace_back(row.name);
   const double huge = 4e18;
   set.add({.name = "a", .help = "first operand, file.h5:/path (else generated)", .group = "Data"});
   set.add({.name = "b", .help = "second operand", .group = "Data"});
@@ -52,13 +49,7 @@ run::OptionSet declare_options() {
            .group = "Data",
            .choices = {"auto", "f32", "f64"},
            .axis = true});
-  set.add({.name = "seed",
-           .kind = run::Kind::integer,
-           .fallback = "1",
-           .help = "of generated operands and of the check's vectors",
-           .group = "Data",
-           .low = 0,
-           .high = huge});
+  run::add_seed(set, "of generated operands and of the check's vectors");
   set.add({.name = "trans-a",
            .kind = run::Kind::choice,
            .fallback = "N",
@@ -83,19 +74,13 @@ run::OptionSet declare_options() {
            .fallback = "0",
            .help = "factor of the old C",
            .group = "Product"});
-  set.add({.name = "kernel",
-           .kind = run::Kind::choice,
-           .fallback = "auto",
-           .help = "what each rank runs",
-           .group = "Method",
-           .choices = names,
-           .axis = true});
+  run::add_kernel(set, run::names_of(tessera::matmul::variants()));
   set.add({.name = "algorithm",
            .kind = run::Kind::choice,
            .fallback = "recursive",
            .help = "how the ranks share the work",
            .group = "Method",
-           .choices = algorithm_names,
+           .choices = run::names_of(dist::matmul::algorithms()),
            .axis = true});
   set.add({.name = "tile",
            .kind = run::Kind::integer,
@@ -132,13 +117,7 @@ run::OptionSet declare_options() {
   set.add({.name = "grid",
            .help = "summa's grid of ranks, ROWSxCOLS (default: the nearest to squares)",
            .group = "Method"});
-  set.add({.name = "ranks",
-           .kind = run::Kind::integer,
-           .help = "with --plan: plan for so many ranks instead of those that run",
-           .group = "Machine",
-           .identity = false,
-           .low = 1,
-           .high = 4096});
+  run::add_plan_ranks(set);
   run::add_common_options(set);
   return set;
 }

@@ -67,13 +67,7 @@ void add_data_options(run::OptionSet& set) {
            .group = "Data",
            .choices = inputs,
            .axis = true});
-  set.add({.name = "seed",
-           .kind = Kind::integer,
-           .fallback = "1",
-           .help = "of generated keys and of the check",
-           .group = "Data",
-           .low = 0,
-           .high = huge});
+  run::add_seed(set, "of generated keys and of the check");
   set.add(
       {.name = "descending", .kind = Kind::flag, .help = "largest first; NaN stays last", .group = "Data"});
 }
@@ -154,30 +148,15 @@ run::OptionSet declare() {
        "mpirun -n 7 tessera sort --n 1e9 --plan                                 # what would happen",
        "tessera sort --config configs/sort/variants.toml --results r.h5"});
   add_data_options(set);
-  std::vector<std::string> names{"auto"}, algorithms;
-  for (const auto& row : kernels::variants()) names.emplace_back(row.name);
-  for (const auto& row : dist::sort::algorithms()) algorithms.emplace_back(row.name);
-  set.add({.name = "kernel",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .help = "what each rank runs",
-           .group = "Method",
-           .choices = names,
-           .axis = true});
+  run::add_kernel(set, run::names_of(kernels::variants()));
   set.add({.name = "algorithm",
            .kind = Kind::choice,
            .fallback = "exact",
            .help = "how the ranks share the work",
            .group = "Method",
-           .choices = algorithms,
+           .choices = run::names_of(dist::sort::algorithms()),
            .axis = true});
-  set.add({.name = "ranks",
-           .kind = Kind::integer,
-           .help = "with --plan: plan for so many ranks instead of those that run",
-           .group = "Machine",
-           .identity = false,
-           .low = 1,
-           .high = 4096});
+  run::add_plan_ranks(set);
   run::add_common_options(set);
   return set;
 }

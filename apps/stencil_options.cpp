@@ -11,8 +11,6 @@ namespace {
 using run::Kind;
 using run::OptionSet;
 
-constexpr double huge = 4e18;
-
 void add_data(OptionSet& set) {
   set.add({.name = "in",
            .help = "the field before the first step, file.h5:/path (else generated)",
@@ -43,13 +41,7 @@ void add_data(OptionSet& set) {
            .group = "Data",
            .choices = {"auto", "f32", "f64"},
            .axis = true});
-  set.add({.name = "seed",
-           .kind = Kind::integer,
-           .fallback = "1",
-           .help = "of generated fields and of the check",
-           .group = "Data",
-           .low = 0,
-           .high = huge});
+  run::add_seed(set, "of generated fields and of the check");
 }
 
 void add_operation(OptionSet& set) {
@@ -180,15 +172,7 @@ void add_tuning(OptionSet& set) {
 }
 
 void add_method(OptionSet& set) {
-  std::vector<std::string> kernels{"auto"};
-  for (const auto& row : tessera::stencil::variants()) kernels.emplace_back(row.name);
-  set.add({.name = "kernel",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .help = "what each rank runs",
-           .group = "Method",
-           .choices = kernels,
-           .axis = true});
+  run::add_kernel(set, run::names_of(tessera::stencil::variants()));
   set.add({.name = "halo-steps",
            .kind = Kind::integer,
            .fallback = "0",
@@ -209,13 +193,7 @@ void add_method(OptionSet& set) {
            .group = "Method",
            .axis = true});
   add_tuning(set);
-  set.add({.name = "ranks",
-           .kind = Kind::integer,
-           .help = "with --plan: plan for so many ranks instead of those that run",
-           .group = "Machine",
-           .identity = false,
-           .low = 1,
-           .high = 4096});
+  run::add_plan_ranks(set);
 }
 
 }  // namespace

@@ -44,13 +44,7 @@ void add_data(OptionSet& set) {
        .group = "Data",
        .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "c64", "c128"},
        .axis = true});
-  set.add({.name = "seed",
-           .kind = Kind::integer,
-           .fallback = "1",
-           .help = "of generated inputs and of the check",
-           .group = "Data",
-           .low = 0,
-           .high = huge});
+  run::add_seed(set, "of generated inputs and of the check");
 }
 
 void add_operation(OptionSet& set) {
@@ -82,16 +76,9 @@ void add_operation(OptionSet& set) {
 }
 
 void add_method(OptionSet& set) {
-  std::vector<std::string> kernels{"auto"}, algorithms{"auto"};
-  for (const auto& row : tessera::transpose::variants()) kernels.emplace_back(row.name);
+  std::vector<std::string> algorithms{"auto"};
   for (const auto& row : dist::transpose::algorithms()) algorithms.emplace_back(row.name);
-  set.add({.name = "kernel",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .help = "what each rank runs",
-           .group = "Method",
-           .choices = kernels,
-           .axis = true});
+  run::add_kernel(set, run::names_of(tessera::transpose::variants()));
   set.add({.name = "algorithm",
            .kind = Kind::choice,
            .fallback = "auto",
@@ -137,13 +124,7 @@ void add_method(OptionSet& set) {
        .help = "from file to file in tiles, each read and written once (auto: where memory does not suffice)",
        .group = "Machine",
        .choices = {"auto", "always", "never"}});
-  set.add({.name = "ranks",
-           .kind = Kind::integer,
-           .help = "with --plan: plan for so many ranks instead of those that run",
-           .group = "Machine",
-           .identity = false,
-           .low = 1,
-           .high = 4096});
+  run::add_plan_ranks(set);
 }
 
 }  // namespace

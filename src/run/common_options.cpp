@@ -85,4 +85,35 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .identity = false});
 }
 
+void add_seed(OptionSet& options, const std::string& of_what) {
+  options.add({.name = "seed",
+               .kind = Kind::integer,
+               .fallback = "1",
+               .help = of_what,
+               .group = "Data",
+               .low = 0,
+               .high = 4e18});
+}
+
+void add_kernel(OptionSet& options, std::vector<std::string> names) {
+  names.insert(names.begin(), "auto");
+  options.add({.name = "kernel",
+               .kind = Kind::choice,
+               .fallback = "auto",
+               .help = "what each rank runs",
+               .group = "Method",
+               .choices = std::move(names),
+               .axis = true});
+}
+
+void add_plan_ranks(OptionSet& options) {
+  options.add({.name = "ranks",
+               .kind = Kind::integer,
+               .help = "with --plan: plan for so many ranks instead of those that run",
+               .group = "Machine",
+               .identity = false,
+               .low = 1,
+               .high = 4096});
+}
+
 }  // namespace tessera::run

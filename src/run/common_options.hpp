@@ -15,4 +15,18 @@ struct CommonDefaults {
 /// once.
 void add_common_options(OptionSet& options, const CommonDefaults& defaults = {});
 
+/// --seed "of ..."; --kernel, auto or one of the names; --ranks of a plan: what every distributed workload
+/// has at a place of its own among its options.
+void add_seed(OptionSet& options, const std::string& of_what);
+void add_kernel(OptionSet& options, std::vector<std::string> names);
+void add_plan_ranks(OptionSet& options);
+
+/// The names in a table of variants or algorithms.
+template <class Rows>
+[[nodiscard]] std::vector<std::string> names_of(const Rows& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
 }  // namespace tessera::run
