@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 
@@ -83,6 +84,7 @@ int main(int argc, char** argv) {
   using namespace tessera;
   if (argc > 1 && std::strcmp(argv[1], io::probe_command) == 0) return io::probe_main(argc, argv);
   io::quiet_errors();
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a line said stands in the log of a job killed after it
   std::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error of its write, not a death
   try {
     return apps::main_of(argc, argv);

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import random
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -199,41 +200,53 @@ class Checkpoints(tessera.Case):
         self.assertEqual(result.code, 0, str(result))
         return re.search(r" ([0-9a-f]{16}) ", result.out).group(1)
 
+    def kill_when(self, job, pause):
+        """Ends every process of a job at once, `pause` seconds after its first checkpoint: was it running?"""
+        while job.process.poll() is None and not os.path.exists(self.path("ck.h5")):
+            time.sleep(0.01)
+        time.sleep(pause)
+        killed = job.process.poll() is None
+        for pid in job.pids() if killed else {}:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        job.wait()
+        self.assertEqual(job.wait_gone(10), {})
+        return killed
+
     def test_killed_at_any_time_and_resumed_on_any_ranks_it_ends_the_same(self):
         rng = random.Random(tessera.SEED)
         start = time.monotonic()
         whole = self.hash_of(self.run_tessera(*self.words("--out", "whole.h5:/u"), threads=2))
         lasted = time.monotonic() - start
-        resume = self.words("--checkpoint", "ck.h5", "--checkpoint-every", "0.1s", "--resume", "auto")
+        resume = self.words("--checkpoint", "ck.h5", "--checkpoint-every", self.STEPS // 20, "--resume", "auto")
         kills = resumed = 0
         for case in range(50 if tessera.SLOW else 5):
             job = tessera.Job(resume, ranks=rng.choice((0, 2, 3, 5)), threads=rng.choice((1, 2)), folder=self.folder)
-            if case % 2 == 0:  # not before there is something to resume
-                while job.process.poll() is None and not os.path.exists(self.path("ck.h5")):
-                    time.sleep(0.02)
-                time.sleep(rng.uniform(0, 0.3))
-            else:
-                time.sleep(rng.uniform(0.3, max(0.6, lasted)))
-            killed = job.process.poll() is None
-            for pid in job.pids() if killed else {}:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            result = job.wait()
-            self.assertEqual(job.wait_gone(10), {})
+            killed = self.kill_when(job, 0 if case == 0 else rng.uniform(0, lasted))
             kills += killed
-            resumed += "resumed" in result.out
-            if not killed or case % 5 == 4:
+            if not killed or case % 5 in (0, 4):
                 last = self.run_tessera(*resume, "--out", "u.h5:/u", "--overwrite", ranks=rng.choice((0, 2, 4)))
                 self.assertEqual(self.hash_of(last), whole, str(last))
-                resumed += "resumed" in last.out
+                self.assertIn("resumed: ck.h5", last.out)
+                resumed += 1
                 for name in ("ck.h5", "ck.h5.previous"):
                     if os.path.exists(self.path(name)):
                         os.unlink(self.path(name))
         self.assertGreater(kills, 0)
-        self.assertGreater(resumed, 0)
         print(f"  {kills} kills, {resumed} times resumed", flush=True)
+
+    def test_what_a_killed_job_said_is_in_its_log(self):
+        words = ["stencil", "--shape", "64x64", "--checkpoint", "ck.h5"]
+        self.succeed(*words, "--steps", 5, "--checkpoint-every", 5)
+        for ranks in (0, 2):
+            job = tessera.Job([*words, "--steps", 10**9, "--resume", "auto"], ranks=ranks, folder=self.folder)
+            ready, _, _ = select.select([job.process.stdout], [], [], 60)
+            self.assertTrue(ready, "nothing in the log of a job under way")
+            self.assertEqual(job.process.stdout.readline(), "resumed: ck.h5 after step 5\n")
+            job.end()
+            job.wait()
 
     def test_a_signal_leaves_a_checkpoint_and_exit_code_85(self):
         for sent, ranks in ((signal.SIGUSR1, 0), (signal.SIGTERM, 0), (signal.SIGUSR1, 3)):
