@@ -167,7 +167,7 @@ def draw_diagram(axes, point):
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("time (accesses)")
     axes.set_ylabel("cache lines of the arrays")
-    style.legend_below(axes)
+    style.legend_below(axes, markerscale=3 if bool(point.rows("arrays")["exact"][0]) else 1)
 
 
 def curves_text(points):

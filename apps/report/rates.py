@@ -1,6 +1,7 @@
 """How fast: the variants side by side, and rates along the size or another option."""
 import numpy as np
 
+import heatmap
 import series as s
 import tables
 import textplot
@@ -55,7 +56,7 @@ def draw_bars(axes, rows, units, ceiling=None):
     else:
         axes.set_xlim(0, right * 1.05)
     for y, (_, rate, _, _, note) in zip(where, rows):
-        axes.annotate(f"{rate:.3g}{f' ({note})' if note else ''}", (1.02, y), xycoords=("axes fraction", "data"),
+        axes.annotate(f"{tables.rate(rate)}{f' ({note})' if note else ''}", (1.02, y), xycoords=("axes fraction", "data"),
                       va="center", fontsize=8)
     axes.set_xlabel(f"rate ({units}){', logarithmic' if log else ''}")
     axes.grid(True, axis="x", which="major")
@@ -115,7 +116,7 @@ def draw_lines(axes, groups, axis, units, ceiling):
     for index, (label, points) in enumerate(groups.items()):
         points = sorted(points, key=axis.value)
         axes.errorbar([axis.value(p) for p in points], [p.rate for p in points], yerr=s.errors_of(points), label=label,
-                      color=style.COLOURS[index % len(style.COLOURS)], marker=style.MARKERS[index % len(style.MARKERS)])
+                      **style.look(index))
     every = [p for points in groups.values() for p in points]
     style.value_axis(axes.xaxis, [axis.value(p) for p in every])
     log = s.wants_log([p.rate for p in every])
@@ -136,7 +137,7 @@ def along(run, axis, name):
     every = [p for p in run.points if axis.value(p) > 0] or run.points
     inside, outside = s.facets(every, axis.columns, s.MOST_SERIES)
     parts = {facet: points for facet, points in s.split(every, outside).items()
-             if len({axis.value(p) for p in points}) > 1}
+             if any(len({axis.value(p) for p in group}) > 1 for group in s.split(points, inside).values())}
     for number, (facet, points) in enumerate(list(parts.items())[:s.MOST_FACETS], 1):
         groups = s.split(points, inside)
         words = [w for w in (facet if outside else "",
@@ -156,7 +157,7 @@ def along(run, axis, name):
 
 
 def lines(run):
-    """Rates along the sizes, or along the only other number that varies."""
+    """Rates along the sizes, or along the only other number that varies (two are a map)."""
     axis = s.choose_axis(run.points, run.workload)
-    if axis is not None and axis.name not in s.MACHINE:
+    if axis is not None and axis.name not in s.MACHINE and not heatmap.axes_of(run.points):
         yield from along(run, axis, "by_" + axis.name)

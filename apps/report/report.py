@@ -4,12 +4,12 @@ Needs Python 3 with h5py and numpy, and matplotlib unless --text. `tessera repor
 """
 import argparse
 import os
-import sys
 
 import heatmap
 import locality
 import page
 import phases
+import pick
 import rates
 import results
 import roofline
@@ -18,23 +18,18 @@ import speedup
 import tables
 
 
-def fail(code, message):
-    print(f"tessera: error: {message}", file=sys.stderr)
-    sys.exit(code)
-
-
 def read(paths):
     """The runs and the traced points of all files."""
     runs, traced = [], []
     for path in paths:
         if not os.path.exists(path):
-            fail(66, f"there is no file '{path}'; check the path")
+            pick.fail(66, f"there is no file '{path}'; check the path")
         try:
             mine, points = results.read(path), locality.read(path)
         except (OSError, KeyError, ValueError, IndexError) as error:
-            fail(65, f"'{path}' is no results file ({error}); give one that --results named")
+            pick.fail(65, f"'{path}' is no results file ({error}); give one that --results named")
         if not mine and not points:
-            fail(65, f"'{path}' holds no finished point; measure something with --results {path}")
+            pick.fail(65, f"'{path}' holds no finished point; measure something with --results {path}")
         runs += mine
         traced += points
     return runs, traced
@@ -167,7 +162,7 @@ def main(words=None):
     try:
         count = write_page(sections, arguments.title or "Tessera: " + ", ".join(s.title for s in sections), html, folder)
     except OSError as error:
-        fail(73, f"cannot write '{error.filename or html}' ({error.strerror}); name other places with --html and --png")
+        pick.fail(73, f"cannot write '{error.filename or html}' ({error.strerror}); name other places with --html and --png")
     print(f"page: {html}\n{count} pictures: {folder}")
 
 

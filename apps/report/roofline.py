@@ -55,19 +55,19 @@ def draw(axes, groups, peak, stream, run):
     xs = [x for points in groups.values() for x, _ in points]
     ys = [y for points in groups.values() for _, y in points]
     ridge = peak / stream
-    left, right = min(min(xs), ridge) / 3, max(max(xs), ridge) * 3
+    left, right = min(min(xs), ridge) / 8, max(max(xs), ridge) * 3
     span = np.geomspace(left, right, 200)
     axes.plot(span, np.minimum(peak, stream * span), color="#222222", linewidth=1.6)
     axes.annotate(f"{peak:.0f} GFLOP/s", (right, peak), xytext=(-2, 3), textcoords="offset points", ha="right", fontsize=8)
     for index, (label, points) in enumerate(groups.items()):
-        axes.plot(*zip(*points), color=style.COLOURS[index % 8], marker=style.MARKERS[index % 8], linestyle="none", label=label)
+        axes.plot(*zip(*points), label=label, **{**style.look(index), "linestyle": "none"})
     axes.set_xscale("log")
     axes.set_yscale("log")
     low = min(min(ys), stream * left)
     axes.set_ylim(low / 1.5, max(peak, max(ys)) * 2)
     axes.set_xlim(left, right)
     at = math.sqrt(left * ridge)
-    axes.annotate(f"{stream:.3g} GB/s", (at, stream * at), xytext=(-4, 4), textcoords="offset points", ha="right", fontsize=8)
+    axes.annotate(f"{stream:.3g} GB/s", (at, stream * at), xytext=(5, -9), textcoords="offset points", fontsize=8)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("arithmetic intensity (FLOP per byte)")
@@ -97,7 +97,7 @@ def pictures(run):
         if not tops or not mine:
             continue
         names = [n for n in s.varying(mine) if n in ("kernel", "algorithm", "stencil")]
-        while names and s.count(mine, names) > s.MOST_SERIES:
+        while names and s.count(mine, names) > s.MOST_KERNELS:
             names.pop()
         groups = {label: [counted(p, run.workload) for p in points] for label, points in s.split(mine, names).items()}
         step = " in every step, so that kernels that keep several steps in cache rise above the slope" \

@@ -8,12 +8,13 @@ import numpy as np
 import tables
 
 MOST_SERIES = 8   # lines in one picture; more would be a thicket
+MOST_KERNELS = 12  # where kernels alone make the lines, so that all of them stand in one picture
 MOST_BARS = 16
 MOST_FACETS = 4   # pictures of one kind
 SIZES = ("m", "n", "k", "shape", "size")
 MACHINE = ("ranks", "threads")
 # What the program found out, not what was asked for: never an axis, never what tells two points apart.
-FOUND = ("grid", "messages", "hash")
+FOUND = ("grid", "messages", "hash", "kind")
 UNITS = {"ranks": "ranks", "threads": "threads a rank", "tile": "elements", "tile_x": "points", "tile_y": "points",
          "column_width": "elements", "threshold": "elements", "steps": "time steps", "halo_steps": "time steps",
          "base_steps": "time steps", "panel": "elements", "block": "threads", "stride": "bytes", "size": "bytes",
@@ -105,8 +106,8 @@ def choose_axis(points, workload):
 
 def word(name, value):
     """A value as a label says it: texts that explain themselves stand alone."""
-    if isinstance(value, str) and name in ("kernel", "algorithm", "type", "input", "stencil", "probe", "op", "task"):
-        return value or "-"
+    if isinstance(value, str) and name in ("kernel", "algorithm", "type", "input", "stencil", "probe", "op", "task", "shape"):
+        return f"{name} auto" if value == "auto" else value or "-"
     if name == "threads" and value == 1:
         return "1 thread"
     if name in MACHINE:
@@ -138,7 +139,8 @@ def facets(points, taken, most):
     order += sorted((n for n in names if n not in order), key=lambda n: count(points, [n]))
     inside = []
     for name in order:
-        if count(points, inside + [name]) <= most:
+        limit = max(most, MOST_KERNELS) if not inside and name in ("kernel", "probe") else most
+        if count(points, inside + [name]) <= limit:
             inside.append(name)
     inside = [n for n in names if n in inside]
     return inside, [n for n in names if n not in inside]

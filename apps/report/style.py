@@ -42,16 +42,23 @@ def wrapped(text, width=60):
     return "\n".join(lines + [line])
 
 
-def legend_below(axes, below=0.42):
+def legend_below(axes, below=0.42, **how):
     """A legend under the label of the x axis, where it covers nothing."""
     handles, labels = axes.get_legend_handles_labels()
-    if not labels:
+    if not labels or labels == ["all"]:
         return
     longest = max(len(label) for label in labels)
     columns = min(len(labels), 1 if longest > 34 else 2 if longest > 20 else 3 if longest > 12 else 4)
     place = axes.transAxes + ScaledTranslation(0, -below, axes.figure.dpi_scale_trans)
     axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place, ncols=columns,
-                handlelength=2.2, columnspacing=1.2, borderaxespad=0)
+                handlelength=2.2, columnspacing=1.2, borderaxespad=0, **how)
+
+
+def look(index):
+    """Colour, marker and line of the series with this number, told apart also where the colours come again."""
+    again = index >= len(COLOURS)
+    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[(index + again) % len(MARKERS)],
+            "markerfacecolor": "white" if again else COLOURS[index % len(COLOURS)], "linestyle": "--" if again else "-"}
 
 
 def pow_two_axis(axis, values):

@@ -8,6 +8,10 @@ def seconds(value):
     return f"{value * 1e9:.3g} ns" if value > 0 else "0 s"
 
 
+def rate(value):
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
 def number(value):
     return str(value) or "-" if isinstance(value, str) else f"{value:.3g}" if value != int(value) else str(int(value))
 
@@ -42,7 +46,7 @@ def summary(points, rate_units):
         m = point.measured
         rows.append([number(point.config[n]) for n in shown]
                     + [seconds(m["median"]), f"{seconds(m['ci_low'])} .. {seconds(m['ci_high'])}",
-                       f"{point.rate:.3g}", share(point), point.verdict]
+                       rate(point.rate), share(point), point.verdict]
                     + [seconds(point.phases[p].mean()) if p in point.phases else "-" for p in phases])
     return rows
 

@@ -8,7 +8,7 @@ SHADES = " .:-=+*#%@"
 
 
 def short(value):
-    return f"{value:.3g}"
+    return f"{value:.3g}" if abs(value) < 1000 or abs(value) >= 1e6 else f"{value:.0f}"
 
 
 def bars(rows, units, width=46):
