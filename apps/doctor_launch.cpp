@@ -107,7 +107,7 @@ void look_at_mpirun(Findings& found) {
     return;
   }
   const std::string launcher = family(*says), own = family(library);
-  const std::string first(trim(split(*says, '\n').front()));
+  const std::string first = says->empty() ? "nothing" : std::string(trim(split(*says, '\n').front()));
   if (launcher.empty() || (!own.empty() && launcher != own)) {
     found.push_back(
         {Level::hurts, "mpirun",
@@ -213,12 +213,14 @@ void look_at_binding(const Surroundings& here, Findings& found) {
                      fmt::format("mpirun -n {} --oversubscribe --bind-to none, or at most {}", here.ranks,
                                  counted(here.cores, "rank"))});
   } else if (wanted > here.cores) {
-    found.push_back({Level::hurts, "binding",
-                     job + ": they take turns, and binding them aborts (\"binding more processes "
-                           "than cpus\")",
-                     fmt::format("OMP_NUM_THREADS={} mpirun -n {} --map-by slot:PE={}  --bind-to core",
-                                 std::max(1, here.cores / here.ranks), here.ranks,
-                                 std::max(1, here.cores / here.ranks))});
+    const int share = here.cores / here.ranks;
+    found.push_back(
+        {Level::hurts, "binding",
+         job + ": they take turns, and binding them aborts (\"binding more processes than cpus\")",
+         share > 0 ? fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",
+                                 share, here.ranks)
+                   : fmt::format("mpirun -n {} --bind-to none, or at most {}", here.ranks,
+                                 counted(here.cores, "rank"))});
   } else if (threads > 1 && here.ranks <= 2 && !unbound) {
     found.push_back({Level::hurts, "binding", job + ": unasked, mpirun binds each rank to one core",
                      fmt::format("OMP_NUM_THREADS={0} mpirun -n {1} --map-by slot:PE={0} --bind-to core",

@@ -18,6 +18,8 @@ import numpy as np
 
 import pick
 import results
+import series
+import tables
 
 # Of options with these names Extra-P's parameters come first, in this order.
 USUAL = ("n", "m", "k", "size", "steps")
@@ -46,7 +48,7 @@ def read(words, wanted):
                 for run, group in file.items():
                     if not isinstance(group, h5py.Group) or run.startswith("_") or name not in ("", run):
                         continue
-                    names = [t for t in group if wanted is None or t in wanted]
+                    names = list(group) if wanted is None else [t for t in wanted if t in group]
                     tables = {t: (results.columns(group[t]), {c: str(d.attrs["units"]) for c, d in group[t].items()
                                                               if "units" in d.attrs}) for t in names}
                     out.append((os.path.basename(path), run, {k: plain(v) for k, v in group.attrs.items()}, tables))
@@ -87,10 +89,8 @@ def as_json(runs):
 
 def parameters(points):
     """Names of the numbers that vary, the usual ones first; p and t stand for ranks and threads."""
-    def is_number(value):
-        return not isinstance(value, str)
-    names = [n for n in dict.fromkeys(n for p in points for n in p.config) if n not in ("ranks", "threads", "messages")
-             and all(is_number(p.config.get(n, 0)) for p in points) and len({p.config.get(n, 0) for p in points}) > 1]
+    names = [n for n in tables.varying(points) if n not in series.MACHINE + series.FOUND
+             and not any(isinstance(p.config[n], str) for p in points)]
     return sorted(names, key=lambda n: USUAL.index(n) if n in USUAL else len(USUAL))
 
 
@@ -107,26 +107,31 @@ def phase_samples(path, run):
     return {key: [float(np.mean(found[key][r])) for r in sorted(found[key])] for key in found}
 
 
+def lines_of(points, phases):
+    """The points of one workload as lines; all have the same parameters."""
+    points = results.tell_apart(points)
+    names = parameters(points)
+    words = [n for n in tables.varying(points) if isinstance(points[0].config[n], str) and n not in series.FOUND]
+    for point in points:
+        path = "->".join([point.run.workload] + [f"{n}={point.config[n]}" for n in words if point.config[n] != ""])
+        params = {"p": int(point.config["ranks"]), "t": int(point.config["threads"]), **{n: plain(point.config[n]) for n in names}}
+        samples = [(path, point.seconds)] + [(f"{path}->{phase}", seconds)
+                                             for (phase, seconds) in phases.get((id(point.run), point.key), [])]
+        for callpath, seconds in samples:
+            for value in seconds:
+                yield json.dumps({"params": params, "callpath": callpath, "metric": "time", "value": float(value)})
+
+
 def as_extra_p(words):
-    lines = []
+    """{ending: text}, a file a workload where there are several."""
+    found, phases = {}, {}
     for word in words:
-        runs = pick.runs(word)
-        points = [p for run in runs for p in results.tell_apart(run.points)]
-        names = parameters(points)
-        varied = {n for p in points for n in p.config if isinstance(p.config[n], str) and n not in ("grid", "hash")}
-        varied = {n for n in varied if len({p.config.get(n, "") for p in points}) > 1}
-        for run in runs:
-            phases = phase_samples(pick.split(word)[0], run.name)
-            for point in results.tell_apart(run.points):
-                path = "->".join([run.workload] + [f"{n}={v}" for n, v in point.config.items() if n in varied and v != ""])
-                params = {"p": int(point.config["ranks"]), "t": int(point.config["threads"]),
-                          **{n: plain(point.config.get(n, 0)) for n in names}}
-                series = [(path, point.seconds)]
-                series += [(f"{path}->{phase}", seconds) for (key, phase), seconds in phases.items() if key == point.key]
-                for callpath, seconds in series:
-                    lines += [json.dumps({"params": params, "callpath": callpath, "metric": "time", "value": float(v)})
-                              for v in seconds]
-    return "\n".join(lines) + "\n"
+        for run in pick.runs(word):
+            found.setdefault(run.workload, []).extend(run.points)
+            for (key, phase), seconds in phase_samples(pick.split(word)[0], run.name).items():
+                phases.setdefault((id(run), key), []).append((phase, seconds))
+    return {f"_{workload}.jsonl" if len(found) > 1 else ".jsonl": "\n".join(lines_of(points, phases)) + "\n"
+            for workload, points in found.items()}
 
 
 def write(texts, beginning):
@@ -156,7 +161,7 @@ def main(words=None):
         pick.fail(64, "say which form: one of --csv, --json, --extra-p")
     beginning = arguments.out or os.path.splitext(pick.split(arguments.files[0])[0])[0]
     if arguments.extra_p:
-        write({".jsonl": as_extra_p(arguments.files)}, beginning)
+        write(as_extra_p(arguments.files), beginning)
         return
     runs = read(arguments.files, None if arguments.tables == "all" else arguments.tables.split(","))
     write({f"_{t}.csv": text for t, text in as_csv(runs).items()} if arguments.csv else {".json": as_json(runs)}, beginning)

@@ -2,7 +2,7 @@
 
 The run is made from the options that it stores as set (by flag, environment or file), on as many ranks and threads, with the same
 instruction set, in its own folder where that is still there. What it would write goes to a temporary folder beside the results. Then
-`compare` says how the new run compares with the stored one; its exit code is that of compare, or the run's own where that failed.
+`compare` says how the new run compares with the stored one; its exit code is that of compare, or the run's own where that failed (70 for 1 and 2, which are verdicts).
 """
 import argparse
 import os
@@ -94,7 +94,7 @@ def start(run, scratch, options):
     except OSError as error:
         pick.fail(66, f"cannot start '{command[0]}' ({error.strerror}); name another way with --launcher")
     if code != 0:
-        pick.fail(code if code > 0 else 70, f"the run ended with exit code {code}; what it says stands above")
+        pick.fail(code if code > 2 else 70, f"the run ended with exit code {code}; what it says stands above")
     return fresh
 
 
