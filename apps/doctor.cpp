@@ -55,15 +55,17 @@ run::OptionSet declare() {
        "mpirun -n 4 tessera doctor               # as the ranks of a job see it"});
   set.add({.name = "ranks",
            .kind = run::Kind::integer,
-           .help = "ranks on this node of the job that is meant",
+           .fallback = "0",
+           .help = "ranks on this node of the job that is meant; 0: none is",
            .group = "Job",
-           .low = 1,
+           .low = 0,
            .high = 65536});
   set.add({.name = "threads",
            .kind = run::Kind::integer,
-           .help = "its threads a rank (default: OMP_NUM_THREADS)",
+           .fallback = "0",
+           .help = "its threads a rank; 0: OMP_NUM_THREADS",
            .group = "Job",
-           .low = 1,
+           .low = 0,
            .high = 4096});
   set.add({.name = "at", .fallback = ".", .help = "the folder where data and results go", .group = "Job"});
   set.add({.name = "root",

@@ -249,7 +249,7 @@ void look_at_slurm(const Surroundings& here, Findings& found) {
                      "export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK"});
   if (const auto type = variable("SLURM_MPI_TYPE").value_or("none"); type == "none" || type == "pmi2")
     found.push_back({Level::note, "Slurm",
-                     "plain srun starts with --mpi=" + type + ", where Open MPI dies in MPI_Init",
+                     "plain srun starts with --mpi=" + type + ", where Open MPI dies at its start",
                      "srun --mpi=pmix, or mpirun inside the job"});
   if (variable("SLURM_GPUS_PER_TASK"))
     found.push_back({Level::note, "Slurm",
