@@ -100,8 +100,8 @@ def pictures(run):
         while names and s.count(mine, names) > s.MOST_KERNELS:
             names.pop()
         groups = {label: [counted(p, run.workload) for p in points] for label, points in s.split(mine, names).items()}
-        step = " in every step, so that kernels that keep several steps in cache rise above the slope" \
-            if run.workload == "stencil" else ""
+        step = " in every step, as the definition has it: kernels that keep several steps in cache, or share sums between " \
+            "points, rise above the roof" if run.workload == "stencil" else ""
         plain = {label: tuple(np.array(points).T) for label, points in groups.items()}
         roof = np.geomspace(min(x for g in groups.values() for x, _ in g) / 3, 3 * tops[0] / tops[1], 40)
         plain["roof"] = (roof, np.minimum(tops[0], tops[1] * roof))

@@ -178,7 +178,7 @@ def draw(axes, found, fits, kind):
         if fit:
             inside = smooth[(smooth >= one.cores[0]) & (smooth <= one.cores[-1])]
             axes.plot(inside, law(one, fit, kind, inside), color=colour, linewidth=1.2, linestyle="--")
-        lowest = min(lowest, one.speedup.min())
+        lowest = min(lowest, one.speedup.min(), max(low.min(), one.speedup.min() / 8))
     style.pow_two_axis(axes.xaxis, [c for one in found for c in one.cores])
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter("{x:g}")

@@ -86,11 +86,11 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .identity = false});
 }
 
+// Part of a point's identity: studies may share a file and points, and each keeps its own.
 void add_title(OptionSet& options) {
   options.add({.name = "title",
                .help = "the study that the results belong to: `tessera report` collects them under it",
-               .group = "Measuring",
-               .identity = false});
+               .group = "Measuring"});
 }
 
 void add_seed(OptionSet& options, const std::string& of_what) {
