@@ -16,6 +16,7 @@ import roofline
 import scaling
 import speedup
 import tables
+import timeline
 
 
 def read(paths):
@@ -45,7 +46,7 @@ class Section:
         for run in self.merged:
             mine = [*speedup.pictures(run.scalability)] if run.scalability else \
                 [*rates.variants(run), *rates.lines(run), *scaling.pictures(run), *heatmap.maps(run), *roofline.pictures(run),
-                 *phases.by_variant(run), *phases.by_rank(run)]
+                 *phases.by_variant(run), *phases.by_rank(run), *timeline.pictures(run)]
             for one in mine:
                 yield one, run.workload
         for one in locality.pictures(self.traced):

@@ -20,7 +20,7 @@ class Point:
     timed: tuple    # the phases that are part of a repetition; the others happened once
     seconds: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))  # one a repetition
     run: object = None
-    sweeps: int = 1  # how often the file holds it
+    timeline: dict = dataclasses.field(default_factory=dict)  # of every rank: [(phase, begin, end)] of the last repetition
 
     @property
     def options(self):
@@ -121,6 +121,15 @@ def phases_of(table, mine):
     return phases, tuple(timed)
 
 
+def timelines_of(group):
+    """{point: {rank: [(phase, begin, end)]}}, the stays in the order in which they ended."""
+    found = {}
+    table = columns(group)
+    for point, rank, phase, begin, end in zip(*(table[c] for c in ("point", "rank", "phase", "begin", "end"))):
+        found.setdefault(point, {}).setdefault(int(rank), []).append((phase, float(begin), float(end)))
+    return found
+
+
 def rows_of(group):
     """The rows of a table as dicts."""
     table = columns(group)
@@ -135,11 +144,12 @@ def read_run(name, group):
     config = [column for column in summary if column not in MEASURED and column != "point"]
     run = Run(name, dict(group.attrs), group["summary/rate"].attrs.get("units", ""), [],
               *(rows_of(group[table]) if table in group else [] for table in ("scalability", "machine", "ranks")))
+    timelines = timelines_of(group["timeline"]) if "timeline" in group else {}
     for row, key in enumerate(summary["point"]):
         phases, timed = phases_of(phase_table, phase_rows[key]) if key in phase_rows else ({}, ())
         seconds = sample_table["seconds"][sample_rows[key]] if key in sample_rows else np.array([])
         run.points.append(Point(key, {c: summary[c][row] for c in config}, {c: summary[c][row] for c in MEASURED},
-                                phases, timed, seconds, run))
+                                phases, timed, seconds, run, timelines.get(key, {})))
     return run
 
 

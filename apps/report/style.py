@@ -20,14 +20,17 @@ matplotlib.rcParams.update({
     "errorbar.capsize": 2.5, "svg.hashsalt": "tessera", "hatch.linewidth": 0.6})
 
 
+def figure_of(picture):
+    figure = Figure(figsize=(WIDTH, picture.height), layout="constrained")
+    figure.suptitle(wrapped(picture.title), x=0.01, ha="left", fontsize=9.5)
+    picture.draw(figure.subplots())
+    return figure
+
+
 def render(picture):
     """The picture as the bytes of a PNG file."""
-    figure = Figure(figsize=(WIDTH, picture.height), layout="constrained")
-    axes = figure.subplots()
-    figure.suptitle(wrapped(picture.title), x=0.01, ha="left", fontsize=9.5)
-    picture.draw(axes)
     out = io.BytesIO()
-    figure.savefig(out, dpi=DPI, format="png")
+    figure_of(picture).savefig(out, dpi=DPI, format="png")
     return out.getvalue()
 
 

@@ -79,9 +79,18 @@ def heat(rows, columns, values, row_label, column_label, units):
     return "\n".join(out) + "\n"
 
 
+def letters(names):
+    """A letter a name, one of its own where that is free."""
+    out = {}
+    for name in names:
+        wanted = name.upper() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        out[name] = next(c for c in wanted if c.isalpha() and c not in out.values())
+    return out
+
+
 def stacks(rows, names, width=50):
     """rows: (label, {name: seconds}, note). Shares of each row by a letter a name."""
-    marks = dict(zip(names, "CXWRVABDEFGHIJKLMNOPQSTU"))
+    marks = letters(names)
     longest = max(len(label) for label, _, _ in rows)
     out = []
     for label, parts, note in rows:

@@ -1,6 +1,8 @@
 #pragma once
 // Where the time of a repetition goes on this rank.
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,9 +12,32 @@
 
 namespace tessera::mpi {
 
-/// Seconds by phase name, in the order of first use.
+/// One stay in a phase, in seconds since the watch began.
+struct Stay {
+  const char* phase;
+  double begin = 0, end = 0;
+};
+
+/// Seconds by phase name, in the order of first use; when watched, every stay too.
 class Phases {
  public:
+  static constexpr const char* in_flight = "in flight";
+  static constexpr std::size_t most_stays = 4096;  // of a rank: 100 kB, more than a picture can show
+
+  /// Keeps stays from now on.
+  void watch() {
+    clock_.emplace();
+    stays_.reserve(most_stays);
+  }
+  [[nodiscard]] bool watched() const { return clock_.has_value(); }
+  [[nodiscard]] const std::vector<Stay>& stays() const { return stays_; }
+  /// phase must be a literal.
+  void note_stay(const char* phase, double seconds) {
+    if (!clock_ || stays_.size() == most_stays) return;
+    const double now = clock_->seconds();
+    stays_.push_back({phase, std::max(0.0, now - seconds), now});
+  }
+
   void add(const std::string& name, double seconds) {
     for (auto& [known, total] : seconds_) {
       if (known == name) {
@@ -32,19 +57,38 @@ class Phases {
 
  private:
   std::vector<std::pair<std::string, double>> seconds_;
+  std::optional<Timer> clock_;
+  std::vector<Stay> stays_;
 };
 
 /// Adds the time of its life to a phase. name must be a literal: the watchdog keeps it.
 class PhaseScope {
  public:
   PhaseScope(Phases& phases, const char* name) : phases_(phases), name_(name) { enter_phase(name); }
-  ~PhaseScope() { phases_.add(name_, timer_.seconds()); }
+  ~PhaseScope() {
+    const double seconds = timer_.seconds();
+    phases_.add(name_, seconds);
+    phases_.note_stay(name_, seconds);
+  }
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
 
  private:
   Phases& phases_;
   const char* name_;
+  Timer timer_;
+};
+
+/// While it lives a message travels, whatever the rank does: a stay beside the phases, in no sum of theirs.
+class InFlight {
+ public:
+  explicit InFlight(Phases& phases) : phases_(phases) {}
+  ~InFlight() { phases_.note_stay(Phases::in_flight, timer_.seconds()); }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+
+ private:
+  Phases& phases_;
   Timer timer_;
 };
 

@@ -48,6 +48,11 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                        "where the machine lets us",
                .group = "Measuring",
                .identity = false});
+  options.add({.name = "timeline",
+               .kind = Kind::flag,
+               .help = "keep when every rank began and ended each phase of the last repetition",
+               .group = "Measuring",
+               .identity = false});
   options.add({.name = "results",
                .help = "HDF5 file to append timings and provenance to; points it already holds are skipped",
                .group = "Measuring",

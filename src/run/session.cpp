@@ -120,6 +120,30 @@ std::vector<io::Row> Session::phase_rows(const std::string& point, const Measure
   return result;
 }
 
+/// Every stay of every rank in the repetition that was watched. Collective.
+std::vector<io::Row> Session::timeline_rows(const std::string& point, const Measured& measured) const {
+  std::string mine;
+  for (const mpi::Phases& phases : measured.phases) {
+    for (const mpi::Stay& stay : phases.stays())
+      mine += fmt::format("{}\t{:.9f}\t{:.9f}\n", stay.phase, stay.begin, stay.end);
+  }
+  std::vector<io::Row> result;
+  index_t rank = 0;
+  for (const std::string& text : comm_.gather(mine, 0)) {
+    for (const std::string& line : split(text, '\n')) {
+      const std::vector<std::string> words = split(line, '\t');
+      if (words.size() != 3) continue;
+      result.push_back({{"point", point, ""},
+                        {"rank", rank, ""},
+                        {"phase", words[0], ""},
+                        {"begin", std::stod(words[1]), "s"},
+                        {"end", std::stod(words[2]), "s"}});
+    }
+    ++rank;
+  }
+  return result;
+}
+
 std::vector<io::TableRows> Session::rows(const Values& point, const Measured& measured,
                                          const Summary& summary, double share) const {
   const std::string identity = key(point);
@@ -194,6 +218,7 @@ void Session::record(const Values& point, const Measured& measured) {
   const double share = top ? rate * measured.per_ceiling / *top : NAN;
   auto tables = rows(point, measured, summary, share);
   tables.push_back({io::schema::phases, phase_rows(key(point), measured)});
+  if (point.flag("timeline")) tables.push_back({io::schema::timeline, timeline_rows(key(point), measured)});
   for (io::TableRows more : measured.tables) {
     for (io::Row& row : more.rows) row.insert(row.begin(), {"point", key(point), ""});
     tables.push_back(std::move(more));

@@ -58,6 +58,7 @@ template <class Prepare, class F>
     prepare();
     if (counting) counting->begin();
     comm.barrier();
+    if (point.flag("timeline") && r + 1 == point.integer("repetitions")) phases.watch();
     const Timer timer;
     repetition(phases);
     const double seconds = comm.max(timer.seconds());
@@ -107,6 +108,7 @@ class Session {
   [[nodiscard]] std::vector<io::TableRows> rows(const Values& point, const Measured& measured,
                                                 const Summary& summary, double share) const;
   void count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables);
+  [[nodiscard]] std::vector<io::Row> timeline_rows(const std::string& key, const Measured& measured) const;
   [[nodiscard]] std::vector<std::string> phase_names(const mpi::Phases& phases) const;
   [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key, const Measured& measured) const;
 

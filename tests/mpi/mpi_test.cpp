@@ -237,6 +237,29 @@ TEST(SharedMemory, RefusesMoreThanThereIs) {
   }
 }
 
+TEST(Phases, KeepStaysOnlyWhenWatched) {
+  Phases phases;
+  { const PhaseScope scope(phases, "compute"); }
+  EXPECT_FALSE(phases.watched());
+  EXPECT_TRUE(phases.stays().empty());
+  phases.watch();
+  {
+    const InFlight flight(phases);
+    const PhaseScope scope(phases, "compute");
+  }
+  ASSERT_EQ(phases.stays().size(), 2u);
+  const Stay& inner = phases.stays()[0];
+  const Stay& outer = phases.stays()[1];
+  EXPECT_STREQ(inner.phase, "compute");
+  EXPECT_STREQ(outer.phase, Phases::in_flight);
+  EXPECT_LE(outer.begin, inner.begin + 1e-9);
+  EXPECT_LE(inner.begin, inner.end);
+  EXPECT_LE(inner.end, outer.end);
+  EXPECT_EQ(phases.of(Phases::in_flight), 0);  // beside the phases, not one of them
+  for (std::size_t i = 0; i < 2 * Phases::most_stays; ++i) const PhaseScope scope(phases, "compute");
+  EXPECT_EQ(phases.stays().size(), Phases::most_stays);
+}
+
 TEST(Phases, AddUp) {
   Phases phases;
   phases.add("compute", 1);

@@ -11,6 +11,7 @@ import roofline
 import scaling
 import series
 import textplot
+import timeline
 
 
 def points_of(path):
@@ -141,6 +142,18 @@ class Others(made.Case):
         with made.h5py.File(path, "r+") as file:
             file["matmul_0001/summary/halo_steps"] = [32, 8]
         self.assertEqual({p.config["halo_steps"] for p in points_of(path).points}, {"chosen"})
+
+    def test_a_timeline_says_how_much_of_the_flight_is_hidden(self):
+        # In flight from 1 to 5 and from 4 to 9, eight seconds in all; it computes from 2 to 4 and unpacks from 8 to 10: three of them.
+        stays = {0: [("exchange", 0, 1), ("compute", 2, 4), (timeline.FLIGHT, 1, 5), (timeline.FLIGHT, 4, 9), ("unpack", 8, 10)]}
+        self.assertAlmostEqual(timeline.hidden(stays), 3 / 8)
+        self.assertIsNone(timeline.hidden({0: [("compute", 0, 1)]}))
+        self.assertEqual(timeline.window(stays), 10)
+        many = {0: [("compute", t, t + 1) for t in range(500)]}
+        self.assertEqual(timeline.window(many), timeline.MOST_STAYS)
+        lanes = timeline.text(stays, width=11).splitlines()
+        self.assertEqual(lanes[0], "  rank 0  |EECCC   UUU|")
+        self.assertEqual(lanes[1].rstrip(), "           =========")
 
     def test_sizes_in_words_are_numbers(self):
         self.assertEqual([series.numeric(v) for v in ("16KiB", "2MB", "512", 7, "1.5G", "naive", "")],

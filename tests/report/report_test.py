@@ -18,9 +18,13 @@ except ImportError as error:
 
 import io
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
 import page
+import picture
 import report
 import results
+import style
 
 TWO = [row(k, n) for n in (64, 128) for k in ("naive", "tiled")]
 
@@ -51,6 +55,35 @@ class Links(html.parser.HTMLParser):
         self.open.pop()
 
 
+def words_of(figure):
+    """(text, box) of everything written in a drawn figure."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    found = [figure._suptitle]
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            span = 1e-9 * (high - low)
+            for tick in axis.get_major_ticks():
+                if low - span <= tick.get_loc() <= high + span:
+                    found += [label for label in (tick.label1, tick.label2) if label.get_visible()]
+            found.append(axis.label)
+        found += axes.texts + (axes.get_legend().get_texts() if axes.get_legend() else [])
+    return [(text.get_text(), text.get_window_extent(renderer)) for text in found if text and text.get_text()]
+
+
+def troubles(figure):
+    """Texts that touch each other or leave the picture."""
+    found, out = words_of(figure), []
+    for i, (word, box) in enumerate(found):
+        if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
+            out.append(f"'{word}' is cut")
+        for other, place in found[:i]:
+            if min(box.x1, place.x1) - max(box.x0, place.x0) > 0.5 and min(box.y1, place.y1) - max(box.y0, place.y0) > 0.5:
+                out.append(f"'{word}' touches '{other}'")
+    return out
+
+
 class Report(made.Case):
     def report(self, *words, code=0):
         return self.run_script(report, *words, code=code)
@@ -69,7 +102,8 @@ class Report(made.Case):
 
     def assert_picture(self, png):
         pixels = matplotlib.image.imread(io.BytesIO(png))[..., :3]
-        self.assertGreater(len(np.unique((pixels.reshape(-1, 3) * 255).astype(int), axis=0)), 20, "an empty picture")
+        some = (pixels[::3, ::3].reshape(-1, 3) * 255).astype(int)
+        self.assertGreater(len(np.unique(some @ [1, 256, 65536])), 20, "an empty picture")
         self.assertGreater(pixels.shape[1], 900, "too coarse for half a page")
         edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
         self.assertTrue((edge > 0.99).all(), "something is cut at the edge")
@@ -119,6 +153,27 @@ class Report(made.Case):
                     with open(os.path.join(os.path.splitext(path)[0] + "_png", picture), "rb") as file:
                         self.assert_picture(file.read())
 
+    def test_no_word_touches_another_in_any_picture(self):
+        clash = picture.Picture("clash", "t", "c", lambda axes: axes.set_xticks([0, 1e-3, 1], ["zero", "nearly", "one"]))
+        self.assertEqual(troubles(style.figure_of(clash)), ["'nearly' touches 'zero'"])
+        kernels = ["naive", "cache_oblivious_with_a_long_name", *(f"kernel_{i}" for i in range(9))]
+        cases = {
+            "many": [row(k, n, r, seconds=1e-6 * n ** 2 * (i + 1) / r) for i, k in enumerate(kernels)
+                     for n in (1, 63, 64, 100, 4096, 4097, 1000000) for r in (1, 2)],
+            "ranks": [row("tiled", 64, r, seconds=0.01 + 1 / r) for r in (1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64, 128)],
+            "wide": [row("tiled", 64, options={"tile": 2 ** t, "column-width": 3 ** w}, seconds=1e-3 * (t + w + 1))
+                     for t in range(12) for w in range(10)],
+            "zero": [row(k, n, seconds=1e-9 + n) for k in kernels[:3] for n in (0, 1, 100003)]}
+        count = 0
+        for name, points in cases.items():
+            path = write(self.fresh(f"words_{name}.h5"), points)
+            for section in report.sections_of(*report.read([path])):
+                for one, _ in section.pictures():
+                    with self.subTest(name, picture=one.title):
+                        self.assertEqual(troubles(style.figure_of(one)), [])
+                        count += 1
+        self.assertGreater(count, 12)
+
     def test_the_page_needs_nothing_beside_itself(self):
         path = write(self.fresh("page.h5"), [row(k, n, r) for k in ("naive", "a<b&c") for n in (64, 128) for r in (1, 2)])
         words = self.report(path)
@@ -151,7 +206,7 @@ class Report(made.Case):
             self.skipTest(f"Chromium does not start here: {done.stderr[-200:]}")
         self.assertEqual([line for line in done.stderr.splitlines() if "CONSOLE" in line], [])
         pixels = matplotlib.image.imread(shot)[..., :3]
-        self.assertGreater(len(np.unique((pixels[::7, ::7].reshape(-1, 3) * 255).astype(int), axis=0)), 50)
+        self.assertGreater(len(np.unique((pixels[::3, ::3].reshape(-1, 3) * 255).astype(int) @ [1, 256, 65536])), 50)
 
     def test_joins_runs_and_files_and_takes_the_latest_of_a_point(self):
         path = write(self.fresh("runs.h5"), TWO)

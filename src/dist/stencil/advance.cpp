@@ -42,9 +42,11 @@ template <class T>
 void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index_t steps,
                 const Method& method, mpi::Phases& phases) {
   std::vector<EdgeField<T>> edges;
+  std::optional<mpi::InFlight> flight;
   {
     const mpi::PhaseScope scope(phases, "exchange");
     halo.start(u, method.threads);
+    flight.emplace(phases);
   }
   {
     const mpi::PhaseScope scope(phases, "compute");
@@ -57,6 +59,7 @@ void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index
   {
     const mpi::PhaseScope scope(phases, "exchange");
     halo.finish(u, method.threads);
+    flight.reset();
   }
   const mpi::PhaseScope scope(phases, "compute");
   for (EdgeField<T>& edge : edges) edge.take_halo(u);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "dist/transpose/plan.hpp"
 #include "kernels/transpose/records.hpp"
@@ -46,13 +47,14 @@ class Pipeline {
     }
     if (idle) meanwhile();
     const mpi::PhaseScope scope(phases_, "exchange");
-    for (Slot& slot : out_) slot.request.wait();
+    for (Slot& slot : out_) arrive(slot);
   }
 
  private:
   struct Slot {
     machine::Buffer<std::byte> memory;
     mpi::Request request;
+    std::optional<mpi::InFlight> flight;
   };
   static constexpr int tag = 201;
 
@@ -67,13 +69,19 @@ class Pipeline {
     Slot& slot = out_[sent_++ % out_.size()];
     {
       const mpi::PhaseScope scope(phases_, "exchange");
-      slot.request.wait();
+      arrive(slot);
     }
     {
       const mpi::PhaseScope scope(phases_, "compute");
       pack_(message.box, piece(slot, message.box));
     }
     slot.request = comm_.send(bytes_of(slot, message.box), static_cast<int>(message.peer), tag);
+    slot.flight.emplace(phases_);
+  }
+
+  static void arrive(Slot& slot) {
+    slot.request.wait();
+    slot.flight.reset();
   }
 
   void post_receive() {

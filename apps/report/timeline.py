@@ -1,0 +1,111 @@
+"""When each rank was in which phase, and how much of the messages' time computing hides."""
+import phases
+import series as s
+import tables
+import textplot
+from picture import Picture
+
+FLIGHT = "in flight"
+MOST_RANKS = 12
+MOST_STAYS = 160  # of a rank in one picture; of more the first are shown
+MOST_POINTS = 4
+
+
+def joined(spans):
+    """Intervals without overlaps, in order."""
+    out = []
+    for begin, end in sorted(spans):
+        if out and begin <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], end)
+        else:
+            out.append([begin, end])
+    return out
+
+
+def common_time(a, b):
+    """How long both of two lists of joined intervals last at once."""
+    total = i = j = 0
+    while i < len(a) and j < len(b):
+        total += max(0.0, min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]))
+        if a[i][1] < b[j][1]:
+            i += 1
+        else:
+            j += 1
+    return total
+
+
+def hidden(stays):
+    """The part of the time in flight in which its rank computed, packed or unpacked; None where nothing is noted in flight."""
+    flying = busy = 0.0
+    for mine in stays.values():
+        flight = joined((b, e) for name, b, e in mine if name == FLIGHT)
+        other = joined((b, e) for name, b, e in mine if name not in (FLIGHT, "exchange"))
+        flying += sum(e - b for b, e in flight)
+        busy += common_time(flight, other)
+    return busy / flying if flying > 0 else None
+
+
+def window(stays):
+    """Until when a picture goes, so that no rank has too many stays in it."""
+    ends = [sorted(b for _, b, _ in mine)[MOST_STAYS] for mine in stays.values() if len(mine) > MOST_STAYS]
+    return min(ends) if ends else max(e for mine in stays.values() for _, _, e in mine)
+
+
+def names_of(stays):
+    return [n for n in dict.fromkeys(name for mine in stays.values() for name, _, _ in mine) if n != FLIGHT]
+
+
+def draw(axes, stays):
+    import style
+    until = window(stays)
+    scale, unit = style.time_unit(until)
+    names = names_of(stays)
+    colours = phases.colours_of(names)
+    seen = set()
+    for rank, mine in stays.items():
+        for name in names + [FLIGHT]:
+            spans = [(b * scale, (min(e, until) - b) * scale) for n, b, e in mine if n == name and b < until]
+            label = None if name in seen or not spans else "a message in flight" if name == FLIGHT else name
+            seen.add(name)
+            if name == FLIGHT:
+                axes.broken_barh(spans, (rank + 0.34, 0.14), facecolors="#222222", label=label)
+            else:
+                axes.broken_barh(spans, (rank - 0.38, 0.68), facecolors=colours[name], label=label)
+    axes.set_xlim(0, until * scale)
+    axes.set_yticks(list(stays), [str(r) for r in stays])
+    axes.set_ylim(max(stays) + 0.6, min(stays) - 0.6)
+    axes.set_ylabel("rank")
+    axes.set_xlabel(f"time since the repetition began ({unit})")
+    style.legend_below(axes)
+
+
+def text(stays, width=76):
+    names, until = names_of(stays), window(stays)
+    letters = textplot.letters(names)
+    out = []
+    for rank, mine in stays.items():
+        lanes = [[" "] * width, [" "] * width]
+        for name, begin, end in mine:
+            if begin >= until:
+                continue
+            lane = lanes[1 if name == FLIGHT else 0]
+            for c in range(int(begin / until * (width - 1)), int(min(end, until) / until * (width - 1)) + 1):
+                lane[c] = "=" if name == FLIGHT else letters[name]
+        out.append(f"  rank {rank:<3}|{''.join(lanes[0])}|")
+        if "=" in lanes[1]:
+            out.append(f"          {''.join(lanes[1])}")
+    out.append(f"          0{tables.seconds(until):>{width - 1}}")
+    return "\n".join(out + ["  " + ", ".join(f"{m} {n}" for n, m in letters.items()) + ", = in flight"]) + "\n"
+
+
+def pictures(run):
+    watched = [p for p in run.points if p.timeline]
+    names = [n for n in s.varying(watched)] if watched else []
+    for number, point in enumerate(watched[:MOST_POINTS], 1):
+        stays = {rank: mine for rank, mine in sorted(point.timeline.items()) if rank < MOST_RANKS}
+        part = hidden(point.timeline)
+        words = "" if part is None else f" Of the time with a message in flight {100 * part:.0f} % is hidden behind other work."
+        few = sum(len(mine) for mine in stays.values()) > MOST_STAYS * len(stays)
+        yield Picture(f"timeline_{number}", f"{run.workload}, the last repetition in time: {s.label_of(point, names)}",
+                      "What each rank did and when." + words + (" Its beginning only." if few else ""),
+                      lambda axes, t=stays: draw(axes, t), lambda t=stays: text(t), 1.6 + 0.34 * max(3, len(stays)))
