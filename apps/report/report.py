@@ -111,6 +111,13 @@ def provenance(section):
     return rows
 
 
+def clear(folder):
+    """Takes the pictures of an earlier page out of its own folder."""
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        if name.endswith(".png"):
+            os.remove(os.path.join(folder, name))
+
+
 def write_page(sections, title, html, folder):
     """Draws every picture into the folder and all of them into the page. Returns how many there were."""
     import style  # only here: tables and plots of characters do without matplotlib
@@ -161,6 +168,8 @@ def main(words=None):
     html = arguments.html or os.path.splitext(arguments.files[0])[0] + ".html"
     folder = arguments.png or os.path.splitext(html)[0] + "_png"
     try:
+        if not arguments.png:
+            clear(folder)
         count = write_page(sections, arguments.title or "Tessera: " + ", ".join(s.title for s in sections), html, folder)
     except OSError as error:
         pick.fail(73, f"cannot write '{error.filename or html}' ({error.strerror}); name other places with --html and --png")

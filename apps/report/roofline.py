@@ -103,7 +103,8 @@ def pictures(run):
         step = " in every step, as the definition has it: kernels that keep several steps in cache, or share sums between " \
             "points, rise above the roof" if run.workload == "stencil" else ""
         plain = {label: tuple(np.array(points).T) for label, points in groups.items()}
-        roof = np.geomspace(min(x for g in groups.values() for x, _ in g) / 3, 3 * tops[0] / tops[1], 40)
+        xs, ridge = [x for g in groups.values() for x, _ in g], tops[0] / tops[1]
+        roof = np.geomspace(min(*xs, ridge) / 3, max(*xs, ridge) * 3, 64)
         plain["roof"] = (roof, np.minimum(tops[0], tops[1] * roof))
         yield Picture(
             f"roofline_{kind}", f"{run.workload}, roofline: {kind}, {cores} core{'s' if cores != 1 else ''}",

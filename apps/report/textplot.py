@@ -66,7 +66,7 @@ def heat(rows, columns, values, row_label, column_label, units):
     """values[row][column], NaN where nothing was measured; a shade and the number in each cell."""
     finite = values[np.isfinite(values)]
     low, high = finite.min(), finite.max()
-    wide = max(8, *(len(c) + 1 for c in columns))
+    wide = max(10, *(len(c) + 1 for c in columns))
     first = max(len(row_label), *(len(r) for r in rows))
     out = [f"  {row_label:<{first}} | {column_label}; cells in {units}",
            f"  {'':<{first}} |" + "".join(f"{c:>{wide}}" for c in columns)]

@@ -1,6 +1,7 @@
 """tessera doctor: situations that hurt are made, found, and their cures applied."""
 
 import os
+import shutil
 import stat
 import subprocess
 
@@ -63,6 +64,16 @@ class Doctor(tessera.Case):
     def test_more_threads_than_cores(self):
         self.assert_hurts(("OMP_NUM_THREADS=4096", "take turns"), f"OMP_NUM_THREADS={self.cores()}",
                           environment={"OMP_NUM_THREADS": "4096"})
+
+    def test_threads_that_share_the_one_core_of_a_rank(self):
+        if self.cores() < 2 or not shutil.which("taskset"):
+            self.skipTest("needs two cores and taskset")
+        script = self.path("bound")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nexec taskset -c {min(os.sched_getaffinity(0))} {tessera.PROGRAM} \"$@\"\n")
+        os.chmod(script, stat.S_IRWXU)
+        self.assert_hurts("OMP_NUM_THREADS=2 on 1 core", "mpirun --map-by slot:PE=2", program=script,
+                          environment={"OMP_NUM_THREADS": "2"})
 
     def test_openmp_variables_that_say_nothing_good(self):
         self.assert_hurts("OMP_NUM_THREADS=many is no number", "export OMP_NUM_THREADS=",

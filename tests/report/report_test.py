@@ -224,6 +224,15 @@ class Report(made.Case):
         self.assertIn('<h2 id="matmul">matmul</h2>', text)
         self.assertIn('<h2 id="sort">sort</h2>', text)
 
+    def test_a_later_page_leaves_no_picture_of_an_earlier_one(self):
+        path = write(self.fresh("again.h5"), TWO)
+        self.report(path)
+        os.remove(path)
+        write(path, TWO[:1])
+        self.report(path)
+        self.assertNotIn("matmul_variants.png", self.pictures_of(path))
+        self.assertEqual(len(self.pictures_of(path)), len(Links(self.page_of(path)).images))
+
     def test_collects_the_runs_of_a_study_under_its_title(self):
         path = write(self.fresh("study.h5"), TWO, option_title="Naive against tiled")
         write(path, TWO, run="matmul_0002")
