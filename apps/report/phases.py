@@ -107,8 +107,8 @@ def draw_ranks(axes, point):
 
 
 def describe(point, points):
-    names = [n for n in s.varying(points) if n not in s.MACHINE]
-    return s.label_of(point, [n for n in names if n != "k" or point.config.get("m") != point.config["k"]][:5])
+    names = [n for n in s.varying(points) if n not in s.MACHINE][:5]
+    return f": {s.label_of(point, names)}" if names else ""
 
 
 def by_rank(run):
@@ -121,7 +121,7 @@ def by_rank(run):
              tables.seconds(sum(float(point.phases[n][r]) for n in names if r < len(point.phases[n]))))
             for r in range(min(ranks, MOST_RANKS))]
     yield Picture(
-        "ranks", f"{run.workload}, rank by rank: {describe(point, run.points)}",
+        "ranks", f"{run.workload}, rank by rank{describe(point, run.points)}",
         "Seconds of every rank, median of the repetitions, of the point with most ranks that took longest. The imbalance is "
         "how much longer the slowest rank takes than the mean of all (max / mean - 1).",
         lambda axes: draw_ranks(axes, point), lambda: textplot.stacks(rows, names), 1.9 + 0.2 * min(16, max(4, ranks)))

@@ -106,6 +106,7 @@ def pictures(run):
         part = hidden(point.timeline)
         words = "" if part is None else f" Of the time with a message in flight {100 * part:.0f} % is hidden behind other work."
         few = sum(len(mine) for mine in stays.values()) > MOST_STAYS * len(stays)
-        yield Picture(f"timeline_{number}", f"{run.workload}, the last repetition in time: {s.label_of(point, names)}",
-                      "What each rank did and when." + words + (" Its beginning only." if few else ""),
+        which = f": {s.label_of(point, names)}" if names else ""
+        yield Picture(f"timeline_{number}", f"{run.workload}, the last repetition in time{which}",
+                      "What each rank did and when; white is time outside all phases." + words + (" Its beginning only." if few else ""),
                       lambda axes, t=stays: draw(axes, t), lambda t=stays: text(t), 1.6 + 0.34 * max(3, len(stays)))
