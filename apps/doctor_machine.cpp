@@ -64,9 +64,13 @@ void look_at_governor(const Surroundings& here, Findings& found) {
   std::vector<std::string> words;
   for (const auto& [name, count] : governors)
     words.push_back(fmt::format("{} on {}", name, counted(count, "cpu")));
-  const bool low = governors.contains("powersave") || governors.contains("conservative");
+  // With a driver that steers by itself "powersave" follows the load; elsewhere it keeps the lowest clock.
+  const std::string driver = here.read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").value_or("");
+  const bool steers = driver == "intel_pstate" || driver == "amd-pstate-epp";
+  const bool low = governors.contains("powersave") && !steers;
   found.push_back({low ? Level::hurts : Level::note, "frequency",
-                   fmt::format("governor {}: clocks follow the load, timings wander", join(words, ", ")),
+                   fmt::format("governor {}: {}", join(words, ", "),
+                               low ? "the lowest clock" : "clocks follow the load, timings wander"),
                    "sudo cpupower frequency-set -g performance"});
 }
 

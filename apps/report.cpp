@@ -103,7 +103,8 @@ void add_tolerance(run::OptionSet& set) {
   set.add({.name = "tolerance",
            .kind = run::Kind::real,
            .fallback = "0.05",
-           .help = "medians whose ratio lies within 1 / (1 + X) .. 1 + X are the same",
+           .help = "SAME: the 95 % interval of the ratio of medians (Zou and Donner 2008) lies within 1 / (1 "
+                   "+ X) .. 1 + X; FASTER, SLOWER: outside",
            .group = "Verdict",
            .low = 0,
            .high = 10});

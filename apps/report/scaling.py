@@ -41,8 +41,12 @@ class Fit:
     count: int
 
     def __str__(self):
-        error = "" if math.isnan(self.error) else f" +- {100 * self.error:.2g}"
-        return f"serial {100 * self.serial:.3g}{error} %"
+        error = "" if math.isnan(self.error) else f" +- {percent(self.error, 2)}"
+        return f"serial {percent(self.serial, 3)}{error} %"
+
+
+def percent(value, digits):
+    return f"{100 * value:.{digits}g}" if value > 5e-5 else "0"
 
 
 def amdahl(cores, seconds):

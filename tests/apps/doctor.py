@@ -152,6 +152,8 @@ class Doctor(tessera.Case):
         name = "sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor"
         slow = self.machine("slow", **{name.format(c): "powersave" for c in range(3)})
         self.assert_hurts("powersave on 3 cpus", "cpupower frequency-set -g performance", root=slow)
+        steering = self.machine("steering", **{name.format(0): "powersave", name.format(0).replace("governor", "driver"): "intel_pstate"})
+        self.assertIn("note   frequency     governor powersave on 1 cpu", self.doctor(root=steering).out)
         mixed = self.machine("mixed", **{name.format(0): "performance", name.format(1): "schedutil"})
         self.assertIn("note   frequency     governor performance on 1 cpu, schedutil on 1 cpu", self.doctor(root=mixed).out)
         fast = self.machine("fast", **{name.format(0): "performance"})
