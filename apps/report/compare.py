@@ -4,7 +4,8 @@ Every point gets a verdict from the 95 % confidence intervals of the two medians
 2003, 7.1). They give one interval of the ratio after / before on a logarithmic scale by the method of variance estimates recovery
 (Zou and Donner 2008): the distances of the two limits from their medians are added in squares. The whole interval within
 1 / (1 + tolerance) .. 1 + tolerance: SAME, an equivalence test (Schuirmann 1987); wholly below: FASTER; wholly above: SLOWER; across
-a border, or fewer than five repetitions on a side: AMBIGUOUS. A result that is no longer right: WRONG.
+a border, or fewer than five repetitions on a side: AMBIGUOUS. A result that is no longer right: WRONG. Traced points are exact: SAME,
+FASTER or SLOWER as their misses are at every cache size as many, nowhere more, or nowhere fewer.
 
 Exit code 0: nothing slower; 1: something SLOWER or WRONG; 2: nothing of that, but something AMBIGUOUS.
 """
@@ -14,6 +15,7 @@ import dataclasses
 import math
 import sys
 
+import locality
 import pick
 import results
 import series
@@ -131,8 +133,42 @@ def print_plot(found):
         print("after / before\n" + textplot.bars(rows, "x"))
 
 
+def traced_of(word):
+    """{key: traced point} of "file.h5" or "file.h5#run"."""
+    path, name = pick.split(word)
+    return {p.key: p for p in locality.read(path) if name in ("", p.run)}
+
+
+def compare_traced(before, after):
+    """[(label, verdict, why)] of the points traced in both."""
+    out = []
+    for key in [key for key in before if key in after]:
+        a, b = before[key].misses, after[key].misses
+        more = any(b[size] > a[size] for size in a if size in b)
+        fewer = any(b[size] < a[size] for size in a if size in b)
+        if a.keys() != b.keys() or (more and fewer):
+            why = "traced at other cache sizes" if a.keys() != b.keys() else "fewer misses at some cache sizes, more at others"
+            out.append((before[key].label, "AMBIGUOUS", why))
+        else:
+            out.append((before[key].label, *(("SLOWER", "more misses") if more else ("FASTER", "fewer misses") if fewer
+                                             else ("SAME", "the same misses at every cache size"))))
+    return out
+
+
+def exit_code(counts):
+    return 1 if counts["SLOWER"] + counts["WRONG"] else 2 if counts["AMBIGUOUS"] else 0
+
+
+def compare_traced_files(words):
+    """Prints what became of the traced points and returns {verdict: how many}."""
+    found = compare_traced(*(traced_of(word) for word in words))
+    if found:
+        print(f"traced\n{tables.grid([['what', 'verdict'], *([label, f'{v} ({why})'] for label, v, why in found)])}")
+    return collections.Counter(verdict for _, verdict, _ in found)
+
+
 def compare(before, after, tolerance, plot=False):
-    """Prints the comparison of two lists of runs and returns the exit code."""
+    """Prints the comparison of two lists of runs and returns {verdict: how many}."""
     for name, left, right in mismatches(before, after):
         pick.warn(f"the machines differ, {name}: '{left}' before, '{right}' after; times may differ for that alone")
     pairs, gone, fresh = matched(latest(before), latest(after))
@@ -149,7 +185,7 @@ def compare(before, after, tolerance, plot=False):
     words = [f"{counts[v]} {v}" for v in VERDICTS if counts[v]] + ([f"{len(gone)} only before"] if gone else []) \
         + ([f"{len(fresh)} only after"] if fresh else [])
     print(f"{len(found)} point{'s' if len(found) != 1 else ''} compared, tolerance {100 * tolerance:g} %: {', '.join(words)}")
-    return 1 if counts["SLOWER"] + counts["WRONG"] else 2 if counts["AMBIGUOUS"] else 0
+    return counts
 
 
 def main(words=None):
@@ -160,8 +196,13 @@ def main(words=None):
     arguments = parser.parse_args(words)
     if len(arguments.files) != 2:
         pick.fail(64, f"{len(arguments.files)} files were named; compare takes two")
-    return compare(*(pick.runs(word) for word in arguments.files), arguments.tolerance, arguments.text)
+    timed = [pick.runs(word, needed=False) for word in arguments.files]
+    counts = compare_traced_files(arguments.files)
+    if all(timed) or not counts:
+        counts += compare(*(pick.runs(word) for word in arguments.files), arguments.tolerance, arguments.text)
+    return exit_code(counts)
 
 
 if __name__ == "__main__":
+    pick.end_with_the_pipe()
     sys.exit(main())

@@ -33,7 +33,6 @@ def table_of(points, row, column):
 
 
 def draw(axes, rows, columns, values, labels, units):
-    import style
     image = axes.imshow(values, aspect="auto", cmap="cividis", origin="lower")
     axes.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) * len(columns) > 48 else 0)
     axes.set_yticks(range(len(rows)), rows)

@@ -13,8 +13,14 @@ RESIDENT, LOADED, STORED, FETCHED = "#D9D9D9", "#0072B2", "#009E73", "#D55E00"
 class Traced:
     """One traced point of a run."""
 
-    def __init__(self, key, config, tables, title):
-        self.key, self.config, self.tables, self.title = key, config, tables, title
+    def __init__(self, key, config, tables, title, run):
+        self.key, self.config, self.tables, self.title, self.run = key, config, tables, title, run
+
+    @property
+    def misses(self):
+        """{cache size: misses of an LRU cache, all arrays together}."""
+        curve = self.rows("curves", array="all")
+        return dict(zip(curve.get("bytes", ()), curve.get("misses", ())))
 
     @property
     def label(self):
@@ -41,14 +47,14 @@ def read(path):
     """The traced points of a file; of one traced more than once the latest."""
     found = {}
     with h5py.File(path, "r") as file:
-        for group in file.values():
+        for run, group in file.items():
             if not isinstance(group, h5py.Group) or "curves" not in group:
                 continue
             tables = {name: results.columns(part) for name, part in group.items()}
             points = tables["points"]
             for row, key in enumerate(points["point"]):
                 found[key] = Traced(key, {name: values[row] for name, values in points.items()}, tables,
-                                    group.attrs.get("option_title") or "locality")
+                                    group.attrs.get("option_title") or "locality", run)
     return list(found.values())
 
 

@@ -1,5 +1,6 @@
 """Results files named on a command line, and errors in one line."""
 import os
+import signal
 import sys
 
 import results
@@ -14,6 +15,11 @@ def warn(message):
     print(f"tessera: warning: {message}", file=sys.stderr)
 
 
+def end_with_the_pipe():
+    """Whoever reads the output (head, less) may stop reading: no error of ours."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
 def split(word):
     """(file, run) of "file.h5#run"; the run is "" where none is named. A file whose own name holds a # is a file."""
     if os.path.exists(word) or "#" not in word:
@@ -22,8 +28,8 @@ def split(word):
     return file, run
 
 
-def runs(word):
-    """The runs with finished points of "file.h5" or "file.h5#run"."""
+def runs(word, needed=True):
+    """The runs with finished timings of "file.h5" or "file.h5#run"; none are an error where they are needed."""
     path, name = split(word)
     if not os.path.exists(path):
         fail(66, f"there is no file '{path}'; check the path")
@@ -31,10 +37,10 @@ def runs(word):
         found = results.read(path)
     except (OSError, KeyError, ValueError, IndexError) as error:
         fail(65, f"'{path}' is no results file ({error}); give one that --results named")
-    if name and name not in [run.name for run in found]:
+    if name and needed and name not in [run.name for run in found]:
         known = ", ".join(run.name for run in found) or "none with a finished point"
         fail(66, f"'{path}' has no run '{name}'; it has {known}")
     found = [run for run in found if name in ("", run.name)]
-    if not found:
+    if not found and needed:
         fail(65, f"'{path}' holds no finished timings; measure something with --results {path}")
     return found

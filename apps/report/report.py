@@ -177,4 +177,5 @@ def main(words=None):
 
 
 if __name__ == "__main__":
+    pick.end_with_the_pipe()
     main()

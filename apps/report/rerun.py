@@ -43,9 +43,9 @@ def arguments_of(run, folder, repetitions):
         if name == "workload":
             positional = [value]
         else:
-            words += [f"--{name}"] if value == "true" else [f"--{name}", value]
+            words.append(f"--{name}" if value == "true" else f"--{name}={value}")  # a value may begin with -
     stored = repetitions or run.attributes.get("option_repetitions", "")
-    return [run.workload] + positional + words + (["--repetitions", str(stored)] if stored else [])
+    return [run.workload] + positional + words + ([f"--repetitions={stored}"] if stored else [])
 
 
 def threads_of(run):
@@ -119,10 +119,11 @@ def main(words=None):
     try:
         fresh = start(run, scratch, options)
         print()
-        return compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text)
+        return compare.exit_code(compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":
+    pick.end_with_the_pipe()
     sys.exit(main())

@@ -29,13 +29,14 @@ class Rerun(tessera.Case):
             return {name: (dict(run.attrs), sorted(run["summary/point"].asstr()[:])) for name, run in file.items()}
 
     def test_repeats_every_point_with_its_options(self):
-        path = self.measure("matmul", "--n", "8,16", "--kernel", "naive,tiled", "--tile", 4, "--repetitions", 6, "--alpha", "2.5")
+        path = self.measure("matmul", "--n", "8,16", "--kernel", "naive,tiled", "--tile", 4, "--repetitions", 6, "--alpha=-2.5",
+                            "--title", "A study's title")
         result = self.rerun(path + "#matmul_0001", "--results", self.path("again.h5"))
         self.assertIn("4 points compared", result.out)
         (before, points), = self.runs(path).values()
         (after, again), = self.runs(self.path("again.h5")).values()
         self.assertEqual(points, again)
-        for name in ("option_tile", "option_alpha", "option_repetitions", "instruction_set", "working_directory"):
+        for name in ("option_tile", "option_alpha", "option_title", "option_repetitions", "instruction_set", "working_directory"):
             self.assertEqual(before[name], after[name], name)
 
     def test_reads_the_effective_options_of_a_file_and_the_environment(self):
@@ -55,7 +56,7 @@ class Rerun(tessera.Case):
         self.measure("transpose", "--n", 30, "--repetitions", 5, ranks=3)
         result = self.rerun(path, "--launcher", "mpirun -n {ranks} --oversubscribe --bind-to none")
         self.assertIn("of 2 runs the last: transpose_0001", result.out)
-        self.assertRegex(result.out, r"mpirun -n 3 .*tessera transpose --n 30")
+        self.assertRegex(result.out, r"mpirun -n 3 .*tessera transpose --n=30")
         self.assertIn("1 point compared", result.out)
 
     def test_what_a_run_wrote_stays_and_nothing_is_left_behind(self):
@@ -69,7 +70,7 @@ class Rerun(tessera.Case):
 
     def test_positional_words_are_repeated(self):
         path = self.measure("scalability", "forkjoin", "--kernel", "fib", "--n", 10, "--repetitions", 2, "--recordings", 1)
-        self.assertIn("scalability forkjoin --kernel fib", self.rerun(path, "--dry-run", codes=(0,)).out)
+        self.assertIn("scalability forkjoin --kernel=fib", self.rerun(path, "--dry-run", codes=(0,)).out)
 
     def test_a_run_that_fails_hands_its_exit_code_on(self):
         a = tessera.write_matrix(self.path("a.h5"), numpy.ones((3, 4)))

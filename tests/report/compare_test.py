@@ -119,6 +119,32 @@ class Compare(made.Case):
         self.run_script(compare, path, f"{path}#matmul_0002")  # without a name the latest of a point counts
         self.assert_refused(self.run_script(compare, path, f"{path}#matmul_0009", code=66), "matmul_0001, matmul_0002")
 
+    def traced(self, name, misses, run="locality_0001", sizes=(64, 128, 256)):
+        """A file with one traced point whose misses at these cache sizes are given."""
+        path = self.path(name)
+        config = {"point": ["k"], "workload": ["matmul"], "kernel": ["tiled"], "m": [8], "n": [8], "k": [8], "tile": [4],
+                  "column_width": [0], "pad": [0], "stencil": [""]}
+        with made.h5py.File(path, "a") as file:
+            group = file.create_group(run)
+            made.put(group, "points", config)
+            made.put(group, "curves", {"point": ["k"] * len(sizes), "array": ["all"] * len(sizes), "bytes": sizes, "misses": misses})
+        return path
+
+    def test_traced_points_are_compared_exactly(self):
+        before = self.traced("before.h5", [90, 50, 10])
+        for misses, words, code in (([90, 50, 10], "SAME (the same misses", 0), ([90, 49, 10], "FASTER (fewer misses)", 0),
+                                    ([90, 50, 11], "SLOWER (more misses)", 1), ([91, 49, 10], "AMBIGUOUS (fewer misses at some", 2)):
+            with self.subTest(words):
+                self.assertIn(words, self.run_script(compare, before, self.traced("after.h5", misses), code=code))
+        other = self.traced("other.h5", [90, 50], sizes=(64, 128))
+        self.assertIn("traced at other cache sizes", self.run_script(compare, before, other, code=2))
+        # Beside timings both count.
+        write(before, [row(seconds=steady(1.0))])
+        after = write(self.traced("both.h5", [90, 50, 11]), [row(seconds=steady(1.0))])
+        text = self.run_script(compare, before, after, code=1)
+        self.assertIn("SLOWER (more misses)", text)
+        self.assertIn("1 point compared, tolerance 5 %: 1 SAME", text)
+
     def test_text_plots_the_ratios(self):
         _, text = self.verdicts([row(seconds=steady(1.0))], [row(seconds=steady(1.2))], "--text", code=1)
         self.assertRegex(text, r"\|#+.*\| 1\.2 x  SLOWER")
