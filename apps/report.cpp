@@ -1,18 +1,11 @@
 #include <fmt/format.h>
-#include <limits.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdlib>
-#include <filesystem>
 
 #include "command.hpp"
 #include "io/raw_file.hpp"
 #include "mpi/runtime.hpp"
-
-extern char** environ;
+#include "spawn.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -25,17 +18,6 @@ run::OptionSet declare() {
   set.add(
       {.name = "png", .help = "where the picture goes (default: beside the results, .png)", .group = "Data"});
   return set;
-}
-
-int run_program(std::vector<std::string> words) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  if (posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ) != 0) return 127;
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /// $TESSERA_PYTHON, the python3 of the PATH, or the system's: the first that has what the report needs.
@@ -53,19 +35,13 @@ std::string find_python() {
               "python3-matplotlib, or set TESSERA_PYTHON");
 }
 
-std::string find_script() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto installed = self.parent_path() / TESSERA_REPORT_INSTALLED;
-  return std::filesystem::exists(installed) ? installed.string() : TESSERA_REPORT_BUILD;
-}
-
 Body report(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
   if (mpi::launcher_rank() != 0) return {};
   const std::string file = parsed.lists.at("file").front();
   require(!file.empty(), ExitCode::usage, "name the results file: tessera report results.h5");
   require(io::file_exists(file), ExitCode::missing_input, "there is no file '" + file + "'; check the path");
-  std::vector<std::string> words{find_python(), find_script(), file};
+  std::vector<std::string> words{find_python(),
+                                 installed_file(TESSERA_REPORT_INSTALLED, TESSERA_REPORT_BUILD), file};
   if (const std::string png = parsed.lists.at("png").front(); !png.empty()) {
     words.emplace_back("--png");
     words.push_back(png);

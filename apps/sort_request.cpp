@@ -157,6 +157,8 @@ run::OptionSet declare() {
            .choices = run::names_of(dist::sort::algorithms()),
            .axis = true});
   run::add_plan_ranks(set);
+  run::add_job_options(
+      set, "auto: go on where a run that was stopped ended, after the points that --results holds");
   run::add_common_options(set);
   return set;
 }

@@ -36,6 +36,7 @@ inline constexpr const char* arrays = "arrays";    // a row is one array of a sp
 inline constexpr const char* gpu = "gpu";  // a row is the sectors of an array that a CUDA kernel asks for
 inline constexpr const char* recursion_levels = "recursion_levels";  // a row is one level of the recursion
 inline constexpr const char* series = "series";  // a row is one quantity of a field after one step
-inline constexpr const char* units = "units";    // attribute of a column
+inline constexpr const char* collected_from = "collected_from";  // attribute of a run: file#run start_time
+inline constexpr const char* units = "units";                    // attribute of a column
 
 }  // namespace tessera::io::schema
