@@ -9,8 +9,10 @@
 
 namespace tessera::mpi {
 
-/// Initialises MPI (thread level funneled) and finalises it, but only when all ranks agreed that they leave:
-/// a rank that finalised alone would leave the others waiting for ever.
+/// Initialises MPI (thread level funneled), has every crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) told
+/// in one line with its whereabouts, where nobody else cares for that signal already, and finalises MPI, but
+/// only when all ranks agreed that they leave: a rank that finalised alone would leave the others waiting for
+/// ever.
 class Runtime {
  public:
   Runtime(int* argc, char*** argv);
@@ -22,6 +24,9 @@ class Runtime {
   int uncaught_;
 };
 
+/// "rank r of p on host, in <phase>".
+[[nodiscard]] std::string whereabouts();
+
 /// Ends the whole job: one line "tessera: error: <cause> (rank r of p on host, in <phase>)" on stderr, then
 /// MPI_Abort.
 [[noreturn]] void die(ExitCode code, const std::string& cause) noexcept;
@@ -29,6 +34,8 @@ class Runtime {
 [[nodiscard]] std::string host_name();
 /// The rank that the launcher gave this process, known before MPI is initialised; 0 without a launcher.
 [[nodiscard]] int launcher_rank();
+/// The ranks that the launcher put on this node, likewise; 1 without a launcher.
+[[nodiscard]] int launcher_node_ranks();
 /// The library's own name and version, on one line.
 [[nodiscard]] std::string library_version();
 

@@ -209,7 +209,7 @@ class Generated(SlurmCase):
         self.assertEqual(len(set(sum(points, []))), 12)
 
     def test_what_the_cluster_has_not_is_refused_in_its_words(self):
-        result = self.tessera_slurm("sort", "--n", 1000, "--cpus-per-task", 999, "--time", 5, "--submit",
+        result = self.tessera_slurm("sort", "--n", 1000, "--cpus-per-task", 1, "--partition", "nowhere", "--time", 5, "--submit",
                                     "--job-name", "wide")
         self.assertEqual(result.code, tessera.USAGE, str(result))
         self.assertIn("sbatch: error:", result.err)
