@@ -67,7 +67,7 @@ int main_of(int argc, char** argv) {
   for (const auto make :
        {matmul_command, transpose_command, stencil_command, sort_command, locality_command,
         scalability_command, memory_command, list_command, machine_command, verify_command, report_command,
-        slurm_command}) {
+        compare_command, rerun_command, export_command, doctor_command, slurm_command}) {
     commands.push_back(make());
   }
   const std::string name = argc > 1 ? argv[1] : "--help";

@@ -31,6 +31,7 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
     const auto forecasts = sort::forecast_of(request, comm.size());
     run::require_memory(comm, point, forecasts[static_cast<std::size_t>(comm.rank())].memory(),
                         [&](index_t ranks) { return most_memory(request, ranks); });
+    if (request.task == sort::Task::quantiles) return run_quantiles(comm, point, *inputs, request, session);
     return request.task == sort::Task::keys ? run_keys(comm, point, *inputs, request, session)
                                             : run_table(comm, point, *inputs, request, session);
   };
