@@ -31,7 +31,13 @@ bool run_or_skip(const run::Values& point, run::Session& session, const PointAct
 
 bool names(const run::Parsed& parsed, const char* option) { return !parsed.lists.at(option).front().empty(); }
 
-/// Something is kept that a later run can go on from.
+/// A run keeps something on its way that a later one can go on from.
+bool keeps_on_the_way(const run::Parsed& parsed) {
+  return names(parsed, "results") || names(parsed, "resume") ||
+         (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint"));
+}
+
+/// There may be something to go on from.
 bool can_go_on(const run::Parsed& parsed) {
   const auto checkpoint = parsed.lists.find("checkpoint");
   const auto out_of_core = parsed.lists.find("out-of-core");
@@ -92,7 +98,7 @@ Command workload_command(const run::OptionSet& set, std::function<Actions(run::P
   const auto prepare = [&set, look](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
     check_job_options(set, parsed);
     const Actions actions = look(parsed);
-    if (can_go_on(parsed)) run::take_stop_signals();
+    if (keeps_on_the_way(parsed)) run::take_stop_signals();
     return [&set, parsed, arguments, actions](const mpi::Communicator& comm) {
       return run_points({comm, set, parsed, arguments}, actions(comm));
     };

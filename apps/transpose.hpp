@@ -70,8 +70,9 @@ struct Point {
   run::Session& session;
 };
 
-/// Where --out goes, made before anything is computed. Collective.
-[[nodiscard]] run::Outputs open_output(const Point& point);
+/// Where --out goes, made before anything is computed; with a problem what a stopped run of it left.
+/// Collective.
+[[nodiscard]] run::Outputs open_output(const Point& point, const std::string& problem = "");
 
 /// A matrix between two layouts, or in place; an array whose axes are permuted. Whether the check passed.
 bool run_matrix(const Point& point);

@@ -11,6 +11,10 @@ inline constexpr const char* state = "state";
 inline constexpr const char* state_incomplete = "incomplete";
 inline constexpr const char* state_complete = "complete";
 inline constexpr const char* schema_version = "tessera_schema";
+// Of an output that was stopped: what it is of, how to go on, the elements of each dataset that are written.
+inline constexpr const char* stopped_problem = "stopped_problem";
+inline constexpr const char* stopped_state = "stopped_state";
+inline constexpr const char* stopped_written = "stopped_written";
 inline constexpr const char* checksum = "tessera_checksum";  // attribute of every dataset of ours
 
 // In a results file: one group a run, inside it tables as groups of columns of equal length.

@@ -246,7 +246,7 @@ class PrivateSlurm:
         text = self.client("scontrol", "-o", "show", "job", number).stdout
         return [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in text.splitlines() if line.strip()]
 
-    def wait(self, number, limit=240):
+    def wait(self, number, limit=600):
         """The tasks of a job when all have ended."""
         end = time.monotonic() + limit
         while True:

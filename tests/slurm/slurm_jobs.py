@@ -225,7 +225,7 @@ class Requeue(SlurmCase):
             run = results[sorted(results)[-1]]
             return run["summary/hash"][0].decode()
 
-    def wait_until(self, condition, what, limit=120):
+    def wait_until(self, condition, what, limit=300):
         end = time.monotonic() + limit
         while not condition():
             self.assertLess(time.monotonic(), end, what)
@@ -277,7 +277,7 @@ class Requeue(SlurmCase):
         cluster.client("scancel", "--batch", "--signal=USR1", job)
         self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == "1", "a requeue")
         done = int(re.search(r"stopped by a signal after (\d+) of 1800 points", self.log(job))[1])
-        self.wait_until(lambda: cluster.job(job)[0]["JobState"] == "RUNNING", "a second start")
+        self.wait_until(lambda: len(self.points("results/long.h5")) > done, "points of the second start")
         cluster.client("scancel", "--batch", "--signal=USR1", job)
         self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == "2", "a second requeue")
         cluster.client("scancel", job)
