@@ -38,13 +38,10 @@ bool keeps_on_the_way(const run::Parsed& parsed) {
 }
 
 /// There may be something to go on from.
-bool can_go_on(const run::Parsed& parsed) {
-  const auto checkpoint = parsed.lists.find("checkpoint");
-  const auto out_of_core = parsed.lists.find("out-of-core");
-  return names(parsed, "results") ||
-         (checkpoint != parsed.lists.end() && !checkpoint->second.front().empty()) ||
-         (out_of_core != parsed.lists.end() && out_of_core->second.front() != "never" &&
-          names(parsed, "out"));
+bool can_go_on(const run::OptionSet& set, const run::Parsed& parsed) {
+  const bool in_tiles = set.command() == "transpose" && parsed.lists.at("out-of-core").front() != "never";
+  return names(parsed, "results") || (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint")) ||
+         (in_tiles && names(parsed, "out"));
 }
 
 void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
@@ -54,7 +51,7 @@ void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
   const bool from_file = parsed.lists.contains("checkpoint");
   require(resume == "auto" || from_file, ExitCode::usage,
           fmt::format("--resume '{}' is not known to {}; write --resume auto", resume, set.command()));
-  require(resume != "auto" || can_go_on(parsed), ExitCode::usage,
+  require(resume != "auto" || can_go_on(set, parsed), ExitCode::usage,
           fmt::format("--resume auto finds nothing to go on from; name the file of --results{}",
                       from_file ? " or --checkpoint" : ""));
   require(!names(parsed, "again"), ExitCode::usage,

@@ -239,7 +239,7 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
   run::Outputs outputs = open_output(point, point.values.has("resume") ? problem : "");
   Done all = parse_done(outputs.kept());
   const std::vector<index_t> left = without(tiles.total(), all.tiles);
-  if (comm.is_root() && !all.tiles.empty())
+  if (comm.is_root() && !outputs.kept().empty())
     fmt::print("resumed: {} of {} tiles are there\n", tiles.total() - static_cast<index_t>(left.size()),
                tiles.total());
   const layout::Range share =
