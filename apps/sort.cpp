@@ -57,10 +57,10 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
   };
   const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {
     const Request request = resolve(comm, point, *inputs);
-    Need need = sort::need_of(request, ceilings, per_node);
+    Need most = sort::need_of(request, ceilings, per_node);
     if (const index_t limit = point.bytes("memory"); limit > 0 && can_go_out_of_core(point, request))
-      need.memory = std::min(need.memory, limit);
-    return need;
+      most.memory = std::min(most.memory, limit);  // out of core
+    return most;
   };
   return {plan, run, need};
 }
