@@ -15,11 +15,22 @@ using Arguments = std::vector<std::string>;
 /// What runs on all ranks once MPI is there.
 using Body = std::function<ExitCode(const mpi::Communicator&)>;
 
+/// What a point of a workload takes at most.
+struct Need {
+  index_t memory = 0;       ///< of any rank, bytes
+  double seconds = -1;      ///< of one repetition; -1 where the machine was never measured
+  index_t repetitions = 1;  ///< warm-ups among them
+};
+/// What every point of a request takes; runs on one rank.
+using Planner = std::function<std::vector<Need>(const mpi::Communicator&)>;
+
 struct Command {
   run::OptionSet options;
   /// Runs before MPI is initialised (children may be spawned, wrong requests end here); an empty body means
   /// the command has done its work alone, and `code` is its exit code.
   std::function<Body(const run::Parsed&, const Arguments&, ExitCode& code)> prepare;
+  /// Of a workload: the same for a plan of the --ranks in the request, so many a node. Before MPI, too.
+  std::function<Planner(const run::Parsed&, index_t ranks_per_node)> plan = {};
 };
 
 [[nodiscard]] Command matmul_command();
@@ -33,6 +44,7 @@ struct Command {
 [[nodiscard]] Command machine_command();
 [[nodiscard]] Command verify_command();
 [[nodiscard]] Command report_command();
+[[nodiscard]] Command slurm_command();
 [[nodiscard]] Command compare_command();
 [[nodiscard]] Command rerun_command();
 [[nodiscard]] Command export_command();

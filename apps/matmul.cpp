@@ -226,27 +226,29 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   });
 }
 
-ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
-  const mpi::Communicator& comm = sweep.comm;
-  const auto plan = [&](const Values& point, run::Session& session) {
-    const Request request = resolve(comm, point, inputs);
+PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
+  const auto plan = [&comm, inputs](const Values& point, run::Session& session) {
+    const Request request = resolve(comm, point, *inputs);
     const index_t on_node = comm.node().size();
     const index_t per_node =
         point.has("ranks") ? std::min<index_t>(point.integer("ranks"), machine::default_threads()) : on_node;
     if (comm.is_root()) matmul::print_plan(request, session.ceilings(), per_node);
   };
-  const auto run = [&](const Values& point, run::Session& session) {
-    const Request request = resolve(comm, point, inputs);
+  const auto run = [&comm, inputs](const Values& point, run::Session& session) {
+    const Request request = resolve(comm, point, *inputs);
     const auto forecasts = forecast(request.shape, request.method);
     run::require_memory(comm, point, forecasts[static_cast<std::size_t>(comm.rank())].memory(),
                         [&](index_t ranks) { return matmul::most_memory(request, ranks); });
-    return request.element == Element::f32 ? run_point<float>(comm, point, inputs, request, session)
-                                           : run_point<double>(comm, point, inputs, request, session);
+    return request.element == Element::f32 ? run_point<float>(comm, point, *inputs, request, session)
+                                           : run_point<double>(comm, point, *inputs, request, session);
   };
-  return run_points(sweep, {plan, run});
+  const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {
+    return matmul::need_of(resolve(comm, point, *inputs), ceilings, per_node);
+  };
+  return {plan, run, need};
 }
 
-Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
+Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
   const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
   const bool from_files = !value("a").empty();
   const bool adds = std::stod(value("beta")) != 0;
@@ -266,7 +268,7 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
           "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
   auto inputs = std::make_shared<Inputs>();
-  const auto look = [&](const char* option) -> std::unique_ptr<run::Input> {
+  const auto open = [&](const char* option) -> std::unique_ptr<run::Input> {
     if (value(option).empty()) return nullptr;
     auto input = std::make_unique<run::Input>(value(option), option);
     if (!value("out").empty()) {
@@ -274,21 +276,17 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
     }
     return input;
   };
-  inputs->a = look("a");
-  inputs->b = look("b");
-  inputs->c = look("c");
-  return [&set, parsed, arguments, inputs](const mpi::Communicator& comm) {
-    return run_all({comm, set, parsed, arguments}, *inputs);
-  };
+  inputs->a = open("a");
+  inputs->b = open("b");
+  inputs->c = open("c");
+  return [inputs](const mpi::Communicator& comm) { return actions_of(comm, inputs); };
 }
 
 }  // namespace
 
 Command matmul_command() {
   static const run::OptionSet set = matmul::declare_options();
-  return {set, [](const run::Parsed& parsed, const Arguments& arguments, ExitCode&) {
-            return prepare(set, parsed, arguments);
-          }};
+  return workload_command(set, [](const run::Parsed& parsed) { return look(set, parsed); });
 }
 
 }  // namespace tessera::apps

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/element.hpp"
+#include "command.hpp"
 #include "dist/matmul/multiply.hpp"
 #include "mpi/communicator.hpp"
 #include "run/ceilings.hpp"
@@ -26,6 +27,9 @@ struct Request {
 
 /// The largest memory of any rank.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
+
+/// What the worst rank will hold, and the slowest take.
+[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
 
 /// Prints what every rank will hold, send and take, and how long that should last on the measured machine.
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);

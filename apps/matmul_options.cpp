@@ -121,6 +121,8 @@ run::OptionSet declare_options() {
            .help = "summa's grid of ranks, ROWSxCOLS (default: the nearest to squares)",
            .group = "Method"});
   run::add_plan_ranks(set);
+  run::add_job_options(
+      set, "auto: go on where a run that was stopped ended, after the points that --results holds");
   run::add_common_options(set);
   return set;
 }

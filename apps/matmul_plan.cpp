@@ -51,6 +51,13 @@ index_t most_memory(const Request& request, index_t ranks) {
   return most;
 }
 
+Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
+  Need need{.memory = most_memory(request, request.shape.ranks)};
+  for (const Forecast& f : forecast(request.shape, request.method))
+    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node));
+  return need;
+}
+
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   const auto& q = request.shape;
   const auto forecasts = forecast(q, request.method);

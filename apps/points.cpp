@@ -1,26 +1,87 @@
 #include "points.hpp"
 
+#include <fmt/format.h>
+
 #include "base/progress.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
+#include "run/common_options.hpp"
 
 namespace tessera::apps {
+namespace {
+
+/// Every N-th point from the I-th on, of --part I/N.
+std::vector<run::Values> points_of(const run::OptionSet& set, const run::Parsed& parsed) {
+  std::vector<run::Values> all = set.points(parsed);
+  const auto text = parsed.lists.find("part");
+  if (text == parsed.lists.end() || text->second.front().empty()) return all;
+  const run::Part part = run::parse_part(text->second.front());
+  std::vector<run::Values> mine;
+  for (auto p = static_cast<std::size_t>(part.number - 1); p < all.size();
+       p += static_cast<std::size_t>(part.count))
+    mine.push_back(std::move(all[p]));
+  return mine;
+}
+
+bool run_or_skip(const run::Values& point, run::Session& session, const PointActions& actions) {
+  if (!session.has(point)) return actions.run(point, session);
+  session.skip(point);
+  return true;
+}
+
+bool names(const run::Parsed& parsed, const char* option) { return !parsed.lists.at(option).front().empty(); }
+
+/// A run keeps something on its way that a later one can go on from.
+bool keeps_on_the_way(const run::Parsed& parsed) {
+  return names(parsed, "results") || names(parsed, "resume") ||
+         (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint"));
+}
+
+/// There may be something to go on from.
+bool can_go_on(const run::OptionSet& set, const run::Parsed& parsed) {
+  const bool in_tiles = set.command() == "transpose" && parsed.lists.at("out-of-core").front() != "never";
+  return names(parsed, "results") || (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint")) ||
+         (in_tiles && names(parsed, "out"));
+}
+
+void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
+  (void)points_of(set, parsed);
+  const std::string resume = parsed.lists.at("resume").front();
+  if (resume.empty()) return;
+  const bool from_file = parsed.lists.contains("checkpoint");
+  require(resume == "auto" || from_file, ExitCode::usage,
+          fmt::format("--resume '{}' is not known to {}; write --resume auto", resume, set.command()));
+  require(resume != "auto" || can_go_on(set, parsed), ExitCode::usage,
+          fmt::format("--resume auto finds nothing to go on from; name the file of --results{}",
+                      from_file ? " or --checkpoint" : ""));
+  require(!names(parsed, "again"), ExitCode::usage,
+          "--resume goes on and --again measures everything once more; give one of them");
+}
+
+}  // namespace
 
 ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
   run::Session session(sweep.comm, sweep.set, sweep.parsed, sweep.arguments);
   bool right = true;
-  const auto points = sweep.set.points(sweep.parsed);
+  const auto points = points_of(sweep.set, sweep.parsed);
   Progress progress("points", static_cast<double>(points.size()),
                     sweep.comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
-  for (std::size_t p = 0; p < points.size(); ++p) {
-    const run::Values& point = points[p];
-    if (point.flag("plan")) {
-      actions.plan(point, session);
-    } else if (session.has(point)) {
-      session.skip(point);
-    } else {
-      right = actions.run(point, session) && right;
+  std::size_t done = 0;
+  try {
+    for (; done < points.size(); ++done) {
+      if (points[done].flag("plan")) {
+        actions.plan(points[done], session);
+      } else {
+        if (run::stop_asked(sweep.comm)) throw run::Stopped();
+        right = run_or_skip(points[done], session, actions) && right;
+      }
+      progress.update(static_cast<double>(done + 1));
     }
-    progress.update(static_cast<double>(p + 1));
+  } catch (const run::Stopped&) {
+    session.finish();
+    throw mpi::AgreedError(ExitCode::stopped_early,
+                           fmt::format("stopped by a signal after {} of {} points; go on with --resume auto",
+                                       done, points.size()));
   }
   session.finish();
   if (!right && sweep.comm.is_root()) {
@@ -28,6 +89,32 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
         "the check found the result wrong; nothing was written. Please report this with the command line");
   }
   return right ? ExitCode::ok : ExitCode::verification;
+}
+
+Command workload_command(const run::OptionSet& set, std::function<Actions(run::Parsed&)> look) {
+  const auto prepare = [&set, look](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
+    check_job_options(set, parsed);
+    const Actions actions = look(parsed);
+    if (keeps_on_the_way(parsed)) run::take_stop_signals();
+    return [&set, parsed, arguments, actions](const mpi::Communicator& comm) {
+      return run_points({comm, set, parsed, arguments}, actions(comm));
+    };
+  };
+  const auto needs = [&set, look](run::Parsed parsed, index_t ranks_per_node) -> Planner {
+    check_job_options(set, parsed);
+    const Actions actions = look(parsed);
+    return [&set, parsed, actions, ranks_per_node](const mpi::Communicator& comm) {
+      const run::Ceilings ceilings = run::load_ceilings(run::ceilings_file());
+      const PointActions act = actions(comm);
+      std::vector<Need> result;
+      for (const run::Values& point : points_of(set, parsed)) {
+        result.push_back(act.need(point, ceilings, ranks_per_node));
+        result.back().repetitions = point.integer("warmups") + point.integer("repetitions");
+      }
+      return result;
+    };
+  };
+  return {set, prepare, needs};
 }
 
 }  // namespace tessera::apps

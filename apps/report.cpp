@@ -1,43 +1,20 @@
 // The commands whose work a script in report/ does: what only reads results and prints needs no MPI.
 
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdlib>
-#include <filesystem>
 
 #include "base/text.hpp"
 #include "command.hpp"
 #include "io/raw_file.hpp"
 #include "mpi/runtime.hpp"
-
-extern char** environ;
+#include "spawn.hpp"
 
 namespace tessera::apps {
 namespace {
 
-int run_program(std::vector<std::string> words) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  if (posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ) != 0) return 127;
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-std::string own_path() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).string();
-}
-
 std::string find_script(const std::string& name) {
-  const auto installed = std::filesystem::path(own_path()).parent_path() / TESSERA_REPORT_INSTALLED / name;
-  return std::filesystem::exists(installed) ? installed.string()
-                                            : (std::filesystem::path(TESSERA_REPORT_BUILD) / name).string();
+  return installed_file(std::string(TESSERA_REPORT_INSTALLED) + "/" + name,
+                        std::string(TESSERA_REPORT_BUILD) + "/" + name);
 }
 
 /// The words of the command line again, as the script takes them; the files after a "--".
@@ -88,7 +65,7 @@ Command script_command(run::OptionSet set, const Script& script) {
             const bool draws = script.draws && parsed.lists.at("text").front() != "true";
             std::vector<std::string> words{find_python(script.modules + (draws ? " matplotlib" : "")),
                                            find_script(script.name)};
-            setenv("TESSERA_PROGRAM", own_path().c_str(), 1);
+            setenv("TESSERA_PROGRAM", own_program().c_str(), 1);
             for (std::string& word : words_of(declared, parsed)) words.push_back(std::move(word));
             code = static_cast<ExitCode>(run_program(std::move(words)));
             return {};

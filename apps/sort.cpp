@@ -33,12 +33,11 @@ bool goes_out_of_core(const mpi::Communicator& comm, const Values& point, const 
   return wanted == "always" || most_memory(request, comm.size()) > run::memory_allowance(comm, point);
 }
 
-ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
-  const mpi::Communicator& comm = sweep.comm;
-  const auto plan = [&](const Values& point, run::Session& session) {
-    const Request request = resolve(comm, point, inputs);
+PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<const Inputs>& inputs) {
+  const auto plan = [&comm, inputs](const Values& point, run::Session& session) {
+    const Request request = resolve(comm, point, *inputs);
     if (!point.has("ranks") && goes_out_of_core(comm, point, request)) {
-      print_external(comm, point, inputs, request);
+      print_external(comm, point, *inputs, request);
       return;
     }
     const index_t on_node = comm.node().size();
@@ -46,17 +45,24 @@ ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
         point.has("ranks") ? std::min<index_t>(request.ranks, machine::default_threads()) : on_node;
     if (comm.is_root()) sort::print_plan(request, session.ceilings(), per_node);
   };
-  const auto run = [&](const Values& point, run::Session& session) {
-    const Request request = resolve(comm, point, inputs);
-    if (request.task == sort::Task::quantiles) return run_quantiles(comm, point, inputs, request, session);
-    if (goes_out_of_core(comm, point, request)) return run_external(comm, point, inputs, request, session);
+  const auto run = [&comm, inputs](const Values& point, run::Session& session) {
+    const Request request = resolve(comm, point, *inputs);
+    if (request.task == sort::Task::quantiles) return run_quantiles(comm, point, *inputs, request, session);
+    if (goes_out_of_core(comm, point, request)) return run_external(comm, point, *inputs, request, session);
     const auto forecasts = sort::forecast_of(request, comm.size());
     run::require_memory(comm, point, forecasts[static_cast<std::size_t>(comm.rank())].memory(),
                         [&](index_t ranks) { return most_memory(request, ranks); });
-    return request.task == sort::Task::keys ? run_keys(comm, point, inputs, request, session)
-                                            : run_table(comm, point, inputs, request, session);
+    return request.task == sort::Task::keys ? run_keys(comm, point, *inputs, request, session)
+                                            : run_table(comm, point, *inputs, request, session);
   };
-  return run_points(sweep, {plan, run});
+  const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {
+    const Request request = resolve(comm, point, *inputs);
+    Need most = sort::need_of(request, ceilings, per_node);
+    if (const index_t limit = point.bytes("memory"); limit > 0 && can_go_out_of_core(point, request))
+      most.memory = std::min(most.memory, limit);  // out of core
+    return most;
+  };
+  return {plan, run, need};
 }
 
 /// Who sorts a file wants it sorted, once; who measures says how often.
@@ -71,13 +77,11 @@ void sort_files_once(run::Parsed& parsed) {
 
 Command sort_command() {
   static const run::OptionSet set = sort::declare();
-  return {set, [](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
-            sort_files_once(parsed);
-            const auto inputs = sort::look_at_inputs(set, parsed);
-            return [parsed, arguments, inputs](const mpi::Communicator& comm) {
-              return run_all({comm, set, parsed, arguments}, *inputs);
-            };
-          }};
+  return workload_command(set, [](run::Parsed& parsed) -> Actions {
+    sort_files_once(parsed);
+    const auto inputs = sort::look_at_inputs(set, parsed);
+    return [inputs](const mpi::Communicator& comm) { return actions_of(comm, inputs); };
+  });
 }
 
 }  // namespace tessera::apps

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/element.hpp"
+#include "command.hpp"
 #include "dist/sort/argsort.hpp"
 #include "dist/sort/forecast.hpp"
 #include "dist/sort/sort.hpp"
@@ -69,6 +70,8 @@ struct Request {
 
 /// What a point's ranks will hold, send and take.
 [[nodiscard]] std::vector<dist::sort::Forecast> forecast_of(const Request& request, index_t ranks);
+/// What the worst rank will hold, and the slowest take.
+[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
 
 /// One measured point each, verified and written. Return whether it is right. Collective.

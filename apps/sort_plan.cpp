@@ -47,6 +47,15 @@ std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
   return forecast(q);
 }
 
+Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
+  Need need;
+  for (const Forecast& f : forecast_of(request, request.ranks)) {
+    need.memory = std::max(need.memory, f.memory());
+    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node));
+  }
+  return need;
+}
+
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   const auto forecasts = forecast_of(request, request.ranks);
   fmt::print("plan: {} {} on {} ranks x {} threads, algorithm {}, kernel {}\n", request.n,

@@ -216,6 +216,8 @@ run::OptionSet declare() {
            .group = "Machine",
            .identity = false});
   run::add_plan_ranks(set);
+  run::add_job_options(
+      set, "auto: go on where a run that was stopped ended, after the points that --results holds");
   run::add_common_options(set);
   return set;
 }

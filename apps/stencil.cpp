@@ -116,7 +116,7 @@ class Run {
       u_ = DistributedField<T>(request.problem(), request.plan.grid, point.comm.rank(),
                                request.plan.halo_steps);
     });
-    if (point.values.has("resume")) {
+    if (resumes(point.values)) {
       begin();
       first_ = resume(point, u_);
     }
@@ -131,7 +131,7 @@ class Run {
     Stops<T> stops;
     Traffic traffic;
     const auto prepare = [&] {
-      if (!values.has("resume")) begin();
+      if (!resumes(values)) begin();
     };
     run::Measured measured = run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases) {
       if (--left == 0) add_stops(stops, phases);
@@ -190,23 +190,25 @@ class Run {
   bool loaded_ = false;
 };
 
-ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
-  const mpi::Communicator& comm = sweep.comm;
-  const auto plan = [&](const run::Values& values, run::Session& session) {
-    const Request request = resolve(comm, values, inputs, session.ceilings());
+PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
+  const auto plan = [&comm, inputs](const run::Values& values, run::Session& session) {
+    const Request request = resolve(comm, values, *inputs, session.ceilings());
     if (comm.is_root()) print_plan(request);
   };
-  const auto run = [&](const run::Values& values, run::Session& session) {
-    const Request request = resolve(comm, values, inputs, session.ceilings());
+  const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {
+    const Request request = resolve(comm, values, *inputs, session.ceilings());
     run::require_memory(comm, values, memory_of(request, comm.rank()),
                         [&](index_t ranks) { return most_memory(request, ranks); });
-    const Point point{comm, values, request, inputs, session};
+    const Point point{comm, values, request, *inputs, session};
     return request.element == Element::f32 ? Run<float>(point).run() : Run<double>(point).run();
   };
-  return run_points(sweep, {plan, run});
+  const auto need = [&comm, inputs](const run::Values& values, const run::Ceilings& ceilings, index_t) {
+    return need_of(resolve(comm, values, *inputs, ceilings));
+  };
+  return {plan, run, need};
 }
 
-Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
+Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
   check_options(set, parsed);
   const std::string& checkpoint = parsed.lists.at("checkpoint").front();
   for (const char* output : {"out", "snapshots"}) {
@@ -218,7 +220,7 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
                         output, checkpoint));
   }
   auto inputs = std::make_shared<Inputs>();
-  const auto look = [&](const char* option) -> std::unique_ptr<run::Input> {
+  const auto open = [&](const char* option) -> std::unique_ptr<run::Input> {
     const auto& value = parsed.lists.at(option).front();
     if (value.empty() || (std::string(option) == "weights" && value.find(":/") == std::string::npos))
       return nullptr;
@@ -231,13 +233,11 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
     run::require_distinct_files(parsed.lists.at("checkpoint").front(), input->name(), option);
     return input;
   };
-  inputs->in = look("in");
-  inputs->past = look("past");
-  inputs->given = look("given");
-  inputs->weights = look("weights");
-  return [&set, parsed, arguments, inputs](const mpi::Communicator& comm) {
-    return run_all({comm, set, parsed, arguments}, *inputs);
-  };
+  inputs->in = open("in");
+  inputs->past = open("past");
+  inputs->given = open("given");
+  inputs->weights = open("weights");
+  return [inputs](const mpi::Communicator& comm) { return actions_of(comm, inputs); };
 }
 
 }  // namespace
@@ -245,9 +245,7 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
 
 Command stencil_command() {
   static const run::OptionSet set = stencil::declare();
-  return {set, [](const run::Parsed& parsed, const Arguments& arguments, ExitCode&) {
-            return stencil::prepare(set, parsed, arguments);
-          }};
+  return workload_command(set, [](const run::Parsed& parsed) { return stencil::look(set, parsed); });
 }
 
 }  // namespace tessera::apps

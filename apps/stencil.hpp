@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/element.hpp"
+#include "command.hpp"
 #include "dist/stencil/advance.hpp"
 #include "dist/stencil/plan.hpp"
 #include "run/ceilings.hpp"
@@ -78,6 +79,8 @@ struct Interval {
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 /// Prints what every rank will hold, send and compute, and how long that should last on the measured machine.
 void print_plan(const Request& request);
+/// What the worst rank will hold, and the slowest take.
+[[nodiscard]] Need need_of(const Request& request);
 
 /// Everything that a point is run with.
 struct Point {

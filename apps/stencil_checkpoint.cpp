@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <filesystem>
 
 #include "base/hash.hpp"
@@ -12,19 +10,11 @@
 #include "io/raw_file.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
+#include "run/stop.hpp"
 #include "stencil_stops.hpp"
 
 namespace tessera::apps::stencil {
 namespace {
-
-std::atomic<bool> asked_to_stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void take_signals() {
-  const auto note = [](int) { asked_to_stop = true; };
-  std::signal(SIGUSR1, note);
-  std::signal(SIGTERM, note);
-}
 
 std::string previous_name(const std::string& file) { return file + ".previous"; }
 
@@ -127,12 +117,12 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
             fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
                         file_, folder));
   });
-  take_signals();
 }
 
 template <class T>
 void Checkpoints<T>::at(index_t step) {
-  std::vector<double> state{asked_to_stop ? 1.0 : 0.0, since_written_.seconds(), since_looked_.seconds()};
+  std::vector<double> state{run::stop_asked_here() ? 1.0 : 0.0, since_written_.seconds(),
+                            since_looked_.seconds()};
   point_.comm.max(std::span(state));
   const bool stop = state[0] > 0, moved = step > written_;
   const bool due = every_.steps > 0 ? step - written_ >= every_.steps : state[1] >= every_.seconds;
@@ -189,10 +179,14 @@ void Checkpoints<T>::write(index_t step) {
   since_written_.restart();
 }
 
+bool resumes(const run::Values& values) {
+  return values.has("resume") && (values.text("resume") != "auto" || values.has("checkpoint"));
+}
+
 template <class T>
 index_t resume(const Point& point, DistributedField<T>& u) {
   const auto& values = point.values;
-  if (!values.has("resume")) return 0;
+  if (!resumes(values)) return 0;
   const bool any = values.text("resume") == "auto";
   const std::string named = any ? values.text("checkpoint") : values.text("resume");
   std::vector<std::string> files{named};

@@ -148,11 +148,6 @@ void add_outputs(OptionSet& set) {
            .help = "seconds (600s) or steps (1000) between two checkpoints",
            .group = "Between steps",
            .identity = false});
-  set.add({.name = "resume",
-           .help = "auto: from the newest whole checkpoint if there is one, on any number of ranks; or the "
-                   "file of one",
-           .group = "Between steps",
-           .identity = false});
 }
 
 void add_tuning(OptionSet& set) {
@@ -195,6 +190,10 @@ void add_method(OptionSet& set) {
            .axis = true});
   add_tuning(set);
   run::add_plan_ranks(set);
+  run::add_job_options(
+      set,
+      "auto: go on where a run that was stopped ended: after the points that --results holds, from the "
+      "newest whole checkpoint, on any number of ranks; or the file of a checkpoint");
 }
 
 }  // namespace
@@ -237,9 +236,8 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
   refuse_if(!writes_pictures() && (!value("preview").empty() || !value("frames").empty()),
             "this build draws no pictures (libpng was not found); install libpng-dev and build again");
   check_color_range(value("color-range"));
-  refuse_if(value("resume") == "auto" && value("checkpoint").empty(),
-            "--resume auto looks for the file of --checkpoint; name it");
-  refuse_if((!value("checkpoint").empty() || !value("resume").empty()) &&
+  const bool reads_checkpoint = !value("resume").empty() && value("resume") != "auto";
+  refuse_if((!value("checkpoint").empty() || reads_checkpoint) &&
                 (set.points(parsed).size() != 1 || value("repetitions") != "1" || value("warmups") != "0"),
             "--checkpoint and --resume are for one run; drop the lists, --repetitions and --warmups");
   refuse_if(!value("snapshots").empty() && set.points(parsed).size() != 1,

@@ -44,6 +44,15 @@ index_t most_memory(const Request& request, index_t ranks) {
   return most;
 }
 
+Need need_of(const Request& request) {
+  Need need;
+  for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
+    need.memory = std::max(need.memory, memory_of(request, rank));
+    need.seconds = std::max(need.seconds, forecast(request.shape, request.plan, rank).seconds);
+  }
+  return need;
+}
+
 void print_plan(const Request& request) {
   const auto& grid = request.plan.grid;
   const int dims = request.dims();

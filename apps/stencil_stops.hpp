@@ -68,7 +68,7 @@ class Snapshots : public Stop {
 template <class T>
 class Checkpoints : public Stop {
  public:
-  /// Checks that the files can be made, and from then on takes SIGUSR1 and SIGTERM. Collective.
+  /// Checks that the files can be made. Collective.
   Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override { return std::max(step, next_); }
   void at(index_t step) override;
@@ -87,8 +87,11 @@ class Checkpoints : public Stop {
   Timer since_written_, since_looked_;
 };
 
+/// A checkpoint is to be looked for.
+[[nodiscard]] bool resumes(const run::Values& values);
+
 /// Loads the newest whole checkpoint of this problem into u and returns its step; 0 without touching u where
-/// --resume is not given, or auto and there is none. Collective.
+/// none is to be looked for, or --resume is auto and there is none. Collective.
 template <class T>
 [[nodiscard]] index_t resume(const Point& point, DistributedField<T>& u);
 

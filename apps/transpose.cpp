@@ -215,10 +215,9 @@ std::optional<dist::transpose::Tiles> tiles_if_needed(const mpi::Communicator& c
   return tiles_of(request, allowance);
 }
 
-ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
-  const mpi::Communicator& comm = sweep.comm;
-  const auto plan = [&](const run::Values& values, run::Session& session) {
-    const Request request = resolve(comm, values, inputs);
+PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
+  const auto plan = [&comm, inputs](const run::Values& values, run::Session& session) {
+    const Request request = resolve(comm, values, *inputs);
     const auto tiles = tiles_if_needed(comm, values, request);
     if (!comm.is_root()) return;
     if (tiles)
@@ -226,21 +225,30 @@ ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
     else
       print_plan(request, session.ceilings());
   };
-  const auto run = [&](const run::Values& values, run::Session& session) {
-    const Request request = resolve(comm, values, inputs);
-    const Point point{comm, values, request, inputs, session};
+  const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {
+    const Request request = resolve(comm, values, *inputs);
+    const Point point{comm, values, request, *inputs, session};
     if (const auto tiles = tiles_if_needed(comm, values, request)) return run_tiles(point, *tiles);
     run::require_memory(comm, values, memory_of(request, comm.rank()),
                         [&](index_t ranks) { return most_memory(request, ranks); });
     return request.permutes() ? run_axes(point) : run_matrix(point);
   };
-  return run_points(sweep, {plan, run});
+  const auto need = [&comm, inputs](const run::Values& values, const run::Ceilings& ceilings,
+                                    index_t per_node) {
+    Request request = resolve(comm, values, *inputs);
+    request.shape.ranks_per_node = per_node;
+    Need result = need_of(request, ceilings);
+    if (const index_t limit = values.bytes("memory"); limit > 0 && can_stream(values, request))
+      result.memory = std::min(result.memory, limit);  // out of core
+    return result;
+  };
+  return {plan, run, need};
 }
 
-Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Arguments& arguments) {
+Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
   check_options(set, parsed);
   auto inputs = std::make_shared<Inputs>();
-  const auto look = [&](const char* option) -> std::unique_ptr<run::Input> {
+  const auto open = [&](const char* option) -> std::unique_ptr<run::Input> {
     const auto& value = parsed.lists.at(option).front();
     if (value.empty()) return nullptr;
     auto input = std::make_unique<run::Input>(value, option);
@@ -249,11 +257,9 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
       run::require_distinct_files(io::parse_dataset_name(out, "out").file, input->name(), option);
     return input;
   };
-  inputs->in = look("in");
-  inputs->c = look("c");
-  return [&set, parsed, arguments, inputs](const mpi::Communicator& comm) {
-    return run_all({comm, set, parsed, arguments}, *inputs);
-  };
+  inputs->in = open("in");
+  inputs->c = open("c");
+  return [inputs](const mpi::Communicator& comm) { return actions_of(comm, inputs); };
 }
 
 }  // namespace
@@ -261,9 +267,7 @@ Body prepare(const run::OptionSet& set, const run::Parsed& parsed, const Argumen
 
 Command transpose_command() {
   static const run::OptionSet set = transpose::declare();
-  return {set, [](const run::Parsed& parsed, const Arguments& arguments, ExitCode&) {
-            return transpose::prepare(set, parsed, arguments);
-          }};
+  return workload_command(set, [](const run::Parsed& parsed) { return transpose::look(set, parsed); });
 }
 
 }  // namespace tessera::apps

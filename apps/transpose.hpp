@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "command.hpp"
 #include "dist/transpose/tiles.hpp"
 #include "dist/transpose/transpose.hpp"
 #include "run/ceilings.hpp"
@@ -48,6 +49,8 @@ void check_options(const run::OptionSet& set, const run::Parsed& parsed);
 [[nodiscard]] index_t memory_of(const Request& request, index_t rank);
 /// The largest memory of any rank if there were so many.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
+/// What the worst rank will hold, and the slowest take.
+[[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings);
 /// Prints what every rank will hold, send and take, and how long that should last on the measured machine.
 void print_plan(const Request& request, const run::Ceilings& ceilings);
 
@@ -67,8 +70,9 @@ struct Point {
   run::Session& session;
 };
 
-/// Where --out goes, made before anything is computed. Collective.
-[[nodiscard]] run::Outputs open_output(const Point& point);
+/// Where --out goes, made before anything is computed; with a problem what a stopped run of it left.
+/// Collective.
+[[nodiscard]] run::Outputs open_output(const Point& point, const std::string& problem = "");
 
 /// A matrix between two layouts, or in place; an array whose axes are permuted. Whether the check passed.
 bool run_matrix(const Point& point);

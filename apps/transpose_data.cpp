@@ -98,7 +98,7 @@ void load(const Request& request, const run::Input* input, std::uint64_t stream,
   io::read_slab(input->name(), slab, {type, to, request.element.element_bytes, slab.back().size()});
 }
 
-run::Outputs open_output(const Point& point) {
+run::Outputs open_output(const Point& point, const std::string& problem) {
   run::Outputs outputs;
   if (point.values.has("out")) {
     mpi::together(point.comm, "create output", [&] {
@@ -106,7 +106,7 @@ run::Outputs open_output(const Point& point) {
                   type_of(point.request, point.inputs.in.get()));
     });
   }
-  outputs.open(point.comm, point.values);
+  outputs.open(point.comm, point.values, problem);
   return outputs;
 }
 

@@ -127,6 +127,9 @@ void add_method(OptionSet& set) {
        .group = "Machine",
        .choices = {"auto", "always", "never"}});
   run::add_plan_ranks(set);
+  run::add_job_options(set,
+                       "auto: go on where a run that was stopped ended: after the points that --results "
+                       "holds, or after the tiles of the output that it had written");
 }
 
 }  // namespace

@@ -77,6 +77,15 @@ index_t most_memory(const Request& request, index_t ranks) {
   return most;
 }
 
+Need need_of(const Request& request, const run::Ceilings& ceilings) {
+  Need need;
+  for (const Forecast& f : forecast_of(request)) {
+    need.memory = std::max(need.memory, f.memory());
+    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings));
+  }
+  return need;
+}
+
 void print_plan(const Request& request, const run::Ceilings& ceilings) {
   const auto forecasts = forecast_of(request);
   fmt::print("plan: {} {} to {} on {} ranks x {} threads, algorithm {}, kernel {}\n",

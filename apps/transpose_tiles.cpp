@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <future>
 
 #include "base/text.hpp"
@@ -12,6 +13,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/watchdog.hpp"
 #include "run/memory_plan.hpp"
+#include "run/stop.hpp"
 #include "transpose.hpp"
 
 namespace tessera::apps::transpose {
@@ -36,6 +38,58 @@ Slab permuted(const Slab& slab, const std::vector<int>& axes) {
   return result;
 }
 
+/// What a pass has done: the tiles, and the sums of what was read and of what was written.
+struct Done {
+  std::vector<layout::Range> tiles;
+  std::uint64_t before = 0, after = 0;
+
+  [[nodiscard]] std::string text() const {
+    std::string words = fmt::format("{:x},{:x}", before, after);
+    for (const layout::Range& range : tiles) words += fmt::format(",{:x},{:x}", range.begin, range.end);
+    return words;
+  }
+};
+
+Done parse_done(const std::string& text) {
+  Done done;
+  if (text.empty()) return done;
+  std::vector<std::uint64_t> numbers;
+  for (const std::string& word : split(text, ',')) numbers.push_back(std::stoull(word, nullptr, 16));
+  done.before = numbers.at(0);
+  done.after = numbers.at(1);
+  for (std::size_t n = 2; n + 1 < numbers.size(); n += 2)
+    done.tiles.push_back({static_cast<index_t>(numbers[n]), static_cast<index_t>(numbers[n + 1])});
+  return done;
+}
+
+/// The tiles that are left.
+std::vector<index_t> without(index_t total, const std::vector<layout::Range>& tiles) {
+  std::vector<bool> there(static_cast<std::size_t>(total), false);
+  for (const layout::Range& range : tiles)
+    for (index_t t = range.begin; t < range.end; ++t) there[static_cast<std::size_t>(t)] = true;
+  std::vector<index_t> left;
+  for (index_t t = 0; t < total; ++t)
+    if (!there[static_cast<std::size_t>(t)]) left.push_back(t);
+  return left;
+}
+
+/// Everything that a tile depends on: the input as it is now, what becomes of it, how it is cut.
+std::string problem_text(const Point& point, const Tiles& tiles) {
+  const Request& request = point.request;
+  std::string input = fmt::format("seed {}", request.seed);
+  if (point.inputs.in) {
+    const std::string& file = point.inputs.in->name().file;
+    mpi::on_root(point.comm, "read", [&] {
+      input = fmt::format("{} of {} bytes, changed at {}", point.inputs.in->name().text(),
+                          std::filesystem::file_size(file),
+                          std::filesystem::last_write_time(file).time_since_epoch().count());
+    });
+  }
+  return fmt::format("{} {} x {} B, axes {}, tiles {}, {}", input, fmt::join(request.extents, " x "),
+                     request.shape.element_bytes, fmt::join(axes_of(request), ","),
+                     fmt::join(tiles.tile, " x "), point.values.flag("no-verify") ? "unchecked" : "checked");
+}
+
 /// The pass over this rank's tiles.
 class Pass {
  public:
@@ -52,15 +106,16 @@ class Pass {
     });
   }
 
-  void run(mpi::Phases& phases) {
-    const layout::Range mine = layout::BlockMap(tiles_.total(), point_.comm.size()).range(point_.comm.rank());
-    std::future<void> reading = read(mine.begin, mine.end), writing;  // their destructors wait
-    for (index_t t = mine.begin; t < mine.end; ++t) {
-      const Slab from = tiles_.of(t, point_.request.extents), to = permuted(from, axes_);
+  /// The tiles of these, or as many of the first as were done when this rank was asked to stop.
+  index_t run(std::span<const index_t> mine, mpi::Phases& phases) {
+    std::future<void> reading = read(mine, 0), writing;  // their destructors wait
+    std::size_t t = 0;
+    for (; t < mine.size() && !run::stop_asked_here(); ++t) {
+      const Slab from = tiles_.of(mine[t], point_.request.extents), to = permuted(from, axes_);
       const std::byte* const in = buffer(in_, t).data();
       auto& out = buffer(out_, t);
       wait(reading, "read", phases);
-      reading = read(t + 1, mine.end);
+      reading = read(mine, t + 1);
       {
         const mpi::PhaseScope scope(phases, "compute");
         const mpi::Computing computing;
@@ -77,37 +132,36 @@ class Pass {
       });
     }
     wait(writing, "write", phases);
+    wait(reading, "read", phases);
+    return static_cast<index_t>(t);
   }
 
-  /// 0 where what was read and what was written hold the same elements at the right places, else 1.
-  [[nodiscard]] run::Verdict verdict() const {
-    return {"hash", point_.comm.sum(before_) == point_.comm.sum(after_) ? 0.0 : 1.0, 0};
-  }
+  [[nodiscard]] std::uint64_t before() const { return point_.comm.sum(before_); }
+  [[nodiscard]] std::uint64_t after() const { return point_.comm.sum(after_); }
   [[nodiscard]] bool verifies() const { return verify_; }
 
  private:
   using Pair = std::array<machine::Buffer<std::byte>, 2>;
-  static machine::Buffer<std::byte>& buffer(Pair& pair, index_t t) {
-    return pair[static_cast<std::size_t>(t % 2)];
-  }
+  static machine::Buffer<std::byte>& buffer(Pair& pair, std::size_t t) { return pair[t % 2]; }
 
   static void wait(std::future<void>& work, const char* phase, mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, phase);
     if (work.valid()) work.get();
   }
 
-  /// Begins with tile t, unless it is the end, while the one before is permuted and the one before that is
-  /// written. Only this reads by HDF5, which allows one thread. Generating wants the cores: it waits its
-  /// turn.
-  std::future<void> read(index_t t, index_t end) {
-    if (t >= end) return {};
+  /// Begins with the t-th of them, unless it is the end, while the one before is permuted and the one before
+  /// that is written. Only this reads by HDF5, which allows one thread. Generating wants the cores: it waits
+  /// its turn.
+  std::future<void> read(std::span<const index_t> mine, std::size_t t) {
+    if (t >= mine.size()) return {};
     const run::Input* const input = point_.inputs.in.get();
-    return std::async(input != nullptr ? std::launch::async : std::launch::deferred, [this, t, input] {
-      const Request& request = point_.request;
-      const Slab slab = tiles_.of(t, request.extents);
-      if (input != nullptr) io::will_read(input->name(), slab);
-      load(request, input, 1, request.extents, slab, buffer(in_, t).data());
-    });
+    return std::async(input != nullptr ? std::launch::async : std::launch::deferred,
+                      [this, t, tile = mine[t], input] {
+                        const Request& request = point_.request;
+                        const Slab slab = tiles_.of(tile, request.extents);
+                        if (input != nullptr) io::will_read(input->name(), slab);
+                        load(request, input, 1, request.extents, slab, buffer(in_, t).data());
+                      });
   }
 
   [[nodiscard]] std::size_t bytes_of(const Slab& slab) const {
@@ -159,21 +213,62 @@ Tiles tiles_of(const Request& request, index_t allowance) {
       std::min(largest_tile, allowance / tiles_held));
 }
 
+namespace {
+
+/// Adds what every rank has done: `done` tiles of its share of those that were left. Collective.
+void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, index_t done, Done& all) {
+  const layout::BlockMap shares(static_cast<index_t>(left.size()), comm.size());
+  const std::vector<index_t> counts = comm.all_gather(done);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const index_t first = shares.range(rank).begin;
+    for (index_t t = first; t < first + counts[static_cast<std::size_t>(rank)]; ++t) {
+      const index_t tile = left[static_cast<std::size_t>(t)];
+      if (!all.tiles.empty() && all.tiles.back().end == tile)
+        all.tiles.back().end = tile + 1;
+      else
+        all.tiles.push_back({tile, tile + 1});
+    }
+  }
+}
+
+}  // namespace
+
 bool run_tiles(const Point& point, const Tiles& tiles) {
   const auto& comm = point.comm;
-  run::Outputs outputs = open_output(point);
+  const std::string problem = problem_text(point, tiles);
+  run::Outputs outputs = open_output(point, point.values.has("resume") ? problem : "");
+  Done all = parse_done(outputs.kept());
+  const std::vector<index_t> left = without(tiles.total(), all.tiles);
+  if (comm.is_root() && !outputs.kept().empty())
+    fmt::print("resumed: {} of {} tiles are there\n", tiles.total() - static_cast<index_t>(left.size()),
+               tiles.total());
+  const layout::Range share =
+      layout::BlockMap(static_cast<index_t>(left.size()), comm.size()).range(comm.rank());
+  const auto mine =
+      std::span(left).subspan(static_cast<std::size_t>(share.begin), static_cast<std::size_t>(share.size()));
   Pass pass(point, tiles, outputs);
   run::Measured measured;
   measured.phases.resize(1);
   comm.barrier();
   const Timer timer;
-  mpi::together(comm, "stream", [&] { pass.run(measured.phases.front()); });
+  index_t done = 0;
+  mpi::together(comm, "stream", [&] { done = pass.run(mine, measured.phases.front()); });
   measured.seconds = {comm.max(timer.seconds())};
-  Request done = point.request;
-  done.algorithm = "tiles";  // no rank needs another
-  describe(done, measured);
+  all.before += pass.before();
+  all.after += pass.after();
+  if (comm.sum(done) < static_cast<index_t>(left.size())) {
+    add_done(comm, left, done, all);
+    outputs.keep(comm, point.values, problem, all.text());
+    throw run::Stopped();
+  }
+  Request described = point.request;
+  described.algorithm = "tiles";  // no rank needs another
+  describe(described, measured);
+  measured.work *=
+      static_cast<double>(left.size()) / static_cast<double>(std::max<index_t>(1, tiles.total()));
   measured.ceiling.clear();  // the file's rate, not the memory's
-  if (pass.verifies()) measured.verdict = pass.verdict();
+  // 0 where what was read and what was written hold the same elements at the right places, else 1.
+  if (pass.verifies()) measured.verdict = run::Verdict{"hash", all.before == all.after ? 0.0 : 1.0, 0};
   return outputs.conclude(comm, point.values, point.session, measured, [] {});
 }
 

@@ -3,6 +3,7 @@
 #
 #   tessera_launch RANKS THREADS COMMAND...    runs it and returns its exit code
 #   tessera_exec   RANKS THREADS COMMAND...    becomes it (`tessera_exec ... & app=$!`: signals reach the launcher)
+#   tessera_job    RANKS THREADS COMMAND...    in a batch script: runs it, and is queued again when it stopped in time to go on
 #   tessera_cores                              prints the physical cores that this process may use
 #
 # Every line below cures a trap that somebody fell into; variables that are already set are left alone.
@@ -80,3 +81,34 @@ tessera_may_read_peers() {
 }
 
 tessera_launch() { (tessera_exec "$@"); }
+
+# The launch line of a batch script. Slurm sends USR1 to the batch shell before the time is up (--signal=B:USR1@120): it
+# goes on to the launcher, which hands it to every rank. A program that then stops with what it needs to go on (exit code
+# 85) is queued again, at most $TESSERA_REQUEUES times.
+tessera_job() { # ranks threads command...
+  local code=0
+  tessera_signalled=
+  trap 'tessera_signalled=1' USR1
+  (
+    trap '' USR1 # one that comes before the launcher listens must not end it
+    tessera_exec "$@"
+  ) &
+  local app=$!
+  wait $app || code=$?
+  if [ -n "$tessera_signalled" ]; then # what ended the wait was the signal: pass it on until it is heard
+    while kill -USR1 $app 2>/dev/null; do sleep 1 & wait $!; done
+    code=0
+    wait $app || code=$?
+  fi
+  if [ $code = 85 ] && [ -n "${SLURM_JOB_ID:-}" ]; then
+    if [ "${SLURM_RESTART_COUNT:-0}" -ge "${TESSERA_REQUEUES:-100}" ]; then
+      tessera_note "queued ${SLURM_RESTART_COUNT} times already (TESSERA_REQUEUES allows no more); submit it again to go on"
+    elif scontrol requeue "$SLURM_JOB_ID"; then
+      tessera_note "stopped in time and queued again (restart ${SLURM_RESTART_COUNT:-0})"
+      exit 0
+    fi
+  fi
+  return $code
+}
+
+tessera_note() { echo "tessera: $*" >&2; }

@@ -98,6 +98,10 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec) {
 
 OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& specs,
                        Existing existing)
+    : OutputFile(comm, std::move(file), specs, existing, "") {}
+
+OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& specs,
+                       Existing existing, const std::string& problem)
     : comm_(comm), file_(std::move(file)) {
   for (const DatasetSpec& spec : specs) {
     datasets_.push_back({spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
@@ -111,6 +115,7 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const st
     for (const DatasetSpec& spec : specs) require_free_path(spec);
     remove_abandoned(file_);
     partial_ = partial_name(file_);
+    if (adopt(problem)) return;
     try {
       create(specs);
     } catch (...) {
@@ -119,6 +124,7 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const st
     }
   });
   partial_ = comm_.broadcast(partial_, 0);
+  kept_ = comm_.broadcast(kept_, 0);
   for (Dataset& dataset : datasets_) comm_.broadcast(std::span(&dataset.offset, 1), 0);
 }
 
@@ -263,11 +269,7 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
       Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io,
                           fmt::format("cannot finish '{}'", file_)),
                  H5Fclose);
-      for (const Dataset& d : datasets_) {
-        const Handle dataset(h5_check(H5Dopen2(out, d.path.c_str(), H5P_DEFAULT), ExitCode::io, d.path),
-                             H5Dclose);
-        write_attribute(dataset, schema::checksum, checksum_text(d.sum));
-      }
+      write_sums(out);
       Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, "_tessera"), H5Gclose);
       annotate(group);
       write_attribute(group, schema::state, std::string(schema::state_complete));
@@ -280,6 +282,69 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
     published_ = true;
   });
   published_ = true;
+}
+
+void OutputFile::write_sums(hid_t out) const {
+  for (const Dataset& d : datasets_) {
+    const Handle dataset(h5_check(H5Dopen2(out, d.path.c_str(), H5P_DEFAULT), ExitCode::io, d.path),
+                         H5Dclose);
+    write_attribute(dataset, schema::checksum, checksum_text(d.sum));
+  }
+}
+
+void OutputFile::keep(const std::string& problem, const std::string& state) {
+  mpi::together(comm_, "keep", [&] { sync_written(); });
+  std::vector<std::string> written;
+  for (Dataset& dataset : datasets_) {
+    dataset.sum = comm_.sum(dataset.sum);
+    written.push_back(std::to_string(comm_.sum(dataset.written)));
+  }
+  mpi::on_root(comm_, "keep", [&] {
+    const std::string what = fmt::format("cannot keep what was written of '{}'", file_);
+    Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what), H5Fclose);
+    write_sums(out);
+    Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, what), H5Gclose);
+    write_attribute(group, schema::stopped_problem, problem);
+    write_attribute(group, schema::stopped_state, state);
+    write_attribute(group, schema::stopped_written, join(written, ","));
+    group.reset();
+    close_written(out, ExitCode::io, what);
+    RawFile(partial_, RawFile::Mode::read_write).sync();
+    publish_file(partial_, stopped_name(file_));
+  });
+  published_ = true;
+}
+
+/// Takes over what keep() left; anything else under its name goes.
+bool OutputFile::adopt(const std::string& problem) {
+  const std::string stopped = stopped_name(file_);
+  if (!file_exists(stopped)) return false;
+  try {
+    require(!problem.empty(), ExitCode::bad_data, "not asked for");
+    const Handle in = open_file(stopped);
+    const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, stopped),
+                       H5Gclose);
+    require(read_text_attribute(group, schema::stopped_problem) == problem, ExitCode::bad_data,
+            "another problem");
+    const auto written = split(read_text_attribute(group, schema::stopped_written), ',');
+    require(written.size() == datasets_.size(), ExitCode::bad_data, "other datasets");
+    for (std::size_t d = 0; d < datasets_.size(); ++d) {
+      const Handle dataset = open_dataset(in, {stopped, datasets_[d].path});
+      require(inspect(dataset, {stopped, datasets_[d].path}).shape == datasets_[d].shape, ExitCode::bad_data,
+              "another shape");
+      const haddr_t offset = H5Dget_offset(dataset);
+      datasets_[d].offset = offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
+      datasets_[d].sum = std::stoull(read_text_attribute(dataset, schema::checksum), nullptr, 16);
+      datasets_[d].written = std::stoll(written[d]);
+    }
+    kept_ = read_text_attribute(group, schema::stopped_state);
+  } catch (const std::exception&) {
+    for (Dataset& dataset : datasets_) dataset.sum = 0, dataset.written = 0;
+    unlink(stopped.c_str());
+    return false;
+  }
+  publish_file(stopped, partial_);
+  return true;
 }
 
 /// What the library wrote opens again and says what it was told.

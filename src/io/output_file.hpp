@@ -39,6 +39,9 @@ class OutputFile {
   /// Collective; throws AgreedError: 73 when the file exists or cannot be created or the space is not there.
   OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& datasets,
              Existing existing);
+  /// The same, but goes on with what keep() left of the same problem, if it did.
+  OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& datasets,
+             Existing existing, const std::string& problem);
   /// Discards the partial file unless published.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -62,6 +65,11 @@ class OutputFile {
   /// partial file go.
   void publish(const std::function<void(hid_t group)>& annotate);
 
+  /// Leaves what was written in a hidden file beside the final name, with words on how to go on. Collective.
+  void keep(const std::string& problem, const std::string& state);
+  /// What keep() was told; empty in a new file. The same on every rank.
+  [[nodiscard]] const std::string& kept() const { return kept_; }
+
   [[nodiscard]] const std::string& file() const { return file_; }
 
  private:
@@ -83,11 +91,14 @@ class OutputFile {
                                           std::vector<std::byte>& buffer) const;
   void sync_written();
   void create(const std::vector<DatasetSpec>& specs);
+  [[nodiscard]] bool adopt(const std::string& problem);
+  void write_sums(hid_t out) const;
   void confirm_metadata() const;
 
   mpi::Communicator comm_;
   std::string file_;
   std::string partial_;
+  std::string kept_;
   std::vector<Dataset> datasets_;
   std::vector<Written> written_;
   bool synced_ = true;  // what this rank wrote is on the device

@@ -97,6 +97,10 @@ std::string partial_name(const std::string& file) {
          fmt::format("{}-{:08x}", getpid(), std::random_device()());
 }
 
+std::string stopped_name(const std::string& file) {
+  return directory_of(file) + "." + std::filesystem::path(file).filename().string() + ".stopped";
+}
+
 void remove_abandoned(const std::string& file) {
   const std::string prefix = partial_prefix(file);
   std::error_code ignored;

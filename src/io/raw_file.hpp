@@ -33,6 +33,8 @@ class RawFile {
 
 /// A hidden name beside the file for what is not complete yet; no other process takes it.
 [[nodiscard]] std::string partial_name(const std::string& file);
+/// A hidden name beside the file for what a stopped run leaves to a later one.
+[[nodiscard]] std::string stopped_name(const std::string& file);
 /// Removes partial files of this name that processes of this host left when they were killed.
 void remove_abandoned(const std::string& file);
 /// rename, then the directory to the medium.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 
 #include "io/dataset.hpp"
@@ -149,10 +150,8 @@ std::vector<std::string> group_names(hid_t file) {
   return names;
 }
 
-}  // namespace
-
-void append_results(const std::string& file, const std::string& run,
-                    const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables) {
+/// The file (made where it is missing) as `change` leaves it: in a copy that then takes its name.
+void rewrite(const std::string& file, const std::function<void(hid_t out)>& change) {
   quiet_errors();
   const auto directory = directory_of(file);
   std::error_code error;
@@ -175,12 +174,7 @@ void append_results(const std::string& file, const std::string& run,
                           ExitCode::cannot_create, fmt::format("cannot write the results '{}'", file)),
                  H5Fclose);
       write_attribute(out, schema::schema_version, index_t{schema::version});
-      Handle group = open_or_create_group(out, run);
-      for (const auto& [name, value] : attributes) {
-        std::visit([&, &key = name](const auto& v) { write_attribute(group, key, v); }, value);
-      }
-      for (const TableRows& table : tables) append_table(group, table);
-      group.reset();
+      change(out);
       const std::string what = fmt::format("cannot write the results '{}'", file);
       h5_check_rc(H5Fflush(out, H5F_SCOPE_GLOBAL), ExitCode::io, what);
       h5_check_rc(out.finish(), ExitCode::io, what);
@@ -196,16 +190,46 @@ void append_results(const std::string& file, const std::string& run,
   }
 }
 
-std::string new_run_name(const std::string& file, const std::string& workload) {
-  quiet_errors();
-  int last = 0;
-  if (file_exists(file)) {
-    for (const std::string& name : group_names(open_file(file))) {
-      if (name.starts_with(workload + "_"))
-        last = std::max(last, std::atoi(name.c_str() + workload.size() + 1));
+void write_run(hid_t out, const std::string& run, const std::map<std::string, Value>& attributes,
+               const std::vector<TableRows>& tables) {
+  const Handle group = open_or_create_group(out, run);
+  for (const auto& [name, value] : attributes) {
+    std::visit([&, &key = name](const auto& v) { write_attribute(group, key, v); }, value);
+  }
+  for (const TableRows& table : tables) append_table(group, table);
+}
+
+}  // namespace
+
+void append_results(const std::string& file, const std::string& run,
+                    const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables) {
+  rewrite(file, [&](hid_t out) { write_run(out, run, attributes, tables); });
+}
+
+void replace_runs(const std::string& file, const std::vector<Run>& runs) {
+  rewrite(file, [&](hid_t out) {
+    for (const Run& run : runs) {
+      if (H5Lexists(out, run.name.c_str(), H5P_DEFAULT) > 0)
+        h5_check_rc(H5Ldelete(out, run.name.c_str(), H5P_DEFAULT), ExitCode::io,
+                    fmt::format("cannot replace {} of '{}'", run.name, file));
+      write_run(out, run.name, run.attributes, run.tables);
     }
+  });
+}
+
+std::string next_run_name(const std::vector<std::string>& names, const std::string& workload) {
+  int last = 0;
+  for (const std::string& name : names) {
+    if (name.starts_with(workload + "_"))
+      last = std::max(last, std::atoi(name.c_str() + workload.size() + 1));
   }
   return fmt::format("{}_{:04d}", workload, last + 1);
+}
+
+std::string new_run_name(const std::string& file, const std::string& workload) {
+  quiet_errors();
+  return next_run_name(file_exists(file) ? group_names(open_file(file)) : std::vector<std::string>{},
+                       workload);
 }
 
 std::vector<std::string> text_column(const std::string& file, const std::string& table,

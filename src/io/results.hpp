@@ -33,8 +33,24 @@ struct TableRows {
 void append_results(const std::string& file, const std::string& run,
                     const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables);
 
+/// A run as it stands in a file.
+struct Run {
+  std::string name;
+  std::map<std::string, Value> attributes;
+  std::vector<TableRows> tables;
+};
+
+/// Every run of a results file. Serial; throws Error(bad_data, missing_input) on what is no such file.
+[[nodiscard]] std::vector<Run> read_runs(const std::string& file);
+
+/// Writes runs under their names, in the place of those that have them. As append_results.
+void replace_runs(const std::string& file, const std::vector<Run>& runs);
+
 /// A name for a new run of the workload that the file does not hold yet: "matmul_0001".
 [[nodiscard]] std::string new_run_name(const std::string& file, const std::string& workload);
+
+/// The same beside runs of these names.
+[[nodiscard]] std::string next_run_name(const std::vector<std::string>& names, const std::string& workload);
 
 /// The values of a text column of a table over all runs in the file, empty when there is no file.
 [[nodiscard]] std::vector<std::string> text_column(const std::string& file, const std::string& table,

@@ -11,6 +11,10 @@ inline constexpr const char* state = "state";
 inline constexpr const char* state_incomplete = "incomplete";
 inline constexpr const char* state_complete = "complete";
 inline constexpr const char* schema_version = "tessera_schema";
+// Of an output that was stopped: what it is of, how to go on, the elements of each dataset that are written.
+inline constexpr const char* stopped_problem = "stopped_problem";
+inline constexpr const char* stopped_state = "stopped_state";
+inline constexpr const char* stopped_written = "stopped_written";
 inline constexpr const char* checksum = "tessera_checksum";  // attribute of every dataset of ours
 
 // In a results file: one group a run, inside it tables as groups of columns of equal length.
@@ -38,6 +42,7 @@ inline constexpr const char* arrays = "arrays";    // a row is one array of a sp
 inline constexpr const char* gpu = "gpu";  // a row is the sectors of an array that a CUDA kernel asks for
 inline constexpr const char* recursion_levels = "recursion_levels";  // a row is one level of the recursion
 inline constexpr const char* series = "series";  // a row is one quantity of a field after one step
-inline constexpr const char* units = "units";    // attribute of a column
+inline constexpr const char* collected_from = "collected_from";  // attribute of a run: file#run start_time
+inline constexpr const char* units = "units";                    // attribute of a column
 
 }  // namespace tessera::io::schema

@@ -1,5 +1,9 @@
 #include "run/common_options.hpp"
 
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
 namespace tessera::run {
 
 void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
@@ -127,6 +131,28 @@ void add_plan_ranks(OptionSet& options) {
                .identity = false,
                .low = 1,
                .high = 4096});
+}
+
+void add_job_options(OptionSet& options, const std::string& resume_help) {
+  options.add({.name = "resume", .help = resume_help, .group = "Files", .identity = false});
+  options.add({.name = "part",
+               .help = "I/N: every N-th point of the sweep from the I-th on, for the tasks of a job array",
+               .group = "Measuring",
+               .identity = false});
+}
+
+Part parse_part(const std::string& text) {
+  const auto words = split(text, '/');
+  Part part;
+  bool right = words.size() == 2;
+  for (std::size_t w = 0; right && w < 2; ++w) {
+    right = !words[w].empty() && words[w].size() < 10 &&
+            words[w].find_first_not_of("0123456789") == std::string::npos;
+    if (right) (w == 0 ? part.number : part.count) = std::stoll(words[w]);
+  }
+  require(right && part.number >= 1 && part.number <= part.count, ExitCode::usage,
+          fmt::format("--part '{}' is no part; write I/N with I from 1 to N, e.g. 2/8", text));
+  return part;
 }
 
 }  // namespace tessera::run

@@ -24,6 +24,15 @@ void add_seed(OptionSet& options, const std::string& of_what);
 void add_kernel(OptionSet& options, std::vector<std::string> names);
 void add_plan_ranks(OptionSet& options);
 
+/// --resume and --part: what a job needs that may be stopped, and that shares a sweep with others.
+void add_job_options(OptionSet& options, const std::string& resume_help);
+
+/// --part I/N.
+struct Part {
+  index_t number = 1, count = 1;
+};
+[[nodiscard]] Part parse_part(const std::string& text);  ///< throws Error(usage)
+
 /// The names in a table of variants or algorithms.
 template <class Rows>
 [[nodiscard]] std::vector<std::string> names_of(const Rows& rows) {

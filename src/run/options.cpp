@@ -150,7 +150,8 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
   }
   parsed.help = help;
   if (help) return;
-  for (const std::string& extra : app.remaining()) {
+  if (passes_on_rest_) parsed.rest = app.remaining();
+  for (const std::string& extra : passes_on_rest_ ? std::vector<std::string>{} : app.remaining()) {
     if (!extra.starts_with("--"))
       usage(fmt::format("'{}' is not expected here; see tessera {} --help", extra, command_));
     const std::string name = extra.substr(2, extra.find('=') - 2);

@@ -48,6 +48,7 @@ class Values {
 struct Parsed {
   std::map<std::string, std::vector<std::string>> lists;  ///< every option's values, expanded
   std::map<std::string, std::string> sources;  ///< "flag", "environment", "file.toml:3:1", "default"
+  std::vector<std::string> rest;  ///< what an OptionSet that passes it on does not know, in its order
   bool help = false;
 };
 
@@ -58,6 +59,8 @@ class OptionSet {
       : command_(std::move(command)), summary_(std::move(summary)), examples_(std::move(examples)) {}
 
   Option& add(Option option);
+  /// Unknown arguments are another's: parse() returns them.
+  void pass_on_rest() { passes_on_rest_ = true; }
   [[nodiscard]] const std::string& command() const { return command_; }
   [[nodiscard]] const std::string& summary() const { return summary_; }
   [[nodiscard]] const std::vector<Option>& options() const { return options_; }
@@ -86,6 +89,7 @@ class OptionSet {
   std::string command_, summary_;
   std::vector<std::string> examples_;
   std::vector<Option> options_;
+  bool passes_on_rest_ = false;
 };
 
 /// The values that a text stands for: "a,b", "1024:4096:1024", "1024:16384:x2", or itself; each checked

@@ -27,11 +27,17 @@ io::DatasetSpec& Outputs::spec(std::size_t dataset) {
   return files_[places_[dataset].file].specs[places_[dataset].dataset];
 }
 
-void Outputs::open(const mpi::Communicator& comm, const Values& point) {
+void Outputs::keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,
+                   const std::string& state) {
+  mpi::together(comm, "write", [&] { check(point); });
+  files_.front().file->keep(problem, state);
+}
+
+void Outputs::open(const mpi::Communicator& comm, const Values& point, const std::string& problem) {
   using Existing = io::OutputFile::Existing;
   for (File& file : files_) {
     file.file = std::make_unique<io::OutputFile>(
-        comm, file.name, file.specs, point.flag("overwrite") ? Existing::replace : Existing::refuse);
+        comm, file.name, file.specs, point.flag("overwrite") ? Existing::replace : Existing::refuse, problem);
   }
 }
 

@@ -25,7 +25,14 @@ class Outputs {
 
   /// Makes the partial files, so that what cannot be written is known before anything is computed.
   /// Collective; throws AgreedError.
-  void open(const mpi::Communicator& comm, const Values& point);
+  void open(const mpi::Communicator& comm, const Values& point) { open(comm, point, ""); }
+  /// The same, but goes on with what keep() left of the same problem, if it did.
+  void open(const mpi::Communicator& comm, const Values& point, const std::string& problem);
+  /// What keep() was told of the first file; empty in a new one.
+  [[nodiscard]] const std::string& kept() const { return files_.front().file->kept(); }
+  /// Reads back what was written and leaves it to a later open() of the same problem: one file. Collective.
+  void keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,
+            const std::string& state);
   /// Whole elements from position first on (row-major). Local.
   void write(std::size_t dataset, index_t first, std::span<const std::byte> data);
   /// A slab, a range a dimension. Local, by one thread at a time.

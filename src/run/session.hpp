@@ -16,6 +16,7 @@
 #include "run/ceilings.hpp"
 #include "run/counting.hpp"
 #include "run/options.hpp"
+#include "run/stop.hpp"
 
 namespace tessera::run {
 
@@ -43,7 +44,8 @@ struct Measured {
       {};  ///< more of what was found, rank 0's; the point is put before each row
 };
 
-/// Times `repetition(phases)` after warm-ups: untimed prepare(), barrier, run, slowest rank. Collective.
+/// Times `repetition(phases)` after warm-ups: untimed prepare(), barrier, run, slowest rank. Asked to stop
+/// before the last one it throws Stopped. Collective.
 template <class Prepare, class F>
 [[nodiscard]] Measured measure(const mpi::Communicator& comm, const Values& point, const Prepare& prepare,
                                const F& repetition) {
@@ -54,6 +56,7 @@ template <class Prepare, class F>
   Progress progress("repetitions", static_cast<double>(warmups + point.integer("repetitions")),
                     comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
   for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
+    if (r > -warmups && stop_asked(comm)) throw Stopped();
     mpi::Phases phases;
     prepare();
     if (counting) counting->begin();

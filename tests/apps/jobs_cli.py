@@ -1,0 +1,209 @@
+"""What batch jobs rest on: stopping by a signal, going on, sharing a sweep out, scripts from plans, results put together."""
+
+import glob
+import os
+import re
+import signal
+import time
+
+import tessera
+from tessera import h5py, numpy
+
+QUICK = ("--repetitions", 1, "--warmups", 0)
+
+
+class Stops(tessera.Case):
+    def points(self, file="r.h5"):
+        with h5py.File(self.path(file)) as results:
+            return [point.decode() for run in results.values() for point in run["summary/point"][()]]
+
+    def catches(self, pid, number):
+        with open(f"/proc/{pid}/status") as status:
+            return int(re.search(r"SigCgt:\s*(\w+)", status.read())[1], 16) >> (number - 1) & 1
+
+    def stop(self, job, ready, number=signal.SIGUSR1):
+        """Sends the signal when there is something to go on from."""
+        while not ready() and job.process.poll() is None:
+            time.sleep(0.01)
+        job.process.send_signal(number)
+        return job.wait(300)
+
+    def test_a_sweep_stops_after_a_point_and_goes_on(self):
+        for ranks, number in ((0, signal.SIGUSR1), (0, signal.SIGTERM), (2, signal.SIGUSR1)):
+            with self.subTest(ranks=ranks, signal=number):
+                file = f"r{ranks}{number}.h5"
+                job = tessera.Job(["matmul", "--n", "8:80000:8", *QUICK, "--results", file, "--resume", "auto"],
+                                  ranks=ranks, folder=self.folder)
+                result = self.stop(job, lambda: os.path.exists(self.path(file)), number)
+                self.assert_failed(result, tessera.STOPPED, words=(" of 10000 points", "--resume auto"))
+                done = int(re.search(r"after (\d+) of", result.errors[0])[1])
+                self.assertEqual(len(self.points(file)), done)
+                self.assertIn(f"results: {file}", result.out)
+                last = self.succeed("matmul", "--n", f"8:{8 * (done + 2)}:8", *QUICK, "--results", file, "--resume", "auto",
+                                    ranks=ranks)
+                self.assertIn(f"{done} point{'s' if done > 1 else ''} already in {file}: skipped", last.out)
+                points = self.points(file)
+                self.assertEqual((len(points), len(set(points))), (done + 2, done + 2))
+
+    def test_between_repetitions_too(self):
+        """The point that was not done is measured whole the next time."""
+        job = tessera.Job(["sort", "--n", "1000,2000", "--repetitions", 10**6, "--results", "r.h5"], folder=self.folder)
+        result = self.stop(job, lambda: self.catches(job.process.pid, signal.SIGUSR1))
+        self.assert_failed(result, tessera.STOPPED, words="after 0 of 2 points")
+        self.assertFalse(os.path.exists(self.path("r.h5")))
+
+    def test_without_anything_to_go_on_from_a_signal_ends_it(self):
+        job = tessera.Job(["matmul", "--n", 256, "--repetitions", 10**6], folder=self.folder)
+        job.process.send_signal(signal.SIGTERM)
+        self.assertEqual(job.wait().code, -signal.SIGTERM)
+
+    def test_an_out_of_core_transpose_goes_on_with_the_tiles_that_are_left(self):
+        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--type", "f64", "--out", "t.h5:/T", "--resume",
+                 "auto"]
+        stopped = ()
+        for n in (3000, 6000, 12000):  # a machine may be done before it hears of it
+            for ranks in (0, 3):
+                again = [*words, "--n", n, "--m", n // 2, "--overwrite"]
+                job = tessera.Job(again, ranks=ranks, folder=self.folder)
+                result = self.stop(job, lambda: glob.glob(self.path(".t.h5.partial-*")))
+                if result.code == tessera.OK:
+                    os.remove(self.path("t.h5"))
+                    continue
+                self.assert_failed(result, tessera.STOPPED, words="after 0 of 1 points")
+                self.assertEqual([name for name in os.listdir(self.folder) if "t.h5" in name], [".t.h5.stopped"])
+                for next_ranks, more in ((2, ()), (0, ())):
+                    last = self.succeed(*again, *more, ranks=next_ranks, timeout=300)
+                    if next_ranks == 2:
+                        done, total = map(int, re.search(r"resumed: (\d+) of (\d+) tiles are there", last.out).groups())
+                        self.assertLess(done, total)
+                        stopped = (*stopped, (done, total))
+                        found = tessera.read_matrix(self.path("t.h5"), "T")
+                        self.succeed("verify", "t.h5")
+                    else:
+                        self.assertNotIn("resumed", last.out, "what was finished is not gone on with")
+                numpy.testing.assert_array_equal(found, tessera.read_matrix(self.path("t.h5"), "T"))
+                os.remove(self.path("t.h5"))
+            if stopped:
+                break
+        self.assertTrue(stopped)
+        print(f"  tiles there when stopped, of all: {stopped}", flush=True)
+
+    def test_what_was_stopped_of_another_problem_is_begun_anew(self):
+        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--n", 200, "--out", "t.h5:/T", "--resume", "auto"]
+        open(self.path(".t.h5.stopped"), "w").close()
+        result = self.succeed(*words)
+        self.assertNotIn("resumed", result.out)
+        self.assertEqual(os.listdir(self.folder), ["t.h5"])
+
+    def test_part_deals_every_point_out_once(self):
+        for part in (1, 2, 3):
+            self.succeed("sort", "--n", "10,20,30,40", "--type", "u64,f64", *QUICK, "--part", f"{part}/3", "--results", "r.h5")
+            self.assertEqual(len(self.points()), (0, 3, 6, 8)[part])
+        self.assertEqual(len(set(self.points())), 8)
+
+    def test_what_cannot_be_is_refused(self):
+        for words, said in ((("--resume", "auto"), "--results"), (("--resume", "ck.h5", "--results", "r.h5"), "--resume auto"),
+                            (("--resume", "auto", "--again", "--results", "r.h5"), "--again"), (("--part", "3/2"), "3/2"),
+                            (("--part", "0/2"), "0/2"), (("--part", "x"), "2/8")):
+            self.fail_with(tessera.USAGE, "sort", "--n", 10, *words, words=said)
+
+
+class Scripts(tessera.Case):
+    def script(self, *words):
+        return self.succeed("slurm", *words).out
+
+    def test_the_script_holds_the_resources_and_one_launch_line(self):
+        text = self.script("matmul", "--n", "64,128", "--nodes", 2, "--gpus", 4, "--cpus-per-task", 2, "--time", "1:00:00",
+                           "--partition", "gpu", "--results", "my file.h5")
+        for line in ("--nodes=2", "--ntasks-per-node=4", "--cpus-per-task=2", "--gpus-per-node=4", "--time=1:00:00",
+                     "--partition=gpu", "--signal=B:USR1@120", "--requeue"):
+            self.assertIn(f"#SBATCH {line}\n", text)
+        self.assertIn("# 2 points on 8 ranks x 2 threads", text)
+        self.assertIn("TESSERA_DEVICE", text)
+        self.assertTrue(text.splitlines()[-1].endswith("matmul --n 64,128 --results 'my file.h5' --resume auto"), text)
+
+    def test_memory_and_time_come_from_the_plan(self):
+        with open(self.path("m.toml"), "w") as file:
+            file.write('host = "h"\n' + "".join(f'[[ceiling]]\nname = "{n}"\nthreads = 1\nvalue = {v}\nunits = ""\n'
+                                                for n, v in (("fma_f64", 1.0), ("copy", 1.0))))
+        measured = {"TESSERA_MACHINE_FILE": self.path("m.toml")}
+        text = self.succeed("slurm", "matmul", "--n", 4096, "--tasks-per-node", 1, "--cpus-per-task", 1, *QUICK,
+                            environment=measured).out
+        self.assertIn("#SBATCH --time=0:17:00\n", text)  # 137 GFLOP at 1 GFLOP/s, three times that, and ten minutes
+        mebibytes = int(re.search(r"--mem=(\d+)M", text)[1])
+        self.assertGreater(mebibytes, 3 * 128)
+        self.assertLess(mebibytes, 2000)
+        larger = self.script("sort", "--n", 10**9, "--nodes", 2, "--tasks-per-node", 2, "--time", 5)
+        self.assertGreater(int(re.search(r"--mem=(\d+)M", larger)[1]), 7600)
+        self.fail_with(tessera.USAGE, "slurm", "matmul", "--n", 10, words=("never measured", "--time"),
+                       environment={"TESSERA_MACHINE_FILE": self.path("none.toml")})
+
+    def test_only_a_script_of_ours_is_replaced(self):
+        self.script("sort", "--n", 10, "--time", 5, "--script", "s.sbatch")
+        self.script("sort", "--n", 20, "--time", 5, "--script", "s.sbatch")
+        with open(self.path("s.sbatch")) as file:
+            self.assertIn("--n 20", file.read())
+        with open(self.path("own.sh"), "w") as file:
+            file.write("#!/bin/bash\necho mine\n")
+        self.fail_with(tessera.CANNOT_CREATE, "slurm", "sort", "--time", 5, "--script", "own.sh", words="own.sh")
+
+    def test_what_cannot_be_is_refused(self):
+        for words, code, said in (
+                ((), tessera.USAGE, "workload"), (("nope",), tessera.USAGE, "nope"),
+                (("matmul", "--n", "x"), tessera.USAGE, "--n"), (("matmul", "--bogus", 1, "--time", 5), tessera.USAGE, "bogus"),
+                (("sort", "--time", "soon"), tessera.USAGE, "soon"),
+                (("sort", "--time", 5, "--gpus", 2, "--tasks-per-node", 3), tessera.USAGE, "2 GPUs"),
+                (("sort", "--time", 5, "--n", "1e9", "--memory", "1MiB"), tessera.USAGE, "--memory"),
+                (("sort", "--time", 5, "--mem", "10MiB"), tessera.USAGE, "--mem"),
+                (("sort", "--time", 5, "--array", 5), tessera.USAGE, "--array"),
+                (("sort", "--time", 5, "--threads", 64, "--cpus-per-task", 2), tessera.USAGE, "--cpus-per-task"),
+                (("sort", "--time", 5, "--ranks", 4), tessera.USAGE, "--nodes"),
+                (("sort", "--time", 5, "--again"), tessera.USAGE, "--again"),
+                (("sort", "--time", 5, "--job-name", "a b"), tessera.USAGE, "--job-name"),
+                (("matmul", "--time", 5, "--grid", "2x2", "--algorithm", "summa", "--tasks-per-node", 3), tessera.USAGE, "--grid"),
+                (("matmul", "--time", 5, "--a", "no.h5:/A", "--b", "no.h5:/B"), tessera.MISSING, "no.h5"),
+                (("collect",), tessera.USAGE, "collect"), (("collect", "no.h5", "--results", "a.h5"), tessera.MISSING, "no.h5"),
+                (("collect", "no.h5"), tessera.USAGE, "--results")):
+            with self.subTest(words=words):
+                self.fail_with(code, "slurm", *words, words=said)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_without_sbatch_it_is_said(self):
+        self.fail_with(tessera.USAGE, "slurm", "sort", "--time", 5, "--submit", words=("no sbatch", "tessera-sort.sbatch"),
+                       environment={"PATH": "/nonexistent"})
+
+
+class Collects(tessera.Case):
+    def test_every_run_once_however_often(self):
+        for ranks in (1, 2):
+            self.succeed("matmul", "--n", "8,16", "--repetitions", 3, "--results", f"r{ranks}.h5", ranks=ranks)
+        for _ in range(2):
+            result = self.succeed("slurm", "collect", "r1.h5", "r2.h5", "r1.h5", "--results", "all.h5")
+            self.assertIn("collected: 2 runs of 3 files in all.h5", result.out)
+        self.succeed("matmul", "--n", 32, *QUICK, "--results", "r1.h5")
+        self.succeed("slurm", "collect", "r1.h5", "--results", "all.h5")
+        with h5py.File(self.path("all.h5")) as results, h5py.File(self.path("r2.h5")) as source:
+            self.assertEqual(list(results), ["matmul_0001", "matmul_0002", "matmul_0003"])
+            copy, first = results["matmul_0002"], source["matmul_0001"]
+            self.assertEqual(dict(first.attrs).keys() | {"collected_from"}, dict(copy.attrs).keys())
+            for name, value in first.attrs.items():
+                self.assertEqual(copy.attrs[name], value)
+            self.assertEqual(list(copy), list(first))
+            for table in first:
+                self.assertEqual(list(copy[table]), list(first[table]))
+                for column, values in first[table].items():
+                    numpy.testing.assert_array_equal(copy[table][column][()], values[()], err_msg=f"{table}/{column}")
+                    self.assertEqual(copy[table][column].attrs.get("units"), values.attrs.get("units"))
+            self.assertEqual(copy["samples/seconds"].dims[0][0].name, "/matmul_0002/samples/row")
+        self.assertIn("1 point already in all.h5: skipped",
+                      self.succeed("matmul", "--n", 32, *QUICK, "--results", "all.h5").out)
+
+    def test_what_is_no_results_file_is_refused(self):
+        with h5py.File(self.path("other.h5"), "w") as file:
+            file["x"] = [1, 2]
+        self.fail_with(tessera.BAD_DATA, "slurm", "collect", "other.h5", "--results", "all.h5", words="other.h5")
+        self.assertEqual(os.listdir(self.folder), ["other.h5"])
+
+
+if __name__ == "__main__":
+    tessera.main()

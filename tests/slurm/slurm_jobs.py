@@ -1,0 +1,292 @@
+"""Every batch script, submitted to a Slurm of our own: from nothing to its shutdown, as whoever runs the tests.
+
+Slurm's programs are the system's or are fetched for the test (private_slurm.py); where there can be none, it is skipped.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apps"))
+import tessera  # noqa: E402
+from tessera import h5py  # noqa: E402
+import private_slurm  # noqa: E402
+
+WORKLOADS = ("matmul", "transpose", "stencil", "sort")
+QUICK = ("--repetitions", 1, "--warmups", 0)
+# A few points of each, for scripts whose configs are for larger machines.
+SMALL = {"matmul": ("--n", "64,96"), "transpose": ("--n", "100,128"), "stencil": ("--shape", "64x64", "--steps", 8),
+         "sort": ("--n", "1000,2000", "--type", "u64", "--input", "uniform")}
+# Where Slurm, munge and PMIx would leave something outside of the folder.
+PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/var/run", "/var/lib", "/var/spool", "/var/log", "/etc",
+          "/etc/slurm", "/etc/munge", "/var/lib/munge", "/var/log/munge", os.path.expanduser("~"))
+THEIRS = re.compile("slurm|munge|spmix", re.I)
+
+cluster = None
+
+
+def seen():
+    found = set()
+    for place in PLACES:
+        try:
+            found |= {os.path.join(place, name) for name in os.listdir(place) if THEIRS.search(name)}
+        except OSError:
+            continue
+    return found
+
+
+def setUpModule():
+    global cluster, before
+    before, start = seen(), time.monotonic()
+    try:
+        cluster = private_slurm.PrivateSlurm(gpus=2, packages=os.environ.get("TESSERA_SLURM_PACKAGES"))
+    except private_slurm.Unavailable as reason:
+        raise unittest.SkipTest(str(reason)) from None
+    print(f"slurm is up after {time.monotonic() - start:.1f} s in {cluster.folder}", flush=True)
+    work = cluster.path("work")
+    os.mkdir(work)
+    for part in ("jobs", "configs"):
+        os.symlink(os.path.join(tessera.ROOT, part), os.path.join(work, part))
+    os.mkdir(os.path.join(work, "results"))
+
+
+def tearDownModule():
+    start = time.monotonic()
+    left = cluster.stop()
+    cluster.remove()
+    print(f"slurm is down after {time.monotonic() - start:.1f} s", flush=True)
+    if left or os.path.exists(cluster.folder) or seen() - before - {cluster.folder}:
+        raise AssertionError(f"left behind: processes {left}, files {sorted(seen() - before)}")
+
+
+class SlurmCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.work = cluster.path("work")
+
+    def path(self, *parts):
+        return os.path.join(self.work, *parts)
+
+    def submit(self, *words):
+        """Submitted from the top of the tree (its image in the cluster's folder), with the program under test."""
+        machine = {"TESSERA": tessera.PROGRAM, "TESSERA_MACHINE_FILE": self.path("machine.toml"),
+                   "OMPI_MCA_btl_vader_backing_directory": cluster.path("tmp")}
+        return cluster.submit(*words, folder=self.work, environment=machine)
+
+    def log(self, number):
+        """What a job printed."""
+        text = ""
+        for name in sorted(n for n in os.listdir(self.work) if re.search(rf"-{number}(_\d+)?\.out$", n)):
+            with open(self.path(name), errors="replace") as file:
+                text += file.read()
+        return text
+
+    def succeed(self, number, tasks=1):
+        ended = cluster.wait(number)
+        self.assertEqual(len(ended), tasks)
+        for task in ended:
+            self.assertEqual((task["JobState"], task["ExitCode"]), ("COMPLETED", "0:0"), self.log(number))
+        return ended
+
+    def points(self, file, ranks=None):
+        """The points that a results file holds; all of them verified."""
+        found = []
+        with h5py.File(self.path(file)) as results:
+            for run in results.values():
+                self.assertTrue((run["summary/verified"][()] == 1).all(), file)
+                if ranks:
+                    self.assertEqual(run.attrs["ranks"], ranks)
+                found += [point.decode() for point in run["summary/point"][()]]
+        return found
+
+
+class Scripts(SlurmCase):
+    def test_workloads_on_cpus(self):
+        jobs = {w: self.submit(f"jobs/slurm/{w}.sbatch", f"configs/{w}/smoke.toml", *QUICK) for w in WORKLOADS}
+        for workload, job in jobs.items():
+            self.succeed(job)
+            file = f"results/{workload}-smoke.h5"
+            points = self.points(file, ranks=2)
+            self.assertEqual(len(points), len(set(points)))
+            self.assertGreaterEqual(len(points), 16, self.log(job))
+            with h5py.File(self.path(file)) as results:
+                self.assertEqual({run.attrs["slurm_job_id"] for run in results.values()}, {job})
+
+    def test_workloads_on_gpus(self):
+        """The request is the GPUs'; where the program finds none it computes on the CPU."""
+        jobs = {w: self.submit(f"jobs/slurm/{w}_gpu.sbatch", f"configs/{w}/smoke.toml", *QUICK, *SMALL[w])
+                for w in WORKLOADS}
+        for workload, job in jobs.items():
+            task, = self.succeed(job)
+            self.assertEqual(task["TresPerNode"], "gres:gpu:1")
+            self.assertGreaterEqual(len(self.points(f"results/{workload}-gpu-smoke.h5", ranks=1)), 1)
+
+    def test_strong_scaling(self):
+        job = self.submit("--array=0-1", "--ntasks-per-node=2", "jobs/slurm/strong_scaling.sbatch", "matmul",
+                          "configs/matmul/smoke.toml", *QUICK, *SMALL["matmul"])
+        self.succeed(job, tasks=2)
+        folder = f"results/strong-matmul-{job}"
+        one, two = (self.points(f"{folder}/{ranks}.h5", ranks=ranks) for ranks in (1, 2))
+        self.assertEqual([p.replace("ranks=1", "ranks=2") for p in one], two)
+
+    def test_too_few_ranks_for_a_task_of_the_array(self):
+        job = self.submit("--array=3-3", "--ntasks-per-node=2", "jobs/slurm/strong_scaling.sbatch", "sort")
+        task, = cluster.wait(job)
+        self.assertEqual(task["ExitCode"], "64:0")
+        self.assertIn("needs 8 ranks and the job has 2", self.log(job))
+
+    def test_weak_scaling(self):
+        """A rank's share stands in the config; configs of ours are for larger machines."""
+        shares = {"matmul": ("m = 100\nn = 64", " m={} n=64 ", 100), "transpose": ("m = 100\nn = 64", " m={} n=64 ", 100),
+                  "stencil": ('shape = "40x64"  # a row\nsteps = 4', " shape={}x64 ", 40), "sort": ("n = 1000", " n={} ", 1000)}
+        jobs = {}
+        for workload, (text, _, _) in shares.items():
+            with open(self.path(f"{workload}.toml"), "w") as config:
+                config.write(text + "\n")
+            jobs[workload] = self.submit("--array=0-1", "--ntasks-per-node=2", "jobs/slurm/weak_scaling.sbatch", workload,
+                                         f"{workload}.toml", *QUICK)
+        for workload, job in jobs.items():
+            self.succeed(job, tasks=2)
+            for ranks in (1, 2):
+                point, = self.points(f"results/weak-{workload}-{job}/{ranks}.h5", ranks=ranks)
+                self.assertIn(shares[workload][1].format(shares[workload][2] * ranks), point)
+
+    def test_sweep(self):
+        """The tasks of an array share the points, and collect puts them together, once."""
+        job = self.submit("--array=1-3", "jobs/slurm/sweep.sbatch", "matmul", "configs/matmul/smoke.toml", *QUICK,
+                          "--n", "16,24,32", "--k", 16, "--type", "f64")
+        self.succeed(job, tasks=3)
+        parts = [f"results/sweep-matmul-{job}/{part}.h5" for part in (1, 2, 3)]
+        points = [self.points(part) for part in parts]
+        self.assertEqual([len(p) for p in points], [4, 4, 4])
+        for _ in range(2):
+            result = tessera.run("slurm", "collect", *parts, "--results", "sweep.h5", folder=self.work)
+            self.assertEqual(result.code, tessera.OK, str(result))
+            self.assertIn("collected: 3 runs of 3 files in sweep.h5", result.out)
+            self.assertEqual(sorted(self.points("sweep.h5")), sorted(sum(points, [])))
+
+
+class Generated(SlurmCase):
+    """What `tessera slurm` writes is what Slurm takes."""
+
+    def tessera_slurm(self, *words):
+        """As a user runs it: sbatch hands the environment on, so it is that of the cluster and nothing more."""
+        done = subprocess.run([tessera.PROGRAM, "slurm", *(str(word) for word in words)], cwd=self.work, text=True,
+                              capture_output=True, timeout=120,
+                              env={**cluster.environment, "TESSERA_MACHINE_FILE": self.path("machine.toml")})
+        return tessera.Result(["tessera", "slurm", *map(str, words)], done.returncode, done.stdout, done.stderr, 0)
+
+    def submitted(self, *words):
+        result = self.tessera_slurm(*words, "--submit")
+        self.assertEqual(result.code, tessera.OK, str(result))
+        return re.search(r"Submitted batch job (\d+)", result.out)[1]
+
+    def test_scripts_of_all_workloads(self):
+        asked = ("--tasks-per-node", 2, "--cpus-per-task", 1, "--time", 10)
+        jobs = {w: self.submitted(w, *SMALL[w], *QUICK, *asked, *(("--gpus", 2) if w == "matmul" else ()))
+                for w in WORKLOADS}
+        for workload, job in jobs.items():
+            task, = self.succeed(job)
+            file = f"tessera-{workload}.h5"
+            self.points(file, ranks=2)
+            self.assertEqual(task["TimeLimit"], "00:10:00")
+            with h5py.File(self.path(file)) as results:
+                run, = results.values()
+                self.assertLess(run["ranks/peak_resident"][()].sum(), int(task["MinMemoryNode"].strip("M")) << 20)
+            if workload == "matmul":
+                self.assertEqual(task["TresPerNode"], "gres:gpu:2")
+
+    def test_an_array_shares_the_points_out(self):
+        job = self.submitted("matmul", "--config", "configs/matmul/smoke.toml", *QUICK, "--n", "8,16,24", "--type", "f64",
+                             "--k", 8, "--array", 2, "--cpus-per-task", 1, "--time", 10, "--job-name", "shared")
+        self.succeed(job, tasks=2)
+        points = [self.points(f"shared-{job}/{task}.h5", ranks=1) for task in (1, 2)]
+        self.assertEqual([len(p) for p in points], [6, 6])
+        self.assertEqual(len(set(sum(points, []))), 12)
+
+    def test_what_the_cluster_has_not_is_refused_in_its_words(self):
+        result = self.tessera_slurm("sort", "--n", 1000, "--cpus-per-task", 1, "--partition", "nowhere", "--time", 5, "--submit",
+                                    "--job-name", "wide")
+        self.assertEqual(result.code, tessera.USAGE, str(result))
+        self.assertIn("sbatch: error:", result.err)
+        self.assertEqual(len(result.errors), 1, str(result))
+        self.assertIn("sbatch does not take 'wide.sbatch'", result.errors[0])
+
+
+class Requeue(SlurmCase):
+    SHAPE = ("--shape", "256x256", "--type", "f64")
+
+    def hash_of(self, file, **how):
+        with h5py.File(self.path(file)) as results:
+            run = results[sorted(results)[-1]]
+            return run["summary/hash"][0].decode()
+
+    def wait_until(self, condition, what, limit=300):
+        end = time.monotonic() + limit
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.05)
+
+    def run_to_the_end(self, steps):
+        """Uninterrupted, without Slurm: what the hash has to be."""
+        whole = tessera.run("stencil", *self.SHAPE, "--steps", steps, "--results", f"whole{steps}.h5", folder=self.work,
+                            timeout=300)
+        self.assertEqual(whole.code, tessera.OK, str(whole))
+        return self.hash_of(f"whole{steps}.h5")
+
+    def test_a_signal_a_checkpoint_a_requeue_and_the_same_result(self):
+        """Endless until it is ended: first stopped by the time limit, then by a signal of ours. The field after as many steps
+        is then that of an unbroken run."""
+        words = (*self.SHAPE, "--kernel", "auto", *QUICK, "--checkpoint", "results/ck.h5", "--results", "results/heat.h5")
+        stencil = ("jobs/slurm/stencil.sbatch", "configs/stencil/smoke.toml", *words)
+        job = self.submit("--time=1", "--signal=B:USR1@50", *stencil, "--steps", 10**9, "--checkpoint-every", "0.2s")
+        checkpoint = self.path("results/ck.h5")
+        self.wait_until(lambda: os.path.exists(checkpoint), "a checkpoint")
+        for restarts in (1, 2):
+            before = self.step_of(checkpoint)
+            if restarts == 2:
+                cluster.client("scancel", "--batch", "--signal=USR1", job)
+            self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == str(restarts), "a requeue")
+            self.wait_until(lambda: self.log(job).count("resumed: results/ck.h5 after step") == restarts, "a resume")
+            self.wait_until(lambda: self.step_of(checkpoint) > before, "progress")
+        cluster.client("scancel", job)
+        cluster.wait(job)
+        self.assertIn("stopped in time and queued again (restart 0)", self.log(job))
+        step = self.step_of(checkpoint)
+        rest = self.submit(*stencil, "--steps", step + 5)
+        self.succeed(rest)
+        self.assertIn(f"resumed: results/ck.h5 after step {step}", self.log(rest))
+        self.assertEqual(self.hash_of("results/heat.h5"), self.run_to_the_end(step + 5))
+
+    def step_of(self, file):
+        while True:
+            try:
+                with h5py.File(file) as checkpoint:
+                    return int(checkpoint["_tessera"].attrs["checkpoint_step"])
+            except OSError:  # just being replaced
+                time.sleep(0.02)
+
+    def test_a_sweep_goes_on_after_its_last_point(self):
+        job = self.submit("jobs/slurm/sort.sbatch", "configs/sort/smoke.toml", *QUICK, "--n", "1000:900000:1000",
+                          "--type", "u64", "--input", "uniform", "--results", "results/long.h5")
+        self.wait_until(lambda: os.path.exists(self.path("results/long.h5")), "a point")
+        cluster.client("scancel", "--batch", "--signal=USR1", job)
+        self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == "1", "a requeue")
+        done = int(re.search(r"stopped by a signal after (\d+) of 1800 points", self.log(job))[1])
+        self.wait_until(lambda: len(self.points("results/long.h5")) > done, "points of the second start")
+        cluster.client("scancel", "--batch", "--signal=USR1", job)
+        self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == "2", "a second requeue")
+        cluster.client("scancel", job)
+        cluster.wait(job)
+        points = self.points("results/long.h5")
+        self.assertGreater(done, 0)
+        self.assertEqual(len(points), len(set(points)), "no point was measured twice")
+        self.assertIn(f"{done} points already in results/long.h5: skipped", self.log(job))
+
+
+if __name__ == "__main__":
+    tessera.main()
