@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "io/schema.hpp"
 #include "locality.hpp"
+#include "locality/stand_in.hpp"
 
 namespace tessera::apps::locality {
 
@@ -20,11 +21,8 @@ std::string count(index_t value) { return std::to_string(value); }
 
 std::string title(const lab::Analysis& a) {
   const lab::Problem& p = a.problem;
-  std::string sizes = p.workload == "sort"     ? fmt::format("n {}, {} keys", p.n, p.range)
-                      : p.workload == "matmul" ? fmt::format("m {} n {} k {}", p.m, p.n, p.k)
-                      : p.workload == "stencil"
-                          ? fmt::format("{} on {} x {}, {} steps", p.stencil, p.m, p.n, p.steps)
-                          : fmt::format("{} x {}", p.m, p.n);
+  const std::string sizes =
+      lab::sizes_text(p) + (p.workload == "sort" ? fmt::format(", {} keys", p.range) : std::string());
   return fmt::format("{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}",
                      p.workload, p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
                      a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",

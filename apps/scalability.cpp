@@ -158,6 +158,7 @@ bool measure_group(const mpi::Communicator& comm, const Group& group, const Prog
     measured.work = program.work;
     measured.rate_units = program.rate_units;
     measured.ceiling = program.ceiling;
+    measured.stand_in = [&point] { return stand_in(point); };
     if (!point.flag("no-verify")) {
       const mpi::PhaseScope scope(measured.once, "verify");
       measured.verdict = program.check();

@@ -36,6 +36,9 @@ struct Program {
 /// Bytes that it will hold.
 [[nodiscard]] double bytes_of(const run::Values& point);
 
+/// Where there are no hardware counters.
+[[nodiscard]] run::Counted stand_in(const run::Values& point);
+
 /// A measured speed-up against one thread: that of the medians, and what their 95 % intervals allow.
 struct Speedup {
   double seconds = NAN;  ///< median of the run on so many threads; all NaN where nobody measured

@@ -254,4 +254,20 @@ Program make_program(const Values& point) {
   return single ? sort_program<float>(point) : sort_program<double>(point);
 }
 
+run::Counted stand_in(const Values& point) {
+  const std::string& workload = point.text("workload");
+  const index_t n = point.integer("n");
+  const bool counts = point.text("kernel").starts_with("counting");
+  return run::simulated({.workload = workload,
+                         .kernel = point.text("kernel"),
+                         .element_bytes = point.text("type").ends_with("32") ? 4 : 8,
+                         .m = n,
+                         .n = n,
+                         .k = n,
+                         .tile = point.has("threshold") ? point.integer("threshold") : 0,
+                         .steps = point.integer("steps"),
+                         .stencil = point.text("stencil"),
+                         .range = counts ? n : 0});
+}
+
 }  // namespace tessera::apps::scalability

@@ -66,6 +66,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
 [[nodiscard]] bool run_table(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                              const Request& request, run::Session& session);
 
+/// Where there are no hardware counters: random keys, pairs where rows are permuted.
+[[nodiscard]] run::Counted stand_in(const Request& request);
 /// The columns of the results that name a point.
 [[nodiscard]] std::vector<io::Cell> cells_of(const Request& request);
 /// This rank's part of a column: from the file, or generated.

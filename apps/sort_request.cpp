@@ -236,6 +236,18 @@ std::vector<io::Cell> cells_of(const Request& request) {
           {"n", request.n}};
 }
 
+run::Counted stand_in(const Request& request) {
+  if (request.task == Task::apply) return run::not_simulated("nothing is sorted");
+  const std::string& kernel = request.method.kernel;
+  const bool keys = request.task == Task::keys;
+  return run::simulated(
+      {.workload = "sort",
+       .kernel = kernel == "auto" ? "radix" : kernel,
+       .element_bytes = keys ? static_cast<index_t>(bytes(request.by.front().element)) : 16,
+       .n = request.n,
+       .range = kernel.starts_with("counting") ? std::clamp<index_t>(request.n, 1, 1 << 28) : 0});
+}
+
 void load(const mpi::Communicator& comm, const Inputs& inputs, const Request& request,
           const SortColumn& column, std::byte* to) {
   const layout::Range mine = layout::BlockMap(request.n, comm.size()).range(comm.rank());

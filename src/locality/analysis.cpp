@@ -6,6 +6,7 @@
 
 #include "base/timer.hpp"
 #include "locality/optimal.hpp"
+#include "locality/stand_in.hpp"
 
 namespace tessera::locality {
 namespace {
@@ -90,13 +91,6 @@ void add_ideal(const LineTrace& trace, Analysis& a) {
 }
 
 }  // namespace
-
-double expected_accesses(const Problem& p) {
-  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
-  if (p.workload == "matmul") return 2 * m * n * k;
-  if (p.workload == "sort") return 10 * n;
-  return 10 * m * n * static_cast<double>(p.workload == "stencil" ? p.steps : 1);
-}
 
 Analysis analyse(const Request& request) {
   const Timer timer;

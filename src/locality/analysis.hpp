@@ -57,7 +57,4 @@ struct Analysis {
 
 [[nodiscard]] Analysis analyse(const Request& request);
 
-/// About how many accesses a problem takes.
-[[nodiscard]] double expected_accesses(const Problem& problem);
-
 }  // namespace tessera::locality
