@@ -51,10 +51,12 @@ void add_problem(run::OptionSet& set) {
            .group = "Problem",
            .choices = {"f32", "f64", "u32", "u64", "pair"},
            .axis = true});
-  set.add(size("tile", "0", "edge of tiles, of the leaves of recursive; 0: the kernel's own", "Problem"));
+  set.add(size("tile", "0",
+               "edge of tiles, of the leaves of recursive, threshold of forkjoin; 0: the kernel's own",
+               "Problem"));
   set.add(
       size("column-width", "0", "width of the columns of column and zigzag; 0: the kernel's own", "Problem"));
-  set.add(size("range", "0", "sort: different keys; 0: 65536", "Problem"));
+  set.add(size("range", "0", "sort: different keys; 0: all bits (counting sorts: 65536)", "Problem"));
   set.add({.name = "stencil",
            .fallback = "box3x3",
            .help = "stencil: its name (heat, star1 .. star4, box3x3 .. box9x9, ...)",

@@ -22,7 +22,7 @@ std::string count(index_t value) { return std::to_string(value); }
 std::string title(const lab::Analysis& a) {
   const lab::Problem& p = a.problem;
   const std::string sizes =
-      lab::sizes_text(p) + (p.workload == "sort" ? fmt::format(", {} keys", p.range) : std::string());
+      lab::sizes_text(p) + (p.range > 0 ? fmt::format(", {} different keys", p.range) : std::string());
   return fmt::format("{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}",
                      p.workload, p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
                      a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",
@@ -66,6 +66,9 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
   if (a.theorem->exponent != 0) {
     fmt::print("  fitted from {} to {} lines: c = {:.3f}, exponent of Z {:.3f} (theory {:g})\n",
                a.theorem->from_lines, a.theorem->to_lines, fit.constant, fit.exponent, a.theorem->exponent);
+  } else if (a.theorem->fitted) {
+    fmt::print("  fitted from {} to {} lines: c = {:.3f}\n", a.theorem->from_lines, a.theorem->to_lines,
+               fit.constant);
   } else {
     fmt::print("  measured over predicted, median of all sizes: {:.4f}\n", fit.constant);
   }

@@ -149,37 +149,13 @@ std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
       }};
 }
 
-/// n items, keys of [0, k). Counters have 8 bytes (counting) or 4 (in buckets), starts of buckets 8.
-std::optional<Theorem> counting_theorem(const Problem& p, index_t line_bytes) {
-  const auto n = static_cast<double>(p.n), k = static_cast<double>(p.range);
-  const double line = static_cast<double>(line_bytes) / static_cast<double>(p.element_bytes);
-  const double counters = 8 * k / static_cast<double>(line_bytes);
-  if (p.kernel == "counting") {
-    return Theorem{.formula = "6n/L + k/L if Z >= 2k, else 5n/L + 2n + 2k/L", .misses = [=](index_t lines) {
-                     const auto room = static_cast<double>(lines);
-                     // While n items pass, an output line stays until the keys beside its own have come.
-                     return room >= counters + k ? 6 * n / line + counters
-                            : room >= counters   ? 5 * n / line + n + counters
-                                                 : 5 * n / line + 3 * n + 3 * counters;
-                   }};
-  }
-  const int bits = static_cast<int>(std::ceil(std::log2(std::max(2.0, k))));
-  const double buckets = std::exp2(bits - std::max(bits - 12, std::min(bits, 13)));
-  const double slots = 4 * k / static_cast<double>(line_bytes);
-  return Theorem{.formula = "9n/L + 3m/L + m + 2k/L, m buckets, if Z holds a bucket's counters and m lines",
-                 .misses = [=](index_t) {
-                   return 9 * n / line + 3 * buckets * 8 / static_cast<double>(line_bytes) + buckets +
-                          2 * slots;
-                 }};
-}
-
 }  // namespace
 
 std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
   const Sizes s = sizes(problem, line_bytes);
   if (problem.workload == "matmul") return matmul_theorem(problem, s);
   if (problem.workload == "stencil") return stencil_theorem(problem, s);
-  if (problem.workload == "sort") return counting_theorem(problem, line_bytes);
+  if (problem.workload == "sort" || problem.workload == "forkjoin") return sort_theorem(problem, line_bytes);
   if (problem.workload == "transpose") return transpose_theorem(problem, s);
   return std::nullopt;
 }
@@ -230,6 +206,7 @@ Fit fit(const Theorem& theorem, const MissCurve& curve) {
   result.constant = median(ratios);
   if (theorem.exponent != 0) result.exponent = slope(z, q);
   for (auto lines = all.rbegin(); lines != all.rend(); ++lines) {
+    if (theorem.fitted && *lines > theorem.to_lines) continue;  // levels come whole, the formula is smooth
     const double ratio = curve.misses(*lines) / result.predicted(theorem, *lines);
     if (ratio > 1.25) break;
     result.tall_from = *lines;

@@ -45,6 +45,20 @@ class Locality(tessera.Case):
             return [line for line in out.splitlines() if "simulated in" not in line]
         self.assertEqual(table(self.succeed(*words, ranks=2).out), table(self.succeed(*words).out))
 
+    def test_sorts_have_theorems_and_levels(self):
+        words = ("--n", 20000, "--cache", "4KiB:8", "--ideal-limit", 0, "--results", "l.h5")
+        out = self.succeed("locality", "sort", "--kernel", "std,quicksort,mergesort,samplesort,cache_oblivious,counting", *words).out
+        for formula in ("two-way merge sort", "LaMarca and Ladner 1999", "Sanders and Winkel 2004", "funnelsort", "6n/L + k/L"):
+            self.assertIn(f"{formula}", out)
+        self.succeed("locality", "forkjoin", "--kernel", "all", "--tile", 500, *words)
+        kernels, theorems = self.columns("points", "kernel", "theorem", run="locality_0002")
+        self.assertEqual(list(kernels), ["quicksort", "mergesort_serial_merge", "mergesort_parallel_merge"])
+        self.assertTrue(all(theorems))
+        points, level, misses = self.columns("recursion_levels", "point", "level", "misses", run="locality_0002")
+        mine = ["serial_merge" in point for point in points]
+        for found in misses[mine][:6]:
+            self.assertAlmostEqual(found, 2 * 20000 / 8, delta=50)  # both arrays once a level
+
     def test_gpu_order(self):
         out = self.succeed("locality", "matmul", "--kernel", "cuda_tiled", "--n", 64, "--type", "f32", "--results", "l.h5").out
         self.assertIn("formula: F = 2mnk/(sL)", out)

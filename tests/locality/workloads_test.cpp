@@ -86,6 +86,64 @@ TEST(TracedSort, CountingMissesAsTheFormulaSays) {
   EXPECT_NEAR(a.curve.misses(64) / a.theorem->misses(64), 1, 0.02);
 }
 
+Analysis sorted_keys(const char* workload, const std::string& kernel, index_t n) {
+  Problem p = problem(workload, kernel, 1, n);
+  p.tile = 1000;
+  return analysis_of(p);
+}
+
+TEST(TracedSort, ProbesSortToo) {
+  for (const std::string& kernel : traced_kernels("forkjoin")) {
+    for (const index_t n : {0, 1, 2, 100, 5000})
+      EXPECT_GE(sorted_keys("forkjoin", kernel, n).loads, 0) << kernel;
+  }
+}
+
+TEST(SortTheorems, MergeSortPassesOverBothArraysOnceALevelThatDoesNotFit) {
+  for (const auto& [workload, kernel] : {std::pair{"sort", "mergesort"},
+                                         {"forkjoin", "mergesort_serial_merge"},
+                                         {"forkjoin", "mergesort_parallel_merge"}}) {
+    const Analysis a = sorted_keys(workload, kernel, 200000);
+    EXPECT_NEAR(a.fitted->constant, 1, 0.1) << kernel;
+    for (const index_t lines : {64, 512, 4096})
+      EXPECT_NEAR(a.curve.misses(lines) / a.fitted->predicted(*a.theorem, lines), 1, 0.06) << kernel;
+  }
+}
+
+TEST(SortTheorems, AParallelMergeCostsNoMissesWorthTheName) {
+  const Analysis serial = sorted_keys("forkjoin", "mergesort_serial_merge", 200000);
+  const Analysis parallel = sorted_keys("forkjoin", "mergesort_parallel_merge", 200000);
+  for (const index_t lines : {64, 512, 4096})
+    EXPECT_NEAR(parallel.curve.misses(lines) / serial.curve.misses(lines), 1, 0.03);
+}
+
+TEST(SortTheorems, QuicksortPassesOverOneArrayALevelThatDoesNotFit) {
+  for (const auto& [workload, kernel] :
+       {std::pair{"sort", "quicksort"}, {"sort", "std"}, {"forkjoin", "quicksort"}}) {
+    const Analysis a = sorted_keys(workload, kernel, 200000);
+    EXPECT_GT(a.fitted->constant, 1) << kernel << ": medians cannot be beaten";
+    EXPECT_LT(a.fitted->constant, 1.8) << kernel;
+    for (const index_t lines : {64, 512})
+      EXPECT_NEAR(a.curve.misses(lines) / a.fitted->predicted(*a.theorem, lines), 1, 0.1) << kernel;
+  }
+}
+
+TEST(SortTheorems, FunnelsAndBucketsMissLessThanMerges) {
+  const Analysis merges = sorted_keys("sort", "mergesort", 200000);
+  for (const char* kernel : {"cache_oblivious", "samplesort"}) {
+    const Analysis a = sorted_keys("sort", kernel, 200000);
+    for (const index_t lines : {1024, 4096})
+      EXPECT_LT(a.curve.misses(lines), 0.8 * merges.curve.misses(lines)) << kernel;
+  }
+}
+
+TEST(SortTheorems, MissesAreToldByLevelOfTheRecursion) {
+  const Analysis a = sorted_keys("sort", "mergesort", 200000);
+  const auto& levels = a.caches.front().by_level;  // 32 KiB: parts of 1600 keys fit
+  ASSERT_EQ(levels.size(), 8u);
+  for (std::size_t level = 0; level < 7; ++level) EXPECT_NEAR(levels[level], 2 * 200000 / 8, 100) << level;
+}
+
 TEST(TracedStencil, IsRightInEveryKernelAndShape) {
   for (const std::string& kernel : traced_kernels("stencil")) {
     for (const char* name : {"box3x3", "box7x7", "heat", "star2"}) {
