@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -33,12 +34,22 @@ void print_once(const std::string& text) {
   if (mpi::launcher_rank() == 0) fmt::print("{}", text);
 }
 
+/// Of those asked for; 0 when none were.
+int most_threads(const run::Parsed& parsed) {
+  const auto threads = parsed.lists.find("threads");
+  int most = 0;
+  if (threads != parsed.lists.end())
+    for (const std::string& text : threads->second) most = std::max(most, std::stoi(text));
+  return most;
+}
+
 int run_command(const Command& command, const Arguments& arguments, int argc, char** argv) {
   const run::Parsed parsed = command.options.parse(arguments);
   if (parsed.help) {
     print_once(command.options.help());
     return 0;
   }
+  run::sleep_while_waiting_when_crowded(argv, most_threads(parsed));
   ExitCode code = ExitCode::ok;
   const Body body = command.prepare(parsed, arguments, code);
   if (!body) return static_cast<int>(code);

@@ -22,7 +22,7 @@ using dist::transpose::Permutation;
 using dist::transpose::Tiles;
 using Slab = std::vector<layout::Range>;
 
-constexpr index_t tiles_held = 3;  // one that is read, one that is permuted into, one that is written
+constexpr index_t tiles_held = 4;  // one that is read, one permuted into another, one that is written
 constexpr index_t largest_tile = index_t{512} << 20;  // larger ones have no longer runs worth having
 
 std::vector<int> axes_of(const Request& request) {
@@ -47,39 +47,36 @@ class Pass {
         verify_(!point.values.flag("no-verify")) {
     for (std::size_t a = 0; a < axes_.size(); ++a) own_axes_.push_back(static_cast<int>(a));
     mpi::together(point.comm, "allocate", [&] {
-      in_ = machine::Buffer<std::byte>(tiles.bytes);
-      for (auto& buffer : out_) buffer = machine::Buffer<std::byte>(tiles.bytes);
+      for (Pair* pair : {&in_, &out_})
+        for (auto& buffer : *pair) buffer = machine::Buffer<std::byte>(tiles.bytes);
     });
   }
 
   void run(mpi::Phases& phases) {
     const layout::Range mine = layout::BlockMap(tiles_.total(), point_.comm.size()).range(point_.comm.rank());
-    std::future<void> writing;  // its destructor waits
+    std::future<void> reading = read(mine.begin, mine.end), writing;  // their destructors wait
     for (index_t t = mine.begin; t < mine.end; ++t) {
       const Slab from = tiles_.of(t, point_.request.extents), to = permuted(from, axes_);
-      auto& out = out_[static_cast<std::size_t>(t % 2)];
-      {
-        const mpi::PhaseScope scope(phases, "read");
-        load(point_.request, point_.inputs.in.get(), 1, point_.request.extents, from, in_.data());
-      }
+      const std::byte* const in = buffer(in_, t).data();
+      auto& out = buffer(out_, t);
+      wait(reading, "read", phases);
+      reading = read(t + 1, mine.end);
       {
         const mpi::PhaseScope scope(phases, "compute");
         const mpi::Computing computing;
-        move(from, out.data());
+        move(from, in, out.data());
       }
       if (verify_) {
         const mpi::PhaseScope scope(phases, "verify");
-        before_ += checksum(in_.data(), from, own_axes_);
+        before_ += checksum(in, from, own_axes_);
         after_ += checksum(out.data(), to, axes_);
       }
-      const mpi::PhaseScope scope(phases, "write");
-      if (writing.valid()) writing.get();
+      wait(writing, "write", phases);
       writing = std::async(std::launch::async, [this, to, &out] {
         outputs_.write_slab(0, to, std::as_const(out).span().first(bytes_of(to)));
       });
     }
-    const mpi::PhaseScope scope(phases, "write");
-    if (writing.valid()) writing.get();
+    wait(writing, "write", phases);
   }
 
   /// 0 where what was read and what was written hold the same elements at the right places, else 1.
@@ -89,25 +86,49 @@ class Pass {
   [[nodiscard]] bool verifies() const { return verify_; }
 
  private:
+  using Pair = std::array<machine::Buffer<std::byte>, 2>;
+  static machine::Buffer<std::byte>& buffer(Pair& pair, index_t t) {
+    return pair[static_cast<std::size_t>(t % 2)];
+  }
+
+  static void wait(std::future<void>& work, const char* phase, mpi::Phases& phases) {
+    const mpi::PhaseScope scope(phases, phase);
+    if (work.valid()) work.get();
+  }
+
+  /// Begins with tile t, unless it is the end, while the one before is permuted and the one before that is
+  /// written. Only this reads by HDF5, which allows one thread. Generating wants the cores: it waits its
+  /// turn.
+  std::future<void> read(index_t t, index_t end) {
+    if (t >= end) return {};
+    const run::Input* const input = point_.inputs.in.get();
+    return std::async(input != nullptr ? std::launch::async : std::launch::deferred, [this, t, input] {
+      const Request& request = point_.request;
+      const Slab slab = tiles_.of(t, request.extents);
+      if (input != nullptr) io::will_read(input->name(), slab);
+      load(request, input, 1, request.extents, slab, buffer(in_, t).data());
+    });
+  }
+
   [[nodiscard]] std::size_t bytes_of(const Slab& slab) const {
     index_t bytes = point_.request.shape.element_bytes;
     for (const layout::Range& range : slab) bytes *= range.size();
     return static_cast<std::size_t>(bytes);
   }
 
-  void move(const Slab& from, std::byte* out) const {
+  void move(const Slab& from, const std::byte* in, std::byte* out) const {
     const auto& request = point_.request;
     const index_t bytes = request.shape.element_bytes;
     if (!request.permutes()) {
       const index_t rows = from[0].size(), cols = from[1].size();
       const bool turns = request.shape.op == Op::transpose;
-      move_block(request.method, request.shape.op, {in_.data(), rows, cols, cols, bytes},
+      move_block(request.method, request.shape.op, {in, rows, cols, cols, bytes},
                  {out, turns ? cols : rows, turns ? rows : cols, turns ? rows : cols, bytes});
       return;
     }
     std::vector<index_t> shape;
     for (const layout::Range& range : from) shape.push_back(range.size());
-    tessera::transpose::permute(shape, axes_, bytes, in_.data(), out, request.method.tuning);
+    tessera::transpose::permute(shape, axes_, bytes, in, out, request.method.tuning);
   }
 
   [[nodiscard]] std::uint64_t checksum(const std::byte* data, const Slab& slab,
@@ -122,8 +143,7 @@ class Pass {
   run::Outputs& outputs_;
   std::vector<int> axes_, own_axes_;
   bool verify_;
-  machine::Buffer<std::byte> in_;
-  std::array<machine::Buffer<std::byte>, 2> out_;
+  Pair in_, out_;
   std::uint64_t before_ = 0, after_ = 0;
 };
 

@@ -8,8 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/text.hpp"
+#include "io/raw_file.hpp"
+#include "io/runs.hpp"
 #include "io/schema.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -226,10 +229,11 @@ Handle native_form(const DatasetName& name) {
 
 namespace {
 
+constexpr index_t page = 4096;
+
 /// The library reads every run of a contiguous dataset that is shorter than its sieve buffer (64 KiB) through
 /// that buffer, whole: many times the data where runs of a few pages lie far apart. Those go past it.
 Handle access_for(index_t run_bytes) {
-  constexpr index_t page = 4096;
   Handle access(h5_check(H5Pcreate(H5P_FILE_ACCESS), ExitCode::internal, "H5Pcreate"), H5Pclose);
   if (run_bytes >= page)
     h5_check_rc(H5Pset_sieve_buf_size(access, 1), ExitCode::internal, "H5Pset_sieve_buf_size");
@@ -270,6 +274,22 @@ void read_slab(const DatasetName& name, std::span<const layout::Range> slab, con
                 ExitCode::bad_data, "cannot read " + name.text());
     mpi::heartbeat();
   }
+}
+
+void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
+  const Handle file = open_file(name.file);
+  const Handle dataset = open_dataset(file, name);
+  const haddr_t offset = H5Dget_offset(dataset);
+  if (offset == HADDR_UNDEF) return;
+  const DatasetInfo info = inspect(dataset, name);
+  const RawFile raw(std::filesystem::canonical(name.file), RawFile::Mode::read);
+  for_each_runs(info.shape, slab, [&](const Runs& runs) {
+    if (runs.length * info.element_bytes < page) return;  // more calls than the device would take requests
+    for (index_t r = 0; r < runs.count; ++r) {
+      raw.will_read(static_cast<index_t>(offset) + (runs.first + r * runs.distance) * info.element_bytes,
+                    runs.length * info.element_bytes);
+    }
+  });
 }
 
 template <class T>

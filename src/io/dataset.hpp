@@ -73,6 +73,11 @@ struct SlabTarget {
 /// along the first dimension. Every rank opens the file for itself: reading needs no agreement.
 void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to);
 
+/// Lets the device begin with a slab that read_slab will be asked for: its runs travel side by side and under
+/// other work, where read_slab alone waits for each. A hint: does nothing where the dataset is not contiguous
+/// or the file system has no read-ahead.
+void will_read(const DatasetName& name, std::span<const layout::Range> slab);
+
 /// to[0:m, 0:n] = the dataset's box (m x n), converted to T whatever number type, byte order, chunking or
 /// filter it is stored in.
 template <class T>

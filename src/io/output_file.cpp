@@ -161,19 +161,22 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
   raw.sync();
 }
 
-void OutputFile::write_runs(const RawFile& raw, Runs runs, std::span<const std::byte> data) {
-  Dataset& dataset = datasets_[runs.dataset];
+void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& runs,
+                            std::span<const std::byte> data) {
+  Dataset& dataset = datasets_[which];
   const index_t bytes = dataset.element_bytes;
   const auto size = static_cast<std::size_t>(runs.length * bytes);
+  std::uint64_t sum = 0;
+  synced_ = false;
   for (index_t r = 0; r < runs.count; ++r) {
     const index_t first = runs.first + r * runs.distance;
     const auto piece = data.subspan(static_cast<std::size_t>(r) * size, size);
     raw.write_at(dataset.offset + first * bytes, piece);
-    runs.sum += checksum(piece, bytes, first);
+    sum += checksum(piece, bytes, first);
     mpi::heartbeat();
   }
-  dataset.sum += runs.sum;
-  written_.push_back(runs);
+  dataset.sum += sum;
+  written_.push_back({which, runs, sum});
 }
 
 void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data) {
@@ -184,7 +187,7 @@ void OutputFile::write(std::size_t which, index_t first_element, std::span<const
   while (!data.empty()) {
     const auto piece = data.first(std::min(data.size(), static_cast<std::size_t>(elements_at_once * bytes)));
     const index_t elements = static_cast<index_t>(piece.size()) / bytes;
-    write_runs(raw, {which, first_element, elements, 1, elements}, piece);
+    write_runs(raw, which, {first_element, elements, 1, elements}, piece);
     first_element += elements;
     data = data.subspan(piece.size());
   }
@@ -195,44 +198,18 @@ void OutputFile::write_slab(std::size_t which, std::span<const layout::Range> sl
   const Dataset& dataset = datasets_[which];
   TESSERA_EXPECTS(slab.size() == dataset.shape.size());
   if (data.empty()) return;
-  // From the last dimension: whole ones and one range make a run, the next range a group of runs, the others
-  // count.
-  Runs runs{which, 0, 1, 1, 1};
-  std::size_t inner = slab.size();
-  index_t stride = 1;  // elements from one index of dimension inner - 1 to the next
-  for (bool whole = true; inner > 0 && whole; --inner) {
-    const layout::Range range = slab[inner - 1];
-    whole = range.size() == dataset.shape[inner - 1];
-    runs.length *= range.size();
-    runs.first += range.begin * stride;
-    stride *= dataset.shape[inner - 1];
-  }
-  if (inner > 0) {
-    --inner;
-    runs.count = slab[inner].size();
-    runs.distance = stride;
-    runs.first += slab[inner].begin * stride;
-    stride *= dataset.shape[inner];
-  }
-  index_t groups = 1;
-  for (std::size_t d = 0; d < inner; ++d) groups *= slab[d].size();
-  const auto group_bytes = data.size() / static_cast<std::size_t>(groups);
   const RawFile raw(partial_, RawFile::Mode::read_write);
-  for (index_t g = 0; g < groups; ++g) {
-    Runs group = runs;
-    index_t rest = g, step = stride;
-    for (std::size_t d = inner; d-- > 0;) {
-      group.first += (slab[d].begin + rest % slab[d].size()) * step;
-      rest /= slab[d].size();
-      step *= dataset.shape[d];
-    }
-    write_runs(raw, group, data.subspan(static_cast<std::size_t>(g) * group_bytes, group_bytes));
-  }
+  for_each_runs(dataset.shape, slab, [&](const Runs& runs) {
+    const auto bytes = static_cast<std::size_t>(runs.length * runs.count * dataset.element_bytes);
+    write_runs(raw, which, runs, data.first(bytes));
+    data = data.subspan(bytes);
+  });
 }
 
-std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Runs& runs,
+std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Written& written,
                                       std::vector<std::byte>& buffer) const {
-  const Dataset& dataset = datasets_[runs.dataset];
+  const Dataset& dataset = datasets_[written.dataset];
+  const Runs& runs = written.runs;
   const index_t bytes = dataset.element_bytes;
   buffer.resize(static_cast<std::size_t>(runs.length * bytes));
   std::uint64_t sum = 0;
@@ -245,26 +222,32 @@ std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Runs& runs,
   return sum;
 }
 
+void OutputFile::sync_written() {
+  if (!synced_) RawFile(partial_, RawFile::Mode::read_write).sync();
+  synced_ = true;
+}
+
 void OutputFile::check_written(ReadBack amount) {
-  if (written_.empty()) return;
-  RawFile(partial_, RawFile::Mode::read_write).sync();
+  sync_written();
   index_t total = 0;
-  for (const Runs& runs : written_) total += runs.length * runs.count * datasets_[runs.dataset].element_bytes;
+  for (const auto& [dataset, runs, sum] : written_)
+    total += runs.length * runs.count * datasets_[dataset].element_bytes;
   if (amount == ReadBack::automatic) amount = total <= (index_t{1} << 30) ? ReadBack::all : ReadBack::sample;
-  if (amount == ReadBack::off) return;
+  if (amount == ReadBack::off || total == 0) return;
   const std::size_t step = amount == ReadBack::all ? 1 : std::max<std::size_t>(1, written_.size() / 16);
   const RawFile raw(partial_, RawFile::Mode::read);
   std::vector<std::byte> buffer;
   for (std::size_t e = 0; e < written_.size(); e += step) {
-    const Runs& runs = written_[e];
-    const Dataset& dataset = datasets_[runs.dataset];
-    require(sum_in_file(raw, runs, buffer) == runs.sum, ExitCode::io,
+    const Written& written = written_[e];
+    const Dataset& dataset = datasets_[written.dataset];
+    require(sum_in_file(raw, written, buffer) == written.sum, ExitCode::io,
             fmt::format("'{}' does not hold what was written to it (at byte {}); check the device", file_,
-                        dataset.offset + runs.first * dataset.element_bytes));
+                        dataset.offset + written.runs.first * dataset.element_bytes));
   }
 }
 
 void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
+  mpi::together(comm_, "write", [&] { sync_written(); });
   for (Dataset& dataset : datasets_) dataset.sum = comm_.sum(dataset.sum);
   mpi::on_root(comm_, "publish", [&] {
     {

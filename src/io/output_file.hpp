@@ -15,6 +15,7 @@
 #include "base/view.hpp"
 #include "io/h5.hpp"
 #include "io/raw_file.hpp"
+#include "io/runs.hpp"
 #include "layout/matrix_layout.hpp"
 #include "mpi/communicator.hpp"
 
@@ -55,8 +56,9 @@ class OutputFile {
   /// Local.
   void check_written(ReadBack amount);
 
-  /// Collective: the checksums, then `annotate` on the open group "/_tessera" (rank 0), then the final name.
-  /// A result that failed its verification is not published: the caller lets the partial file go.
+  /// Collective: all data to the device, the checksums, then `annotate` on the open group "/_tessera" (rank
+  /// 0), then the final name. A result that failed its verification is not published: the caller lets the
+  /// partial file go.
   void publish(const std::function<void(hid_t group)>& annotate);
 
   [[nodiscard]] const std::string& file() const { return file_; }
@@ -69,15 +71,15 @@ class OutputFile {
     index_t offset = -1;  // in the file; -1 when there is no element
     std::uint64_t sum = 0;
   };
-  /// Runs of equal length at equal distances, in elements of a dataset.
-  struct Runs {
+  struct Written {
     std::size_t dataset;
-    index_t first, length, count, distance;
+    Runs runs;
     std::uint64_t sum = 0;
   };
-  void write_runs(const RawFile& raw, Runs runs, std::span<const std::byte> data);
-  [[nodiscard]] std::uint64_t sum_in_file(const RawFile& raw, const Runs& runs,
+  void write_runs(const RawFile& raw, std::size_t dataset, const Runs& runs, std::span<const std::byte> data);
+  [[nodiscard]] std::uint64_t sum_in_file(const RawFile& raw, const Written& written,
                                           std::vector<std::byte>& buffer) const;
+  void sync_written();
   void create(const std::vector<DatasetSpec>& specs);
   void confirm_metadata() const;
 
@@ -85,7 +87,8 @@ class OutputFile {
   std::string file_;
   std::string partial_;
   std::vector<Dataset> datasets_;
-  std::vector<Runs> written_;
+  std::vector<Written> written_;
+  bool synced_ = true;  // what this rank wrote is on the device
   bool published_ = false;
 };
 

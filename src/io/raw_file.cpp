@@ -74,6 +74,10 @@ void RawFile::read_at(index_t offset, std::span<std::byte> data) const {
   }
 }
 
+void RawFile::will_read(index_t offset, index_t bytes) const {
+  posix_fadvise(descriptor_, offset, bytes, POSIX_FADV_WILLNEED);
+}
+
 void RawFile::reserve(index_t bytes) const {
   if (bytes == 0) return;
   int rc = EINTR;

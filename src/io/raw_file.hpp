@@ -21,6 +21,7 @@ class RawFile {
   void write_at(index_t offset,
                 std::span<const std::byte> data) const;           ///< all of it, or Error (73 when full)
   void read_at(index_t offset, std::span<std::byte> data) const;  ///< all of it, or Error(io)
+  void will_read(index_t offset, index_t bytes) const;            ///< a hint: the device may begin now
   void reserve(
       index_t bytes) const;  ///< posix_fallocate: the space is there from now on, or Error(cannot_create)
   void sync() const;         ///< to the medium

@@ -5,13 +5,26 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
+#include <initializer_list>
 #include <new>
+#include <optional>
 
 #include "base/text.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
+namespace {
+
+std::optional<int> first_number_in(std::initializer_list<const char*> variables) {
+  for (const char* variable : variables) {
+    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0')
+      return std::atoi(value);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()) {
   int provided = 0;
@@ -54,11 +67,12 @@ std::string host_name() {
 }
 
 int launcher_rank() {
-  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0')
-      return std::atoi(value);
-  }
-  return 0;
+  return first_number_in({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}).value_or(0);
+}
+
+int launcher_node_ranks() {
+  return first_number_in({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_TASKS_PER_NODE"})
+      .value_or(1);
 }
 
 std::string library_version() {

@@ -29,6 +29,8 @@ class Runtime {
 [[nodiscard]] std::string host_name();
 /// The rank that the launcher gave this process, known before MPI is initialised; 0 without a launcher.
 [[nodiscard]] int launcher_rank();
+/// The ranks that the launcher put on this node, likewise; 1 without a launcher.
+[[nodiscard]] int launcher_node_ranks();
 /// The library's own name and version, on one line.
 [[nodiscard]] std::string library_version();
 

@@ -1,13 +1,42 @@
 #include "run/threads.hpp"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
 
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
+#include "mpi/runtime.hpp"
 
 namespace tessera::run {
+namespace {
+
+bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
+
+/// Processing units that a process may run on; 0 when the system does not tell.
+int units_of(pid_t process) {
+  cpu_set_t set;
+  return sched_getaffinity(process, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+}  // namespace
+
+bool is_crowded(int processes, int threads, int units) {
+  return units > 0 && threads > 1 && index_t{processes} * threads > units;
+}
+
+void sleep_while_waiting_when_crowded(char** argv, int threads) {
+  if (is_set("OMP_WAIT_POLICY") || is_set("GOMP_SPINCOUNT")) return;
+  const char* const wanted = std::getenv("OMP_NUM_THREADS");
+  if (threads == 0 && wanted != nullptr) threads = std::atoi(wanted);
+  const bool bound = units_of(0) < units_of(getppid());  // the launcher gave this rank its own
+  if (!is_crowded(bound ? 1 : mpi::launcher_node_ranks(), threads, units_of(0))) return;
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  execv("/proc/self/exe", argv);  // returns only if it cannot: slower then, but right
+}
 
 void set_thread_default(const mpi::Communicator& comm) {
   const machine::Topology mine = machine::topology();

@@ -9,6 +9,7 @@
 #include "run/ceilings.hpp"
 #include "run/common_options.hpp"
 #include "run/options.hpp"
+#include "run/threads.hpp"
 
 namespace tessera::run {
 namespace {
@@ -158,6 +159,14 @@ TEST(CommonOptions, AreDeclaredOnce) {
   const auto point = set.points(set.parse({"--repetitions", "3"})).front();
   EXPECT_EQ(point.integer("repetitions"), 3);
   EXPECT_THROW((void)set.parse({"--repetitions", "0"}), Error);
+}
+
+TEST(Threads, AreACrowdWhereSeveralWaitForOneUnit) {
+  EXPECT_TRUE(is_crowded(3, 2, 2));
+  EXPECT_TRUE(is_crowded(1, 8, 2));
+  EXPECT_FALSE(is_crowded(2, 4, 8));
+  EXPECT_FALSE(is_crowded(4, 1, 2)) << "one thread waits for no other";
+  EXPECT_FALSE(is_crowded(4, 4, 0)) << "nobody says how many units there are";
 }
 
 TEST(Ceilings, SurviveTheFileAndInterpolate) {
