@@ -73,7 +73,7 @@ def text(rows):
         for row in found:
             known = row["speedup"] == row["speedup"]
             lines.append([key, str(row["processors"]), number(row["parallelism"]),
-                          number(row["burdened_parallelism"]), f"{row['lower_bound']:.2f}",
+                          number(row["burdened_parallelism"]), f"{row['least']:.2f}",
                           f"{row['speedup']:.2f} ({row['speedup_low']:.2f} .. {row['speedup_high']:.2f})" if known
                           else "-", f"{row['upper_bound']:.2f}", row["place"] or "-"])
     out = tables.grid(lines)
@@ -86,11 +86,13 @@ def text(rows):
 
 def draw_panel(axes, key, rows):
     processors = np.array([1] + [row["processors"] for row in rows], dtype=float)
-    low = np.array([1] + [row["lower_bound"] for row in rows])
+    low = np.array([1] + [row["least"] for row in rows])
+    ideal = np.array([1] + [row["lower_bound"] for row in rows])
     high = np.array([1] + [row["upper_bound"] for row in rows])
     axes.fill_between(processors, low, high, color="#56B4E9", alpha=0.3, linewidth=0, label="between the bounds")
     axes.plot(processors, high, color="#0072B2", linewidth=1.5, label="at most: min(P, parallelism)")
-    axes.plot(processors, low, color="#0072B2", linewidth=1.5, linestyle="--", label="at least: burdened")
+    axes.plot(processors, ideal, color="#0072B2", linewidth=1.5, linestyle="--", label="at least: burdened, ideal cores")
+    axes.plot(processors, low, color="#0072B2", linewidth=1.5, linestyle=":", label="at least: where cores slow each other")
     measured = [row for row in rows if row["speedup"] == row["speedup"]]
     if measured:
         middle = np.array([row["speedup"] for row in measured])
