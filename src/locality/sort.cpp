@@ -10,12 +10,18 @@
 #include "kernels/sort/counting_pairs.hpp"
 #include "kernels/sort/mergesort.hpp"
 #include "kernels/sort/quicksort.hpp"
+#include "kernels/sort/radix.hpp"
 #include "kernels/sort/samplesort.hpp"
 #include "kernels/sort/standard.hpp"
 #include "locality/kernels.hpp"
 #include "locality/traced.hpp"
 
 namespace tessera::sort {
+
+template <>
+const LeafKernels<locality::Traced<std::uint32_t>>& leaf_kernels();
+template <>
+const LeafKernels<locality::Traced<std::uint64_t>>& leaf_kernels();
 
 /// The key of a traced pair: half of its bytes.
 [[nodiscard]] inline std::uint64_t key_of(const locality::Traced<Pair>& item) {
@@ -124,6 +130,11 @@ TESSERA_TRACED_SORT(samplesort)
 TESSERA_TRACED_SORT(cache_oblivious)
 #undef TESSERA_TRACED_SORT
 
+Problem radix(Tracer& tracer, const Problem& p) {
+  require(p.element_bytes < 16, ExitCode::usage, "radix is traced on keys, not on pairs");
+  return run_keys(tracer, p, [](const auto& block) { sort::radix(block); });
+}
+
 // The probes fork to the threshold, here --tile; on one thread both sides run in turn.
 constexpr index_t threshold = 4096;
 
@@ -157,6 +168,7 @@ std::vector<TracedKernel> sort_kernels() {
           {"sort", "quicksort", "scalar", quicksort},
           {"sort", "mergesort", "scalar", mergesort},
           {"sort", "samplesort", "scalar", samplesort},
+          {"sort", "radix", "scalar", radix},
           {"sort", "cache_oblivious", "scalar", cache_oblivious},
           {"forkjoin", "quicksort", "scalar", probe_quicksort},
           {"forkjoin", "mergesort_serial_merge", "scalar", probe_mergesort<forkjoin::Merge::serial>},

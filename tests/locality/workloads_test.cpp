@@ -57,9 +57,9 @@ TEST(TracedTranspose, NaiveMissesAsTheFormulaSays) {
   EXPECT_NEAR(a.curve.misses(256) / (512 * 512 * 1.125), 1, 0.001);
 }
 
-Problem sorting(const char* kernel, index_t n, index_t range) {
+Problem sorting(const std::string& kernel, index_t n, index_t range) {
   Problem p = problem("sort", kernel, 1, n);
-  p.element_bytes = 16;
+  p.element_bytes = kernel == "radix" ? 8 : 16;
   p.range = range;
   return p;
 }
@@ -67,8 +67,18 @@ Problem sorting(const char* kernel, index_t n, index_t range) {
 TEST(TracedSort, SortsInEveryKernel) {
   for (const std::string& kernel : traced_kernels("sort")) {
     for (const index_t n : {0, 1, 2, 1000}) {
-      for (const index_t range : {1, 7, 100000})
-        EXPECT_GE(analysis_of(sorting(kernel.c_str(), n, range)).loads, 0);
+      for (const index_t range : {1, 7, 100000}) EXPECT_GE(analysis_of(sorting(kernel, n, range)).loads, 0);
+    }
+  }
+}
+
+TEST(TracedSort, SortsKeysOfBothWidths) {
+  for (const std::string& kernel : traced_kernels("sort")) {
+    if (kernel == "counting_bucketed") continue;  // of pairs only
+    for (const index_t bytes : {4, 8}) {
+      Problem p = problem("sort", kernel, 1, 9000);
+      p.element_bytes = bytes;
+      EXPECT_GT(analysis_of(p).loads, p.n) << kernel;
     }
   }
 }
@@ -135,6 +145,12 @@ TEST(SortTheorems, FunnelsAndBucketsMissLessThanMerges) {
     for (const index_t lines : {1024, 4096})
       EXPECT_LT(a.curve.misses(lines), 0.8 * merges.curve.misses(lines)) << kernel;
   }
+}
+
+TEST(SortTheorems, RadixPassesOverBothArraysTwice) {
+  const Analysis a = sorted_keys("sort", "radix", 400000);
+  EXPECT_NEAR(a.curve.misses(12000) / (4 * 400000.0 / 8), 1, 0.05);
+  EXPECT_EQ(a.theorem->misses(12000), 4 * 400000.0 / 8);
 }
 
 TEST(SortTheorems, MissesAreToldByLevelOfTheRecursion) {
