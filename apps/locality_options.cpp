@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "locality.hpp"
+#include "locality/stand_in.hpp"
 
 namespace tessera::apps::locality {
 
@@ -69,7 +70,9 @@ void add_problem(run::OptionSet& set) {
 void add_caches(run::OptionSet& set) {
   set.add({.name = "cache",
            .fallback = "32KiB:8,1MiB:16",
-           .help = "caches one behind the other, as bytes:ways (8 if not said; full), one geometry a level",
+           .help = "caches one behind the other, as bytes:ways (8 if not said; full), one geometry a level; "
+                   "or here: this "
+                   "machine's",
            .group = "Caches"});
   set.add({.name = "line",
            .kind = Kind::bytes,
@@ -174,8 +177,9 @@ lab::Request request_of(const run::Values& point) {
   p.steps = point.integer("steps");
   p.stencil = point.text("stencil");
   r.line_bytes = point.bytes("line");
-  for (const std::string& word : split(point.text("cache"), ','))
-    r.caches.push_back(lab::parse_geometry(trim(word), r.line_bytes));
+  if (point.text("cache") == "here") r.caches = lab::machine_caches();
+  for (const std::string& word : split(r.caches.empty() ? point.text("cache") : "", ','))
+    if (!word.empty()) r.caches.push_back(lab::parse_geometry(trim(word), r.line_bytes));
   for (const lab::Geometry& g : r.caches) {
     require(g.line_bytes == r.line_bytes, ExitCode::usage,
             "--cache names another line than --line; the levels of a point have one");

@@ -71,6 +71,7 @@ double expected_accesses(const Problem& p) {
         stencil::named_stencil(p.stencil.empty() ? "box3x3" : p.stencil, p.m == 1 ? 1 : 2).taps.size();
     return m * n * static_cast<double>(p.steps) * static_cast<double>(taps + 1);
   }
+  if (p.kernel == "radix") return 35 * n;
   return p.kernel.starts_with("counting") ? 10 * n : 5 * n * std::log2(std::max(2.0, n));
 }
 

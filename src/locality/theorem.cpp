@@ -132,20 +132,23 @@ std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
                    .from_lines = 64,
                    .to_lines = static_cast<index_t>(s.m * s.n / (4 * s.line))};
   }
-  // Columns of c points and rows around; the naive sweep is one column.
-  const bool wide = p.kernel == "naive";
-  const double column = wide || p.column_width == 0 ? s.n : static_cast<double>(p.column_width);
-  if (p.kernel == "tiled") return std::nullopt;
-  const double columns = std::ceil(s.n / column);
-  const double across = column < s.n ? (column + 2 * rx) / s.line + 1 : (s.n + 2 * rx) / s.line;
+  // Blocks of c points in h rows; columns are blocks as high as the field, the naive sweep is one.
+  const auto width = static_cast<double>(p.kernel == "naive"   ? p.n
+                                         : p.kernel == "tiled" ? std::min(p.tile, p.n)
+                                                               : std::min(p.column_width, p.n));
+  const auto height = static_cast<double>(p.kernel == "tiled" ? std::min(p.tile, p.m) : p.m);
+  const double blocks = std::ceil(s.n / width) * std::ceil(s.m / height);
+  const double across = width / s.line + 2 * std::ceil(rx / s.line);  // a block begins at a line
+  const char* const formula =
+      p.kernel == "tiled"
+          ? "t (N/L + N(c + 2L)(c + 2r)/(c^2 L)), tiles of c x c, if Z >= (2r + 2)(c + 2L); 2N/L if all fits"
+          : "t (N/L + N(c + 2L)/(cL)), c columns at a time, if Z >= (2r + 2)(c + 2L); 2N/L if all fits";
   return Theorem{
-      .formula = "t (N/L + N(c + 2r + L)/(cL)), c columns at a time, if Z >= (2r + 2)c; 2N/L if all fits",
-      .misses = [=](index_t lines) {
+      .formula = formula, .misses = [=](index_t lines) {
         const auto room = static_cast<double>(lines);
         if (room >= 2 * s.m * (s.n + 2 * rx) / s.line) return fields;
-        const double written = s.m * s.n / s.line;
         const bool rows_stay = room >= (rows + 1) * across;
-        return t * (written + columns * across * (rows_stay ? s.m + rows - 1 : s.m * rows));
+        return t * (s.m * s.n / s.line + blocks * across * (rows_stay ? height + rows - 1 : height * rows));
       }};
 }
 

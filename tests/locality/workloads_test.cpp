@@ -182,6 +182,34 @@ TEST(TracedStencil, SweepsMissAsTheFormulaSays) {
   EXPECT_NEAR(analysis_of(p).fitted->constant, 1, 0.05);
 }
 
+TEST(TracedStencil, ColumnsAndTilesMissAsTheFormulasSay) {
+  for (const char* kernel : {"column", "tiled"}) {
+    for (const char* name : {"box3x3", "box7x7"}) {
+      Problem p = problem("stencil", kernel, 256, 256);
+      p.stencil = name;
+      p.steps = 4;
+      p.tile = p.column_width = 32;
+      const Analysis a = analysis_of(p);
+      ASSERT_TRUE(a.theorem.has_value()) << kernel;
+      for (const index_t lines : {64, 128, 256})  // rows of a block stay, blocks do not
+        EXPECT_NEAR(a.curve.misses(lines) / a.theorem->misses(lines), 1, 0.05) << kernel << " " << name;
+    }
+  }
+}
+
+TEST(TracedStencil, TrapezoidsFallWithTheCacheAsTheTheoremSays) {
+  Problem p = problem("stencil", "cache_oblivious", 1, 8192);
+  p.stencil = "heat";
+  p.steps = 1024;
+  p.tile = 16;
+  EXPECT_NEAR(analysis_of(p).fitted->exponent, -1, 0.1) << "one dimension";
+  p = problem("stencil", "cache_oblivious", 256, 256);
+  p.stencil = "heat";
+  p.steps = 32;
+  p.tile = 4;
+  EXPECT_NEAR(analysis_of(p).fitted->exponent, -0.5, 0.1) << "two";
+}
+
 TEST(TracedStencil, TrapezoidsUseALineManyTimes) {
   Problem p = problem("stencil", "naive", 1, 8192);
   p.stencil = "heat";
