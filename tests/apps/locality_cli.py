@@ -87,9 +87,11 @@ class Locality(tessera.Case):
         kernels, theorems = self.columns("points", "kernel", "theorem", run="locality_0002")
         self.assertEqual(list(kernels), ["quicksort", "mergesort_serial_merge", "mergesort_parallel_merge"])
         self.assertTrue(all(theorems))
-        points, level, misses = self.columns("recursion_levels", "point", "level", "misses", run="locality_0002")
+        points, misses, compulsory, capacity, conflict = self.columns("recursion_levels", "point", "misses", "compulsory",
+                                                                      "capacity", "conflict", run="locality_0002")
+        self.assertTrue((misses == compulsory + capacity + conflict).all())
         mine = ["serial_merge" in point for point in points]
-        for found in misses[mine][:6]:
+        for found in (compulsory + capacity)[mine][:6]:
             self.assertAlmostEqual(found, 2 * 20000 / 8, delta=50)  # both arrays once a level
 
     def test_gpu_order(self):
