@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "locality.hpp"
 #include "locality/stand_in.hpp"
+#include "run/common_options.hpp"
 
 namespace tessera::apps::locality {
 
@@ -152,6 +153,7 @@ run::OptionSet declare() {
            .help = "trace points again that the results file already holds",
            .group = "Files",
            .identity = false});
+  run::add_title(set);
   set.add({.name = "config",
            .help = "TOML file with any of these options as keys",
            .group = "Files",

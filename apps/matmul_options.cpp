@@ -13,7 +13,10 @@ run::OptionSet declare_options() {
        "tessera matmul --n 512,1024 --kernel naive,tiled,cache_oblivious --results r.h5",
        "tessera matmul --config configs/matmul/variants.toml --results r.h5"});
   const double huge = 4e18;
-  set.add({.name = "a", .help = "first operand, file.h5:/path (else generated)", .group = "Data"});
+  set.add({.name = "a",
+           .help = "first operand, file.h5:/path or a part of it as numpy writes it, "
+                   "file.h5:/path[:100,3,-50:] (else generated)",
+           .group = "Data"});
   set.add({.name = "b", .help = "second operand", .group = "Data"});
   set.add({.name = "c", .help = "what beta multiplies (else generated)", .group = "Data"});
   set.add({.name = "out",

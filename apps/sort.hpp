@@ -1,12 +1,14 @@
 #pragma once
 // Shared by the files of the sort command.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/element.hpp"
+#include "dist/sort/argsort.hpp"
 #include "dist/sort/forecast.hpp"
 #include "dist/sort/sort.hpp"
 #include "run/ceilings.hpp"
@@ -25,11 +27,13 @@ enum class Task {
   keys,         ///< one column, sorted
   permutation,  ///< the permutation of one column or of a table, and the rows in its order
   apply,        ///< rows in the order of a permutation from a file
+  quantiles,    ///< what stands at some places of the sorted order
 };
 
 struct SortColumn {
-  std::string path;  ///< in the input file; empty when generated
-  Element element = Element::u64;
+  io::Column column;  ///< of the input; without a path when generated
+  dist::sort::KeyForm form;
+  layout::Range bytes;  ///< of a row, where it is compared as bytes
   dist::sort::Order order = dist::sort::Order::ascending;
 };
 
@@ -40,13 +44,20 @@ struct Request {
   index_t ranks = 1;
   std::vector<SortColumn> by;       ///< one when plain keys are sorted, none to apply a permutation
   std::vector<io::Column> carried;  ///< what --out gets, where rows are permuted
+  io::Column permutation;           ///< to apply
   bool is_group = false;
   bool keeps_input = false;
   std::string input;  ///< name of the generated input
   std::uint64_t seed = 1;
   dist::sort::Method method;
   std::string algorithm;
+  std::optional<index_t> top;     ///< only so many of the first rows
+  bool unique = false;            ///< only the first row of each key
+  std::vector<double> quantiles;  ///< in [0, 1]
 
+  [[nodiscard]] bool takes_first() const { return top.has_value(); }
+  /// Rows of the result, where they are known beforehand (not with unique).
+  [[nodiscard]] index_t rows_out() const { return std::min(n, top.value_or(n)); }
   [[nodiscard]] bool generated() const { return !input.empty(); }
 };
 
@@ -65,13 +76,31 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
                             const Request& request, run::Session& session);
 [[nodiscard]] bool run_table(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                              const Request& request, run::Session& session);
+[[nodiscard]] bool run_quantiles(const mpi::Communicator& comm, const run::Values& point,
+                                 const Inputs& inputs, const Request& request, run::Session& session);
+/// From file to file through sorted runs.
+[[nodiscard]] bool can_go_out_of_core(const run::Values& point, const Request& request);
+[[nodiscard]] bool run_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                                const Request& request, run::Session& session);
+void print_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                    const Request& request);
 
 /// Where there are no hardware counters: random keys, pairs where rows are permuted.
 [[nodiscard]] run::Counted stand_in(const Request& request);
 /// The columns of the results that name a point.
 [[nodiscard]] std::vector<io::Cell> cells_of(const Request& request);
-/// This rank's part of a column: from the file, or generated.
-void load(const mpi::Communicator& comm, const Inputs& inputs, const Request& request,
-          const SortColumn& column, std::byte* to);
+/// The columns that --by names in a table. Throws Error(usage, bad_data).
+[[nodiscard]] std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo& table,
+                                                    const std::string& file);
+/// A column of numbers or strings as a key. Throws Error(bad_data).
+[[nodiscard]] SortColumn whole_column(const io::Column& column, dist::sort::Order order,
+                                      const std::string& file);
+/// "f64", "-8B": type and order.
+[[nodiscard]] std::string text_of(const SortColumn& column);
+/// Rows of a key column of the input's layout.
+void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to);
+/// Rows of a key column: from the input, or generated.
+void load(const Inputs& inputs, const Request& request, const SortColumn& column, layout::Range rows,
+          std::byte* to);
 
 }  // namespace tessera::apps::sort

@@ -1,6 +1,7 @@
-// Plain keys.
+// Plain keys: all of them sorted, the first ones, or each distinct one once.
 
 #include "dist/sort/check.hpp"
+#include "dist/sort/some_keys.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
 #include "run/outputs.hpp"
@@ -22,24 +23,22 @@ class KeySort {
     mpi::together(comm, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
       items_ = machine::Buffer<T>(mine_.size());
-      spare_ = machine::Buffer<T>(mine_.size());
-      if (request.keeps_input) kept_ = machine::Buffer<T>(mine_.size());
-      read_into(request.keeps_input ? kept_ : items_);
-      fresh_ = !request.keeps_input;
+      if (!request.takes_first()) spare_ = machine::Buffer<T>(mine_.size());
+      if (keeps_input()) kept_ = machine::Buffer<T>(mine_.size());
+      read_into(keeps_input() ? kept_ : items_);
+      fresh_ = !keeps_input();
     });
   }
 
   bool run(const Values& point, run::Session& session) {
-    run::Outputs outputs;
-    if (point.has("out"))
-      outputs.add(io::parse_dataset_name(point.text("out"), "out"), {request_.n}, element_of<T>);
-    outputs.open(comm_, point);
     const bool verify = !point.flag("no-verify");
+    run::Outputs outputs;
+    if (!request_.unique) open(point, outputs, request_.rows_out());
     tessera::sort::Content input;
-    if (verify) {
+    if (verify && !request_.takes_first()) {
       const mpi::PhaseScope scope(once_, "verify");
-      input = dist::sort::content(comm_, std::as_const(request_.keeps_input ? kept_ : items_).span(),
-                                  request_.seed, request_.method.threads);
+      input = dist::sort::content(comm_, std::as_const(keeps_input() ? kept_ : items_).span(), request_.seed,
+                                  request_.method.threads);
     }
     run::Measured measured = run::measure(
         comm_, point, [&] { restore(); }, [&](mpi::Phases& phases) { sort(phases); });
@@ -47,39 +46,69 @@ class KeySort {
       const mpi::PhaseScope scope(once_, "verify");
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults(input)), 0};
     }
+    index_t first = static_cast<index_t>(result_.size());
+    comm_.sum_before(std::span(&first, 1));
+    if (request_.unique) open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
     measured.columns = cells_of(request_);
     measured.stand_in = [this] { return stand_in(request_); };
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
     measured.once = once_;
     return outputs.conclude(comm_, point, session, measured,
-                            [&] { outputs.write(0, mine_.begin, std::as_bytes(items_.span())); });
+                            [&] { outputs.write(0, first, std::as_bytes(result_)); });
   }
 
  private:
+  [[nodiscard]] bool keeps_input() const { return request_.keeps_input && !request_.takes_first(); }
+
+  void open(const Values& point, run::Outputs& outputs, index_t rows) {
+    if (!point.has("out")) return;
+    outputs.add(io::parse_dataset_name(point.text("out"), "out"), {rows}, element_of<T>);
+    outputs.open(comm_, point);
+  }
+
   void read_into(machine::Buffer<T>& to) {
-    load(comm_, inputs_, request_, request_.by.front(), reinterpret_cast<std::byte*>(to.data()));
+    load(inputs_, request_, request_.by.front(), mine_, reinterpret_cast<std::byte*>(to.data()));
   }
 
   /// The input again, as it was.
   void restore() {
-    if (request_.keeps_input)
+    if (keeps_input())
       std::copy(kept_.begin(), kept_.end(), items_.begin());
     else if (!fresh_)
       read_into(items_);
-    fresh_ = false;
+    fresh_ = request_.takes_first();  // the others overwrite it
   }
 
   void sort(mpi::Phases& phases) {
+    const dist::sort::Order order = request_.by.front().order;
+    if (request_.takes_first()) {
+      spare_ = dist::sort::sort_first(comm_, std::as_const(items_).span(), *request_.top, order,
+                                      request_.method, phases);
+      result_ = spare_.span();
+      return;
+    }
     const index_t n =
-        dist::sort::sort_keys(comm_, dist::sort::Room<T>{items_.data(), spare_.data(), mine_.size()},
-                              request_.by.front().order, request_.method, phases);
+        dist::sort::sort_keys(comm_, dist::sort::Room<T>{items_.data(), spare_.data(), mine_.size()}, order,
+                              request_.method, phases);
     TESSERA_EXPECTS(n == mine_.size());
+    result_ = items_.span();
+    if (!request_.unique) return;
+    const mpi::PhaseScope scope(phases, "distinct");
+    const index_t distinct =
+        dist::sort::keep_distinct(comm_, std::as_const(items_).span(), order, spare_.data());
+    result_ = spare_.span().first(static_cast<std::size_t>(distinct));
   }
 
   [[nodiscard]] index_t faults(const tessera::sort::Content& input) const {
-    return dist::sort::faults(comm_, items_.span(), request_.by.front().order, input, request_.seed,
-                              request_.method.threads);
+    const dist::sort::Order order = request_.by.front().order;
+    const int threads = request_.method.threads;
+    if (request_.takes_first())
+      return dist::sort::faults_of_first(comm_, items_.span(), *request_.top, result_, order, request_.seed,
+                                         threads);
+    const index_t wrong = dist::sort::faults(comm_, items_.span(), order, input, request_.seed, threads);
+    return request_.unique ? wrong + dist::sort::faults_of_distinct(comm_, items_.span(), result_, order)
+                           : wrong;
   }
 
   mpi::Communicator comm_;
@@ -88,6 +117,7 @@ class KeySort {
   layout::Range mine_;
   mpi::Phases once_;
   machine::Buffer<T> items_, spare_, kept_;
+  std::span<const T> result_;
   bool fresh_ = false;  // items hold the input
 };
 
@@ -95,7 +125,7 @@ class KeySort {
 
 bool run_keys(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
               const Request& request, run::Session& session) {
-  return dispatch_element(request.by.front().element, [&]<class T>(Type<T>) {
+  return dispatch_element(*request.by.front().form.number, [&]<class T>(Type<T>) {
     return KeySort<T>(comm, inputs, request).run(point, session);
   });
 }

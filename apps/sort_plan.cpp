@@ -37,10 +37,13 @@ std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
                                 .ranks = ranks,
                                 .algorithm = request.method.algorithm,
                                 .keeps_input = request.keeps_input};
-  for (const SortColumn& column : request.by) q.key_bytes += static_cast<index_t>(bytes(column.element));
+  for (const SortColumn& column : request.by) q.key_bytes += column.form.bytes;
   for (const io::Column& column : request.carried)
-    q.widest_column_bytes = std::max(q.widest_column_bytes, column.info.element_bytes);
-  if (request.task != Task::keys) q.passes = std::max<index_t>(1, static_cast<index_t>(request.by.size()));
+    q.widest_column_bytes = std::max(q.widest_column_bytes, column.row_bytes());
+  if (request.task != Task::keys) {
+    for (const SortColumn& column : request.by) q.passes += column.form.words();
+    q.passes = std::max<index_t>(1, q.passes);
+  }
   return forecast(q);
 }
 

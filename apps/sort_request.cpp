@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/text.hpp"
 #include "kernels/sort/inputs.hpp"
@@ -12,6 +13,7 @@
 
 namespace tessera::apps::sort {
 
+using dist::sort::KeyForm;
 using dist::sort::Order;
 using run::Kind;
 using run::Values;
@@ -31,20 +33,41 @@ void add_data_options(run::OptionSet& set) {
   std::vector<std::string> inputs;
   for (const auto& row : kernels::inputs()) inputs.emplace_back(row.name);
   set.add({.name = "in",
-           .help = "keys, or with --by a group of columns: file.h5:/path (else generated)",
+           .help = "keys, or with --by a table (a group of columns or a compound dataset): file.h5:/path "
+                   "(else generated)",
            .group = "Data"});
   set.add({.name = "out",
            .help = "where the sorted keys or columns go, file.h5:/path (else they are dropped)",
            .group = "Data",
            .identity = false});
-  set.add({.name = "by",
-           .help = "columns to sort a table by, the first weighs most, -name descending: time,-energy",
-           .group = "Data"});
+  set.add(
+      {.name = "by",
+       .help =
+           "columns to sort a table by, the first weighs most, -name descending: time,-energy; name[0:4] or "
+           "0:10 compares bytes of a row",
+       .group = "Data"});
   set.add({.name = "argsort",
            .help = "where the stable permutation goes (i64), file.h5:/path",
            .group = "Data",
            .identity = false});
   set.add({.name = "apply", .help = "a permutation to put the rows of --in in order by", .group = "Data"});
+  set.add({.name = "top",
+           .kind = Kind::integer,
+           .help =
+               "only so many rows from the beginning of the sorted order; the others are not sorted (with "
+               "--descending or --by=-name: the largest)",
+           .group = "Data",
+           .low = 0,
+           .high = huge});
+  set.add({.name = "unique",
+           .kind = Kind::flag,
+           .help = "only the first row of each key (-0 equals 0, every NaN every other)",
+           .group = "Data"});
+  set.add({.name = "quantiles",
+           .help =
+               "what stands there in the sorted order, without sorting: 0.01,0.5,0.99 (linear, as numpy; NaN "
+               "is last); --out takes them as f64",
+           .group = "Data"});
   set.add({.name = "n",
            .kind = Kind::integer,
            .fallback = "1048576",
@@ -68,8 +91,10 @@ void add_data_options(run::OptionSet& set) {
            .choices = inputs,
            .axis = true});
   run::add_seed(set, "of generated keys and of the check");
-  set.add(
-      {.name = "descending", .kind = Kind::flag, .help = "largest first; NaN stays last", .group = "Data"});
+  set.add({.name = "descending",
+           .kind = Kind::flag,
+           .help = "largest first; NaN stays last either way (plain keys: -0 before 0; tables: equal)",
+           .group = "Data"});
 }
 
 void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
@@ -85,26 +110,48 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
         "--by says the order of every column; write --by=-name instead of --descending");
   usage(!given("by") || parsed.lists.at("type").front() == "auto",
         "--type is that of plain keys; columns have the types they are stored in");
+  const int parts =
+      int{given("top")} + int{parsed.lists.at("unique").front() == "true"} + int{given("quantiles")};
+  usage(parts == 0 || !given("apply"), "--top, --unique and --quantiles go with a sort, not with --apply");
+  usage(parts <= 1, "--top, --unique and --quantiles each take another part of the sorted order; name one");
+  usage(!given("quantiles") || !given("argsort"), "--quantiles moves no rows; drop --argsort");
   usage((!given("out") && !given("argsort")) || set.points(parsed).size() == 1,
         "--out and --argsort take the result of one sort and this is a sweep of several; drop them or the "
         "lists");
 }
 
-SortColumn column_named(const std::string& word, const io::TableInfo& table, const std::string& file) {
-  SortColumn result;
-  const bool descending = word.starts_with('-');
-  result.order = descending ? Order::descending : Order::ascending;
-  const std::string name(trim(descending || word.starts_with('+') ? word.substr(1) : word));
-  std::vector<std::string> names;
-  for (const io::Column& column : table.columns) {
-    names.push_back(column.name);
-    if (column.name != name) continue;
-    result.path = column.path;
-    result.element = io::element_of_numbers(column, file);
-    return result;
+std::vector<double> parse_quantiles(const std::string& text) {
+  std::vector<double> result;
+  for (const std::string& word : split(text, ',')) {
+    const std::string digits(trim(word));
+    char* end = nullptr;
+    const double q = std::strtod(digits.c_str(), &end);
+    require(!digits.empty() && *end == '\0' && q >= 0 && q <= 1, ExitCode::usage,
+            fmt::format("--quantiles '{}' is no number from 0 to 1", digits));
+    result.push_back(q);
   }
-  throw Error(ExitCode::usage,
-              fmt::format("--by: the table has no column '{}'{}", name, suggestion(name, names)));
+  return result;
+}
+
+/// The key columns of --in. Throws Error(usage, bad_data).
+std::vector<SortColumn> keys_of(const Values& point, const io::TableInfo& table,
+                                const io::DatasetName& name) {
+  const auto usage = [](bool holds, const std::string& message) { require(holds, ExitCode::usage, message); };
+  const std::string first = table.members.empty() ? table.columns.front().name : table.members.front().name;
+  const bool by = point.has("by"), compound = !table.members.empty();
+  usage(by || (!table.is_group && !compound),
+        fmt::format("{} is a {}; name the columns to sort by, e.g. --by {}", name.text(),
+                    table.is_group ? "group" : "dataset of compounds", first));
+  if (!by) {
+    return {whole_column(table.columns.front(),
+                         point.flag("descending") ? Order::descending : Order::ascending, name.file)};
+  }
+  usage(
+      table.is_group || compound || point.text("by").find(':') != std::string::npos,
+      fmt::format("{} is a dataset; --by sorts the columns of a group or compound dataset, or here by bytes "
+                  "of the rows (--by 0:10)",
+                  name.text()));
+  return columns_named(point.text("by"), table, name.file);
 }
 
 /// What --in holds.
@@ -114,25 +161,20 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   const io::DatasetName& name = inputs.data->name();
   request.n = table.rows();
   request.is_group = table.is_group;
-  mpi::on_root(comm, "open input", [&] {
-    require(!table.is_group || point.has("by") || point.has("apply"), ExitCode::usage,
-            fmt::format("{} is a group; name the columns to sort by, e.g. --by {}", name.text(),
-                        table.columns.front().name));
-    require(table.is_group || !point.has("by"), ExitCode::usage,
-            fmt::format("{} is a dataset; --by sorts the columns of a group", name.text()));
-  });
+  if (request.task != Task::apply)
+    mpi::together(comm, "open input", [&] { request.by = keys_of(point, table, name); });
+  if (request.task == Task::quantiles) {
+    mpi::together(comm, "open input", [&] {
+      require(request.by.size() == 1 && request.by.front().form.number, ExitCode::usage,
+              "--quantiles takes one column of numbers; name it with --by");
+      require(request.n > 0, ExitCode::bad_data, name.text() + " has no rows, so no quantiles");
+    });
+    return;
+  }
+  const bool plain = !table.is_group && request.by.size() == 1 && request.by.front().form.number &&
+                     table.columns.front().info.is_number();
+  if (request.task == Task::keys && !plain) request.task = Task::permutation;
   if (request.task != Task::keys && point.has("out")) request.carried = table.columns;
-  if (request.task == Task::apply) return;
-  mpi::together(comm, "open input", [&] {
-    if (table.is_group) {
-      for (const std::string& word : split(point.text("by"), ','))
-        request.by.push_back(column_named(std::string(trim(word)), table, name.file));
-      return;
-    }
-    const Element element = io::element_of_numbers(table.columns.front(), name.file);
-    request.by.push_back(
-        {name.path, element, point.flag("descending") ? Order::descending : Order::ascending});
-  });
 }
 
 }  // namespace
@@ -144,6 +186,11 @@ run::OptionSet declare() {
        "tessera sort --in t.h5:/events --by time,-energy --out s.h5:/events     # every column carried along",
        "tessera sort --in t.h5:/keys --argsort p.h5:/perm                       # numpy's stable argsort",
        "tessera sort --in other.h5:/table --apply p.h5:/perm --out o.h5:/table",
+       "tessera sort --in t.h5:/events --by=-energy --top 100 --out top.h5:/events",
+       "tessera sort --in t.h5:/events --by energy --quantiles 0.01,0.5,0.99",
+       "tessera sort --in records.h5:/records --by 0:10 --out s.h5:/records     # bytes 0 to 9 of every "
+       "record",
+       "tessera sort --in huge.h5:/keys --out s.h5:/keys --memory 2GiB          # out of core",
        "tessera sort --n 1e6,1e7 --type u32,f64 --input uniform,zipf --kernel auto,radix,samplesort",
        "mpirun -n 7 tessera sort --n 1e9 --plan                                 # what would happen",
        "tessera sort --config configs/sort/variants.toml --results r.h5"});
@@ -156,6 +203,18 @@ run::OptionSet declare() {
            .group = "Method",
            .choices = run::names_of(dist::sort::algorithms()),
            .axis = true});
+  set.add({.name = "out-of-core",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help =
+               "from file to file through sorted runs, two reads and two writes (auto: where memory does not "
+               "suffice); an attempt that was ended goes on with the runs it finds",
+           .group = "Machine",
+           .choices = {"auto", "always", "never"}});
+  set.add({.name = "scratch",
+           .help = "folder for the runs (default: beside the output, NAME.runs)",
+           .group = "Machine",
+           .identity = false});
   run::add_plan_ranks(set);
   run::add_common_options(set);
   return set;
@@ -183,9 +242,13 @@ std::shared_ptr<Inputs> look_at_inputs(const run::OptionSet& set, const run::Par
 Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
   Request request;
   request.task = point.has("apply")                        ? Task::apply
+                 : point.has("quantiles")                  ? Task::quantiles
                  : point.has("by") || point.has("argsort") ? Task::permutation
                                                            : Task::keys;
   request.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  if (point.has("top")) request.top = point.integer("top");
+  request.unique = point.flag("unique");
+  if (point.has("quantiles")) request.quantiles = parse_quantiles(point.text("quantiles"));
   request.ranks = point.flag("plan") && point.has("ranks") ? point.integer("ranks") : comm.size();
   if (inputs.data) {
     resolve_file(comm, point, inputs, request);
@@ -193,10 +256,12 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   } else {
     request.n = point.integer("n");
     request.input = point.text("input");
-    request.by = {{"", Element::u64, point.flag("descending") ? Order::descending : Order::ascending}};
+    request.by = {
+        {{}, KeyForm::of(Element::u64), {}, point.flag("descending") ? Order::descending : Order::ascending}};
   }
   for (const ElementInfo& row : elements) {
-    if (row.name == point.text("type")) request.by.front().element = row.element;
+    if (row.name == point.text("type") && !request.by.empty())
+      request.by.front().form = KeyForm::of(row.element);
   }
   request.algorithm = point.text("algorithm");
   for (const auto& row : dist::sort::algorithms()) {
@@ -206,9 +271,11 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   request.method.threads = run::threads_of(point);
   if (request.task == Task::apply) {
     const io::TableInfo permutation = inputs.permutation->share(comm);
+    request.permutation = permutation.columns.front();
     mpi::on_root(comm, "open input", [&] {
       const io::DatasetInfo& info = permutation.columns.front().info;
-      require(!permutation.is_group && info.kind == io::DatasetInfo::Kind::integer, ExitCode::bad_data,
+      require(!permutation.is_group && info.kind == io::DatasetInfo::Kind::integer && info.shape.size() == 1,
+              ExitCode::bad_data,
               fmt::format("{} is no permutation (a 1-D dataset of integers); give what --argsort wrote",
                           inputs.permutation->name().text()));
       require(info.shape[0] == request.n, ExitCode::bad_data,
@@ -222,13 +289,14 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
 
 std::vector<io::Cell> cells_of(const Request& request) {
   std::string types;
-  for (const SortColumn& column : request.by) {
-    types += fmt::format("{}{}{}", types.empty() ? "" : ",", column.order == Order::descending ? "-" : "",
-                         name(column.element));
-  }
+  for (const SortColumn& column : request.by) types += (types.empty() ? "" : ",") + text_of(column);
   return {{"task", std::string(request.task == Task::keys          ? "keys"
                                : request.task == Task::permutation ? "argsort"
-                                                                   : "apply")},
+                               : request.task == Task::quantiles   ? "quantiles"
+                                                                   : "apply") +
+                       (request.unique          ? " unique"
+                        : request.takes_first() ? " top"
+                                                : "")},
           {"kernel", request.method.kernel},
           {"algorithm", request.algorithm},
           {"type", types},
@@ -237,30 +305,16 @@ std::vector<io::Cell> cells_of(const Request& request) {
 }
 
 run::Counted stand_in(const Request& request) {
-  if (request.task == Task::apply) return run::not_simulated("nothing is sorted");
   const std::string& kernel = request.method.kernel;
-  const bool keys = request.task == Task::keys;
+  const bool keys = request.task == Task::keys, sorts = keys || request.task == Task::permutation;
+  if (!sorts || request.unique || request.takes_first())
+    return run::not_simulated("only sorts of all rows are traced");
   return run::simulated(
       {.workload = "sort",
        .kernel = kernel == "auto" ? "radix" : kernel,
-       .element_bytes = keys ? static_cast<index_t>(bytes(request.by.front().element)) : 16,
+       .element_bytes = keys ? request.by.front().form.bytes : 16,
        .n = request.n,
        .range = kernel.starts_with("counting") ? std::clamp<index_t>(request.n, 1, 1 << 28) : 0});
-}
-
-void load(const mpi::Communicator& comm, const Inputs& inputs, const Request& request,
-          const SortColumn& column, std::byte* to) {
-  const layout::Range mine = layout::BlockMap(request.n, comm.size()).range(comm.rank());
-  if (!request.generated()) {
-    io::read_range({inputs.data->name().file, column.path}, mine, column.element, to);
-    return;
-  }
-  dispatch_element(column.element, [&]<class T>(Type<T>) {
-    const std::span<T> keys(reinterpret_cast<T*>(to), static_cast<std::size_t>(mine.size()));
-    machine::parallel(request.method.threads, [&] {
-      kernels::generate<T>(kernels::input(request.input), request.seed, mine.begin, request.n, keys);
-    });
-  });
 }
 
 }  // namespace tessera::apps::sort

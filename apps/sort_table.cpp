@@ -25,17 +25,22 @@ class TableSort {
         mine_(map_.range(comm.rank())) {}
 
   bool run(const Values& point, run::Session& session) {
-    run::Outputs outputs;
-    plan_outputs(point, outputs);
-    outputs.open(comm_, point);
-    run::Measured measured = request_.task == Task::apply ? read_permutation() : make_permutation(point);
     const bool verify = !point.flag("no-verify");
+    run::Outputs outputs;
+    if (!request_.unique) open(point, outputs, request_.rows_out());
+    run::Measured measured = request_.task == Task::apply ? read_permutation() : make_permutation(point);
     index_t faults = 0;
     if (verify && request_.task == Task::permutation) {
       const mpi::PhaseScope scope(once_, "verify");
-      faults =
-          dist::sort::faults(comm_, map_, key_columns(), indices(), request_.seed, request_.method.threads);
+      faults = faults_of_permutation();
     }
+    if (request_.unique) {
+      const mpi::PhaseScope scope(once_, "distinct");
+      permutation_ = first_of_each(comm_, map_, key_columns(), permutation_, request_.method.threads);
+    }
+    first_ = rows_here();
+    comm_.sum_before(std::span(&first_, 1));
+    if (request_.unique) open(point, outputs, comm_.sum(rows_here()));
     key_data_.clear();
     const Carried carried = carry_columns(outputs, verify);
     if (request_.task == Task::apply) measured.seconds = {carried.seconds};
@@ -47,7 +52,8 @@ class TableSort {
     measured.rate_units = "Mkeys/s";
     measured.once = once_;
     return outputs.conclude(comm_, point, session, measured, [&] {
-      if (permutation_place_) outputs.write(*permutation_place_, mine_.begin, std::as_bytes(indices()));
+      if (permutation_place_)
+        outputs.write(*permutation_place_, first_, std::as_bytes(std::span(permutation_)));
     });
   }
 
@@ -57,47 +63,60 @@ class TableSort {
     double seconds = 0;  // of permuting, the slowest rank's
   };
 
-  [[nodiscard]] std::span<const std::uint64_t> indices() const { return permutation_.span(); }
+  [[nodiscard]] index_t rows_here() const { return static_cast<index_t>(permutation_.size()); }
 
   [[nodiscard]] std::vector<KeyColumn> key_columns() const {
     std::vector<KeyColumn> columns;
     for (std::size_t c = 0; c < request_.by.size(); ++c)
-      columns.push_back({request_.by[c].element, key_data_[c].data(), request_.by[c].order});
+      columns.push_back({request_.by[c].form, key_data_[c].data(), request_.by[c].order});
     return columns;
   }
 
-  void plan_outputs(const Values& point, run::Outputs& outputs) {
+  void open(const Values& point, run::Outputs& outputs, index_t rows) {
     mpi::together(comm_, "create output", [&] {
       if (point.has("out")) {
         const io::DatasetName out = io::parse_dataset_name(point.text("out"), "out");
         for (const io::Column& column : request_.carried) {
           const std::string path = request_.is_group ? out.path + "/" + column.name : out.path;
+          std::vector<index_t> shape = column.info.shape;
+          shape.front() = rows;
           column_places_.push_back(
-              outputs.add({out.file, path}, {request_.n}, io::stored_type(inputs_.data->name(column))));
+              outputs.add({out.file, path}, shape, io::stored_type(inputs_.data->name(column))));
         }
         if (request_.generated())
-          column_places_.push_back(outputs.add(out, {request_.n}, request_.by.front().element));
+          column_places_.push_back(outputs.add(out, {rows}, *request_.by.front().form.number));
       }
       if (point.has("argsort"))
         permutation_place_ =
-            outputs.add(io::parse_dataset_name(point.text("argsort"), "argsort"), {request_.n}, Element::i64);
+            outputs.add(io::parse_dataset_name(point.text("argsort"), "argsort"), {rows}, Element::i64);
     });
+    outputs.open(comm_, point);
+  }
+
+  [[nodiscard]] index_t faults_of_permutation() const {
+    return request_.takes_first()
+               ? faults_of_first(comm_, map_, key_columns(), permutation_, request_.method.threads)
+               : dist::sort::faults(comm_, map_, key_columns(), permutation_, request_.seed,
+                                    request_.method.threads);
   }
 
   run::Measured make_permutation(const Values& point) {
     mpi::together(comm_, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
-      permutation_ = machine::Buffer<std::uint64_t>(mine_.size());
       for (const SortColumn& column : request_.by) {
-        const auto bytes = static_cast<index_t>(tessera::bytes(column.element));
-        key_data_.emplace_back(mine_.size() * bytes);
-        load(comm_, inputs_, request_, column, key_data_.back().data());
+        key_data_.emplace_back(checked_mul(mine_.size(), column.form.bytes, "a key column"));
+        load(inputs_, request_, column, mine_, key_data_.back().data());
       }
     });
     const std::vector<KeyColumn> columns = key_columns();
     return run::measure(
         comm_, point, [] {},
         [&](mpi::Phases& phases) {
+          if (request_.takes_first()) {
+            permutation_ = argsort_first(comm_, map_, columns, *request_.top, request_.method, phases);
+            return;
+          }
+          permutation_.resize(static_cast<std::size_t>(mine_.size()));
           argsort(comm_, map_, columns, request_.method, permutation_.data(), phases);
         });
   }
@@ -106,17 +125,18 @@ class TableSort {
     const io::DatasetName& name = inputs_.permutation->name();
     mpi::together(comm_, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
-      permutation_ = machine::Buffer<std::uint64_t>(mine_.size());
-      io::read_range(name, mine_, Element::i64, reinterpret_cast<std::byte*>(permutation_.data()));
+      permutation_.resize(static_cast<std::size_t>(mine_.size()));
+      io::read_numbers(name.file, request_.permutation, mine_, Element::i64,
+                       reinterpret_cast<std::byte*>(permutation_.data()));
       for (index_t j = 0; j < mine_.size(); ++j) {
-        const auto index = static_cast<index_t>(permutation_[j]);
+        const auto index = static_cast<index_t>(permutation_[static_cast<std::size_t>(j)]);
         require(
             index >= 0 && index < request_.n, ExitCode::bad_data,
             fmt::format("{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
                         name.text(), mine_.begin + j, index, request_.n - 1));
       }
     });
-    const bool whole = dist::sort::is_permutation(comm_, map_, indices(), request_.seed);
+    const bool whole = dist::sort::is_permutation(comm_, map_, permutation_, request_.seed);
     mpi::on_root(comm_, "read", [&] {
       require(
           whole, ExitCode::bad_data,
@@ -132,30 +152,31 @@ class TableSort {
     Carried result;
     for (std::size_t c = 0; c < column_places_.size(); ++c) {
       const bool stored = c < request_.carried.size();
-      const auto bytes = stored ? request_.carried[c].info.element_bytes
-                                : static_cast<index_t>(tessera::bytes(request_.by.front().element));
+      const index_t bytes = stored ? request_.carried[c].row_bytes() : request_.by.front().form.bytes;
       machine::Buffer<std::byte> before, after;
       mpi::together(comm_, "read", [&] {
         const mpi::PhaseScope scope(once_, "read");
         before = machine::Buffer<std::byte>(checked_mul(mine_.size(), bytes, "a column"));
-        after = machine::Buffer<std::byte>(before.size());
+        after = machine::Buffer<std::byte>(checked_mul(rows_here(), bytes, "a column"));
         if (stored)
-          io::read_stored(inputs_.data->name(request_.carried[c]), mine_, before.data());
+          io::read_stored(inputs_.data->name().file, request_.carried[c], mine_, before.data());
         else
-          load(comm_, inputs_, request_, request_.by.front(), before.data());
+          load(inputs_, request_, request_.by.front(), mine_, before.data());
       });
       comm_.barrier();
       const Timer timer;
       {
         const mpi::PhaseScope scope(once_, "permute");
-        dist::sort::gather(comm_, map_, {before.data(), bytes}, indices(), after.data(),
+        dist::sort::gather(comm_, map_, {before.data(), bytes}, permutation_, after.data(),
                            request_.method.threads);
       }
       result.seconds += comm_.max(timer.seconds());
       if (verify) result.faults += differs({before.data(), bytes}, {after.data(), bytes}) ? 1 : 0;
       mpi::together(comm_, "write", [&] {
         const mpi::PhaseScope scope(once_, "write");
-        outputs.write(column_places_[c], mine_.begin, std::as_const(after).span());
+        const index_t row =
+            stored ? request_.carried[c].row_bytes() / request_.carried[c].info.element_bytes : 1;
+        outputs.write(column_places_[c], first_ * row, std::as_const(after).span());
       });
     }
     return result;
@@ -164,10 +185,7 @@ class TableSort {
   bool differs(ColumnView before, ColumnView after) {
     const mpi::PhaseScope scope(once_, "verify");
     const int threads = request_.method.threads;
-    const std::uint64_t difference =
-        dist::sort::hash_elements(before, mine_.size(), mine_.begin, request_.seed, threads) -
-        dist::sort::hash_elements(after, indices(), request_.seed, threads);
-    return comm_.sum(difference) != 0;
+    return !carried_whole(comm_, map_, before, after, permutation_, request_.seed, threads);
   }
 
   mpi::Communicator comm_;
@@ -177,7 +195,8 @@ class TableSort {
   layout::Range mine_;
   mpi::Phases once_;
   std::vector<machine::Buffer<std::byte>> key_data_;
-  machine::Buffer<std::uint64_t> permutation_;
+  std::vector<std::uint64_t> permutation_;  // rows of the input in the order of the result
+  index_t first_ = 0;                       // the result's row that permutation_ begins with
   std::vector<std::size_t> column_places_;
   std::optional<std::size_t> permutation_place_;
 };

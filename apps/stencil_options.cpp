@@ -13,7 +13,8 @@ using run::OptionSet;
 
 void add_data(OptionSet& set) {
   set.add({.name = "in",
-           .help = "the field before the first step, file.h5:/path (else generated)",
+           .help = "the field before the first step, file.h5:/path or a part of it, "
+                   "file.h5:/path[:100,3,-50:] (else generated)",
            .group = "Data"});
   set.add({.name = "past",
            .help = "the field one step before that, for stencils of two time levels (else the same field)",

@@ -14,7 +14,9 @@ using run::OptionSet;
 constexpr double huge = 4e18;
 
 void add_data(OptionSet& set) {
-  set.add({.name = "in", .help = "the input, file.h5:/path (else generated)", .group = "Data"});
+  set.add({.name = "in",
+           .help = "the input, file.h5:/path or a part of it, file.h5:/path[:100,3,-50:] (else generated)",
+           .group = "Data"});
   set.add({.name = "c", .help = "what beta multiplies (else generated)", .group = "Data"});
   set.add({.name = "out",
            .help = "where the result goes, file.h5:/path (else it is dropped)",

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
+
+#include "mpi/watchdog.hpp"
 
 namespace tessera::io {
 namespace {
+
+using Key = Column::Key;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -28,91 +33,185 @@ std::vector<std::string> dataset_names(hid_t group) {
   return found.names;
 }
 
-bool has_fixed_size(hid_t dataset) {
-  const Handle type(H5Dget_type(dataset), H5Tclose);
-  return H5Tdetect_class(type, H5T_VLEN) == 0 && H5Tdetect_class(type, H5T_REFERENCE) == 0 &&
-         H5Tis_variable_str(type) == 0;
+/// What the type says of a column: its number type, and how it is compared.
+void describe(hid_t type, Column& column) {
+  DatasetInfo& info = column.info;
+  info.element_bytes = static_cast<index_t>(H5Tget_size(type));
+  const H5T_class_t type_class = H5Tget_class(type);
+  column.key = type_class == H5T_STRING                                                         ? Key::text
+               : type_class == H5T_INTEGER || type_class == H5T_FLOAT || type_class == H5T_ENUM ? Key::number
+                                                                                                : Key::bytes;
+  if (column.key != Key::number) {
+    if (info.kind != DatasetInfo::Kind::complex) info.kind = DatasetInfo::Kind::other;
+    return;
+  }
+  const Handle base(type_class == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type), H5Tclose);
+  info.kind = type_class == H5T_FLOAT ? DatasetInfo::Kind::real : DatasetInfo::Kind::integer;
+  info.is_signed = type_class == H5T_FLOAT || H5Tget_sign(base) == H5T_SGN_2;
 }
 
 Column inspect_column(hid_t file, const DatasetName& name) {
   const Handle dataset = open_dataset(file, name);
-  require(has_fixed_size(dataset), ExitCode::bad_data,
+  Column column{.name = last_part(name.path), .path = name.path, .info = inspect(dataset, name)};
+  require(column.info.self_contained, ExitCode::bad_data,
           fmt::format("{} holds elements of variable length or references (they cannot be moved as bytes); "
                       "store them with a fixed size",
                       name.text()));
-  return {last_part(name.path), name.path, inspect(dataset, name)};
+  describe(Handle(H5Dget_type(dataset), H5Tclose), column);
+  return column;
 }
 
-void read_as(const DatasetName& name, layout::Range range, hid_t type, std::byte* to) {
-  if (range.empty()) return;
-  const Handle file = open_file(name.file);
+std::vector<Column> members_of(hid_t file, const Column& whole, const DatasetName& name) {
   const Handle dataset = open_dataset(file, name);
-  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
-  const Handle stored(H5Dget_type(dataset), H5Tclose);
-  if (type < 0) type = stored;
-  constexpr index_t piece_bytes = index_t{1}
-                                  << 30;  // one call moves no more: larger ones have failed in HDF5
-  const auto element_bytes = static_cast<index_t>(H5Tget_size(type));
-  const index_t at_once = std::max<index_t>(1, piece_bytes / element_bytes);
-  for (index_t begin = range.begin; begin < range.end; begin += at_once) {
-    const auto start = static_cast<hsize_t>(begin);
-    const auto count = static_cast<hsize_t>(std::min(at_once, range.end - begin));
-    h5_check_rc(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &count, nullptr),
-                ExitCode::bad_data, name.text());
-    const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
-    h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, to), ExitCode::bad_data,
-                "cannot read " + name.text());
-    to += static_cast<index_t>(count) * element_bytes;
+  const Handle type(H5Dget_type(dataset), H5Tclose);
+  std::vector<Column> members;
+  if (H5Tget_class(type) != H5T_COMPOUND) return members;
+  for (unsigned m = 0; m < static_cast<unsigned>(std::max(0, H5Tget_nmembers(type))); ++m) {
+    char* const member = H5Tget_member_name(type, m);
+    Column column = whole;
+    column.name = column.member = member;
+    H5free_memory(member);
+    column.info.kind = DatasetInfo::Kind::other;
+    describe(Handle(H5Tget_member_type(type, m), H5Tclose), column);
+    members.push_back(std::move(column));
   }
+  return members;
+}
+
+/// In memory, a type alone or as the only member that is read of a compound one.
+Handle as_member(const Column& column, Handle type) {
+  if (column.member.empty()) return type;
+  Handle compound(h5_check(H5Tcreate(H5T_COMPOUND, H5Tget_size(type)), ExitCode::internal, "H5Tcreate"),
+                  H5Tclose);
+  h5_check_rc(H5Tinsert(compound, column.member.c_str(), 0, type), ExitCode::internal, "H5Tinsert");
+  return compound;
+}
+
+Handle type_of_column(hid_t dataset, const Column& column) {
+  Handle type(H5Dget_type(dataset), H5Tclose);
+  if (column.member.empty()) return type;
+  const int member = H5Tget_member_index(type, column.member.c_str());
+  return {h5_check(H5Tget_member_type(type, static_cast<unsigned>(member)), ExitCode::bad_data, column.path),
+          H5Tclose};
+}
+
+/// The same strings padded with zeros: however they end in the file, the library converts them.
+Handle zero_padded(Handle type) {
+  if (H5Tget_class(type) != H5T_STRING) return type;
+  Handle padded(H5Tcopy(type), H5Tclose);
+  H5Tset_strpad(padded, H5T_STR_NULLPAD);
+  return padded;
+}
+
+/// Rows of a dataset, opened for as long as it lives.
+class RowReader {
+ public:
+  RowReader(const std::string& file, const Column& column)
+      : name_{file, column.path},
+        column_(column),
+        file_(open_file(file)),
+        dataset_(open_dataset(file_, name_)),
+        space_(h5_check(H5Dget_space(dataset_), ExitCode::bad_data, name_.text()), H5Sclose) {
+    for (const index_t extent : column.info.shape) count_.push_back(static_cast<hsize_t>(extent));
+    start_.assign(count_.size(), 0);
+  }
+
+  [[nodiscard]] Handle stored_type() const { return type_of_column(dataset_, column_); }
+
+  /// In calls of at most 1 GiB: larger ones have failed in HDF5.
+  void read(layout::Range rows, hid_t type, std::byte* to) {
+    index_t row_bytes = static_cast<index_t>(H5Tget_size(type));
+    for (std::size_t d = 1; d < count_.size(); ++d) row_bytes *= static_cast<index_t>(count_[d]);
+    const index_t at_once = std::max<index_t>(1, (index_t{1} << 30) / std::max<index_t>(1, row_bytes));
+    for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
+      start_[0] = static_cast<hsize_t>(begin);
+      count_[0] = static_cast<hsize_t>(std::min(at_once, rows.end - begin));
+      h5_check_rc(H5Sselect_hyperslab(space_, H5S_SELECT_SET, start_.data(), nullptr, count_.data(), nullptr),
+                  ExitCode::bad_data, name_.text());
+      const Handle memory(H5Screate_simple(static_cast<int>(count_.size()), count_.data(), nullptr),
+                          H5Sclose);
+      h5_check_rc(H5Dread(dataset_, type, memory, space_, H5P_DEFAULT, to), ExitCode::bad_data,
+                  "cannot read " + name_.text());
+      to += static_cast<index_t>(count_[0]) * row_bytes;
+      mpi::heartbeat();
+    }
+  }
+
+ private:
+  DatasetName name_;
+  const Column& column_;
+  Handle file_, dataset_, space_;
+  std::vector<hsize_t> start_, count_;
+};
+
+std::string line_of(const Column& column) {
+  const DatasetInfo& info = column.info;
+  std::string line = fmt::format("{} {} {} {} {}", static_cast<int>(column.key), static_cast<int>(info.kind),
+                                 info.element_bytes, info.is_signed ? 1 : 0, info.shape.size());
+  for (const index_t extent : info.shape) line += fmt::format(" {}", extent);
+  for (const std::string* word : {&column.path, &column.member})
+    line += fmt::format(" {} {}", word->size(), *word);
+  return line + "\n";
+}
+
+Column parse_column(std::istringstream& words) {
+  Column column;
+  int key = 0, kind = 0;
+  std::size_t rank = 0;
+  words >> key >> kind >> column.info.element_bytes >> column.info.is_signed >> rank;
+  column.key = static_cast<Key>(key);
+  column.info.kind = static_cast<DatasetInfo::Kind>(kind);
+  for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.shape.emplace_back();
+  for (std::string* word : {&column.path, &column.member}) {
+    std::size_t length = 0;
+    words >> length;
+    words.get();
+    word->resize(words ? length : 0);
+    words.read(word->data(), static_cast<std::streamsize>(word->size()));
+  }
+  column.name = column.member.empty() ? last_part(column.path) : column.member;
+  return column;
 }
 
 }  // namespace
 
+index_t Column::row_bytes() const {
+  index_t bytes = info.element_bytes;
+  for (std::size_t d = 1; d < info.shape.size(); ++d) bytes = checked_mul(bytes, info.shape[d], "a row");
+  return bytes;
+}
+
 TableInfo inspect_table(const DatasetName& name) {
   const Handle file = open_file(name.file);
   const Handle object(H5Oopen(file, name.path.c_str(), H5P_DEFAULT), H5Oclose);
-  if (object < 0 || H5Iget_type(object) != H5I_GROUP) return {false, {inspect_column(file, name)}};
-  TableInfo table{true, {}};
+  if (object < 0 || H5Iget_type(object) != H5I_GROUP) {
+    const Column whole = inspect_column(file, name);
+    return {false, {whole}, members_of(file, whole, name)};
+  }
+  TableInfo table{true, {}, {}};
   const std::string folder = name.path.ends_with('/') ? name.path : name.path + "/";
   for (const std::string& column : dataset_names(object))
     table.columns.push_back(inspect_column(file, {name.file, folder + column}));
-  require(
-      !table.columns.empty(), ExitCode::bad_data,
-      fmt::format("the group {} holds no dataset; name a group of equally long 1-D datasets", name.text()));
+  require(!table.columns.empty(), ExitCode::bad_data,
+          fmt::format("the group {} holds no dataset; name a group of equally long datasets", name.text()));
   return table;
 }
 
 std::string to_text(const TableInfo& table) {
-  std::string text = fmt::format("{} {}\n", table.is_group ? 1 : 0, table.columns.size());
-  for (const Column& column : table.columns) {
-    const DatasetInfo& info = column.info;
-    text += fmt::format("{} {} {} {}", static_cast<int>(info.kind), info.element_bytes,
-                        info.is_signed ? 1 : 0, info.shape.size());
-    for (const index_t extent : info.shape) text += fmt::format(" {}", extent);
-    text += fmt::format(" {} {}\n", column.path.size(), column.path);
-  }
+  std::string text =
+      fmt::format("{} {} {}\n", table.is_group ? 1 : 0, table.columns.size(), table.members.size());
+  for (const Column& column : table.columns) text += line_of(column);
+  for (const Column& column : table.members) text += line_of(column);
   return text;
 }
 
 TableInfo parse_table(const std::string& text) {
   std::istringstream words(text);
   TableInfo table;
-  std::size_t count = 0;
-  words >> table.is_group >> count;
-  for (std::size_t c = 0; c < count && words; ++c) {
-    Column column;
-    int kind = 0;
-    std::size_t rank = 0, length = 0;
-    words >> kind >> column.info.element_bytes >> column.info.is_signed >> rank;
-    column.info.kind = static_cast<DatasetInfo::Kind>(kind);
-    for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.shape.emplace_back();
-    words >> length;
-    words.get();
-    column.path.resize(words ? length : 0);
-    words.read(column.path.data(), static_cast<std::streamsize>(column.path.size()));
-    column.name = last_part(column.path);
-    table.columns.push_back(std::move(column));
-  }
+  std::size_t columns = 0, members = 0;
+  words >> table.is_group >> columns >> members;
+  for (std::size_t c = 0; c < columns && words; ++c) table.columns.push_back(parse_column(words));
+  for (std::size_t c = 0; c < members && words; ++c) table.members.push_back(parse_column(words));
   require(!words.fail() && !table.columns.empty(), ExitCode::internal,
           "the process that looks at the input gave no answer");
   return table;
@@ -120,34 +219,65 @@ TableInfo parse_table(const std::string& text) {
 
 void require_table(const TableInfo& table, const DatasetName& name) {
   for (const Column& column : table.columns) {
-    require(column.info.shape.size() == 1, ExitCode::bad_data,
-            fmt::format("{}:{} is {}-dimensional ({}) where a column is needed; give 1-D datasets", name.file,
-                        column.path, column.info.shape.size(), column.info.shape_text()));
+    require(!column.info.shape.empty(), ExitCode::bad_data,
+            fmt::format("{}:{} is a scalar where a column is needed; give datasets with rows", name.file,
+                        column.path));
     require(
-        column.info.shape == table.columns.front().info.shape, ExitCode::bad_data,
+        column.rows() == table.rows(), ExitCode::bad_data,
         fmt::format("the columns of {} differ in length ({} has {} rows, {} has {}); make them equally long",
-                    name.text(), table.columns.front().name, table.columns.front().info.shape_text(),
-                    column.name, column.info.shape_text()));
+                    name.text(), table.columns.front().name, table.rows(), column.name, column.rows()));
   }
 }
 
 Element element_of_numbers(const Column& column, const std::string& file) {
   const DatasetInfo& info = column.info;
-  require(info.is_number() && info.element_bytes <= 8, ExitCode::bad_data,
-          fmt::format("{}:{} holds elements of {}; numbers of at most 64 bits can be sorted", file,
-                      column.path, info.type_text()));
+  require(
+      column.key == Key::number && info.element_bytes <= 8, ExitCode::bad_data,
+      fmt::format("{}:{} holds elements of {}; numbers of at most 64 bits and strings of fixed length can "
+                  "be sorted (or bytes of anything, as {}[0:{}])",
+                  file, column.path, info.type_text(), column.name, column.row_bytes()));
+  require(info.shape.size() == 1, ExitCode::bad_data,
+          fmt::format("{}:{} is {}-dimensional ({}) where a key column is needed; give 1-D datasets, or name "
+                      "bytes of its rows (--by 0:8)",
+                      file, column.path, info.shape.size(), info.shape_text()));
   const bool wide = info.element_bytes > 4;
   if (info.kind == DatasetInfo::Kind::real) return wide ? Element::f64 : Element::f32;
   if (info.is_signed) return wide ? Element::i64 : Element::i32;
   return wide ? Element::u64 : Element::u32;
 }
 
-void read_range(const DatasetName& name, layout::Range range, Element element, std::byte* to) {
-  read_as(name, range, native_type(element), to);
+void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
+                  std::byte* to) {
+  if (rows.empty()) return;
+  RowReader(file, column).read(rows, as_member(column, owned_type(element)), to);
 }
 
-void read_stored(const DatasetName& name, layout::Range range, std::byte* to) {
-  read_as(name, range, -1, to);
+void read_stored(const std::string& file, const Column& column, layout::Range rows, std::byte* to) {
+  if (rows.empty() || column.row_bytes() == 0) return;
+  RowReader reader(file, column);
+  reader.read(rows, as_member(column, reader.stored_type()), to);
+}
+
+void read_bytes(const std::string& file, const Column& column, layout::Range rows, layout::Range bytes,
+                std::byte* to) {
+  if (rows.empty() || bytes.empty()) return;
+  RowReader reader(file, column);
+  const Handle type = as_member(column, zero_padded(reader.stored_type()));
+  const index_t row_bytes = column.row_bytes();
+  if (bytes == layout::Range{0, row_bytes}) {
+    reader.read(rows, type, to);
+    return;
+  }
+  constexpr index_t piece_bytes = index_t{16}
+                                  << 20;  // whole rows that lie here beside what is wanted of them
+  const index_t at_once = std::max<index_t>(1, piece_bytes / row_bytes);
+  std::vector<std::byte> whole(static_cast<std::size_t>(std::min(at_once, rows.size()) * row_bytes));
+  for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
+    const layout::Range some{begin, std::min(begin + at_once, rows.end)};
+    reader.read(some, type, whole.data());
+    for (index_t i = 0; i < some.size(); ++i, to += bytes.size())
+      std::memcpy(to, whole.data() + i * row_bytes + bytes.begin, static_cast<std::size_t>(bytes.size()));
+  }
 }
 
 }  // namespace tessera::io

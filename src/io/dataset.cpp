@@ -8,13 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "base/text.hpp"
-#include "io/raw_file.hpp"
-#include "io/runs.hpp"
 #include "io/schema.hpp"
-#include "mpi/watchdog.hpp"
 
 namespace tessera::io {
 
@@ -27,6 +23,14 @@ DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
       !path.ends_with('/') && path.find("//") == std::string::npos, ExitCode::usage,
       fmt::format("--{} '{}' has an empty name in its path; write file.h5:/path/to/dataset", option, text));
   return {std::string(text.substr(0, colon)), path};
+}
+
+DatasetName parse_selected_name(std::string_view text, std::string_view option) {
+  std::string path(text);
+  Selection selection = cut_selection(path);
+  DatasetName name = parse_dataset_name(path, option);
+  name.selection = std::move(selection);
+  return name;
 }
 
 std::string DatasetInfo::type_text() const {
@@ -206,6 +210,14 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   return info;
 }
 
+DatasetInfo selected(DatasetInfo info, const DatasetName& name) {
+  const auto ranges = resolve(name.selection, info.shape, name.text());
+  for (std::size_t d = 0; d < ranges.size(); ++d) info.shape[d] = ranges[d].size();
+  info.shape = kept(name.selection, info.shape);
+  info.chunk = kept(name.selection, info.chunk);
+  return info;
+}
+
 void require_matrix(const DatasetInfo& info, const DatasetName& name) {
   require(info.shape.size() == 2, ExitCode::bad_data,
           fmt::format("{} is {}-dimensional ({}) where a matrix is needed; give a 2-D dataset", name.text(),
@@ -226,79 +238,5 @@ Handle native_form(const DatasetName& name) {
   const Handle stored = stored_type(name);
   return {h5_check(H5Tget_native_type(stored, H5T_DIR_ASCEND), ExitCode::bad_data, name.text()), H5Tclose};
 }
-
-namespace {
-
-constexpr index_t page = 4096;
-
-/// The library reads every run of a contiguous dataset that is shorter than its sieve buffer (64 KiB) through
-/// that buffer, whole: many times the data where runs of a few pages lie far apart. Those go past it.
-Handle access_for(index_t run_bytes) {
-  Handle access(h5_check(H5Pcreate(H5P_FILE_ACCESS), ExitCode::internal, "H5Pcreate"), H5Pclose);
-  if (run_bytes >= page)
-    h5_check_rc(H5Pset_sieve_buf_size(access, 1), ExitCode::internal, "H5Pset_sieve_buf_size");
-  return access;
-}
-
-}  // namespace
-
-void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to) {
-  if (slab.empty() || std::any_of(slab.begin(), slab.end(), [](auto range) { return range.empty(); })) return;
-  const Handle access = access_for(slab.back().size() * to.element_bytes);
-  const Handle file = open_file(name.file, access);
-  const Handle dataset = open_dataset(file, name);
-  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
-  const std::size_t rank = slab.size();
-  std::vector<hsize_t> start, count;
-  for (const layout::Range& range : slab) {
-    start.push_back(static_cast<hsize_t>(range.begin));
-    count.push_back(static_cast<hsize_t>(range.size()));
-  }
-  auto memory_extents = count;
-  if (rank > 1) memory_extents.back() = static_cast<hsize_t>(to.ld);
-  index_t row_bytes = to.element_bytes;  // of one index of the first dimension
-  for (std::size_t d = 1; d < rank; ++d) row_bytes *= static_cast<index_t>(memory_extents[d]);
-  constexpr index_t piece_bytes =
-      index_t{1} << 30;  // one call moves no more: larger ones have failed in HDF5 and MPI-IO
-  const index_t at_once = std::max<index_t>(1, piece_bytes / row_bytes);
-  const std::vector<hsize_t> memory_start(rank, 0);
-  for (index_t i = 0; i < slab[0].size(); i += at_once) {
-    start[0] = static_cast<hsize_t>(slab[0].begin + i);
-    count[0] = memory_extents[0] = static_cast<hsize_t>(std::min(at_once, slab[0].size() - i));
-    h5_check_rc(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-                ExitCode::bad_data, name.text() + " has no such block");
-    const Handle memory(H5Screate_simple(static_cast<int>(rank), memory_extents.data(), nullptr), H5Sclose);
-    H5Sselect_hyperslab(memory, H5S_SELECT_SET, memory_start.data(), nullptr, count.data(), nullptr);
-    h5_check_rc(H5Dread(dataset, to.type, memory, space, H5P_DEFAULT,
-                        static_cast<std::byte*>(to.data) + i * row_bytes),
-                ExitCode::bad_data, "cannot read " + name.text());
-    mpi::heartbeat();
-  }
-}
-
-void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
-  const Handle file = open_file(name.file);
-  const Handle dataset = open_dataset(file, name);
-  const haddr_t offset = H5Dget_offset(dataset);
-  if (offset == HADDR_UNDEF) return;
-  const DatasetInfo info = inspect(dataset, name);
-  const RawFile raw(std::filesystem::canonical(name.file), RawFile::Mode::read);
-  for_each_runs(info.shape, slab, [&](const Runs& runs) {
-    if (runs.length * info.element_bytes < page) return;  // more calls than the device would take requests
-    for (index_t r = 0; r < runs.count; ++r) {
-      raw.will_read(static_cast<index_t>(offset) + (runs.first + r * runs.distance) * info.element_bytes,
-                    runs.length * info.element_bytes);
-    }
-  });
-}
-
-template <class T>
-void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
-  const layout::Range slab[] = {box.rows, box.cols};
-  read_slab(name, slab, {native_type(element_of<T>), to.data, index_t{sizeof(T)}, to.ld});
-}
-
-template void read_box<float>(const DatasetName&, const layout::Box&, MatrixView<float>);
-template void read_box<double>(const DatasetName&, const layout::Box&, MatrixView<double>);
 
 }  // namespace tessera::io

@@ -8,19 +8,23 @@
 
 #include "base/view.hpp"
 #include "io/h5.hpp"
+#include "io/selection.hpp"
 #include "layout/matrix_layout.hpp"
 
 namespace tessera::io {
 
-/// "file.h5:/path/to/dataset".
+/// "file.h5:/path/to/dataset", and what part of it.
 struct DatasetName {
   std::string file;
   std::string path;
+  Selection selection = {};
   [[nodiscard]] std::string text() const { return file + ":" + path; }
 };
 
 /// Throws Error(usage) naming the option when the text has no "file:/path" form.
 [[nodiscard]] DatasetName parse_dataset_name(std::string_view text, std::string_view option);
+/// The same with a selection behind it or not: "file.h5:/A[0:1000,50:]".
+[[nodiscard]] DatasetName parse_selected_name(std::string_view text, std::string_view option);
 
 /// What a dataset holds, in words that need no HDF5 to read.
 struct DatasetInfo {
@@ -52,6 +56,9 @@ void require_complete(hid_t file, const std::string& name);
 [[nodiscard]] Handle open_dataset(hid_t file, const DatasetName& name);
 [[nodiscard]] DatasetInfo inspect(hid_t dataset, const DatasetName& name);
 
+/// What the name's selection leaves of the dataset; throws Error(usage) where it lies outside.
+[[nodiscard]] DatasetInfo selected(DatasetInfo info, const DatasetName& name);
+
 /// Throws Error(bad_data) unless the dataset is a matrix of real or integer numbers.
 void require_matrix(const DatasetInfo& info, const DatasetName& name);
 
@@ -69,8 +76,9 @@ struct SlabTarget {
   index_t ld;
 };
 
-/// The dataset's slab, a range a dimension, converted to the target's type. Reads pieces of at most 1 GiB
-/// along the first dimension. Every rank opens the file for itself: reading needs no agreement.
+/// A slab of the dataset, or of what the name selects of it, a range a dimension, converted to the target's
+/// type. Reads pieces of at most 1 GiB along the first dimension. Every rank opens the file for itself:
+/// reading needs no agreement.
 void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to);
 
 /// Lets the device begin with a slab that read_slab will be asked for: its runs travel side by side and under

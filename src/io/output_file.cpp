@@ -176,6 +176,7 @@ void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& r
     mpi::heartbeat();
   }
   dataset.sum += sum;
+  dataset.written += runs.length * runs.count;
   written_.push_back({which, runs, sum});
 }
 
@@ -248,8 +249,16 @@ void OutputFile::check_written(ReadBack amount) {
 
 void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
   mpi::together(comm_, "write", [&] { sync_written(); });
-  for (Dataset& dataset : datasets_) dataset.sum = comm_.sum(dataset.sum);
+  for (Dataset& dataset : datasets_) {
+    dataset.sum = comm_.sum(dataset.sum);
+    dataset.written = comm_.sum(dataset.written);
+  }
   mpi::on_root(comm_, "publish", [&] {
+    for (const Dataset& d : datasets_) {
+      const index_t count = std::accumulate(d.shape.begin(), d.shape.end(), index_t{1}, std::multiplies<>());
+      require(d.written == count, ExitCode::internal,
+              fmt::format("{} elements of '{}' were written where there are {}", d.written, d.path, count));
+    }
     {
       Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io,
                           fmt::format("cannot finish '{}'", file_)),

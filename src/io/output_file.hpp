@@ -56,7 +56,8 @@ class OutputFile {
   /// Local.
   void check_written(ReadBack amount);
 
-  /// Collective: all data to the device, the checksums, then `annotate` on the open group "/_tessera" (rank
+  /// Collective: all data to the device, a look whether as many elements were written as there are
+  /// (Error(internal)), the checksums, then `annotate` on the open group "/_tessera" (rank
   /// 0), then the final name. A result that failed its verification is not published: the caller lets the
   /// partial file go.
   void publish(const std::function<void(hid_t group)>& annotate);
@@ -70,6 +71,7 @@ class OutputFile {
     index_t element_bytes = 0;
     index_t offset = -1;  // in the file; -1 when there is no element
     std::uint64_t sum = 0;
+    index_t written = 0;  // elements, of all ranks once published
   };
   struct Written {
     std::size_t dataset;

@@ -1,11 +1,15 @@
 #include "mpi/agreement.hpp"
 
+#include <exception>
 #include <new>
 
+#include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
 namespace {
+
+bool agreed = false;  // the last error on this rank's main thread was known to all
 
 struct Failure {
   ExitCode code = ExitCode::ok;
@@ -19,15 +23,20 @@ Failure attempt(const std::function<void()>& work) {
   } catch (const Error& error) {
     return {error.code(), error.what()};
   } catch (const std::bad_alloc&) {
-    return {ExitCode::memory, "out of memory; use more ranks or smaller sizes"};
+    return {ExitCode::memory, "out of memory; use more ranks or smaller sizes (" + whereabouts() + ")"};
   } catch (const std::exception& error) {
-    return {ExitCode::internal, error.what()};
+    return {ExitCode::internal, std::string(error.what()) + " (" + whereabouts() + ")"};
   }
 }
 
 }  // namespace
 
+AgreedError::AgreedError(ExitCode code, const std::string& message) : Error(code, message) { agreed = true; }
+
+bool leaves_alone() noexcept { return std::uncaught_exceptions() > 0 && !agreed; }
+
 void together(const Communicator& comm, const char* name, const std::function<void()>& work) {
+  agreed = false;
   enter_phase(name);
   const Failure mine = attempt(work);
   const auto worst = static_cast<int>(comm.max(static_cast<index_t>(mine.code)));

@@ -10,8 +10,13 @@ namespace tessera::mpi {
 
 /// An error that every rank throws at the same place; the program can end in good order.
 class AgreedError : public Error {
-  using Error::Error;
+ public:
+  AgreedError(ExitCode code, const std::string& message);
 };
+
+/// An exception that no other rank knows of is on its way: what is freed now must not wait for the others.
+/// The job ends with it (run_main).
+[[nodiscard]] bool leaves_alone() noexcept;
 
 /// Runs `work` (local: no communication inside) on every rank; if it fails anywhere, every rank throws
 /// AgreedError with the message of the lowest failing rank among those with the highest exit code. name is

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "mpi/agreement.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
@@ -84,7 +85,7 @@ Communicator::Communicator(MPI_Comm handle)
     : handle_(new MPI_Comm(handle), [](MPI_Comm* comm) {
         int finalized = 0;
         MPI_Finalized(&finalized);
-        if (finalized == 0 && *comm != MPI_COMM_SELF) MPI_Comm_free(comm);
+        if (finalized == 0 && *comm != MPI_COMM_SELF && !leaves_alone()) MPI_Comm_free(comm);
         delete comm;
       }) {
   check(MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <new>
 #include <optional>
+#include <vector>
 
 #include "base/text.hpp"
 #include "mpi/agreement.hpp"
@@ -24,15 +27,75 @@ std::optional<int> first_number_in(std::initializer_list<const char*> variables)
   return std::nullopt;
 }
 
+bool mpi_lives() {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
+constexpr std::array crashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+// What a signal handler may use: text made before.
+std::string crash_place;
+
+void write_text(const char* text) {
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
+}
+
+/// One line, from several writes of calls that a handler may make; then the signal's own end.
+void tell_crash(int number) {
+  const char* const name = number == SIGSEGV  ? "segmentation fault"
+                           : number == SIGBUS ? "bus error"
+                           : number == SIGFPE ? "arithmetic exception"
+                           : number == SIGILL ? "illegal instruction"
+                                              : "aborted";
+  write_text("tessera: error: ");
+  write_text(name);
+  write_text(crash_place.c_str());
+  write_text(current_phase());
+  write_text(")\n");
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+/// The crashes that nobody cares for yet (a sanitizer does; the MPI library's own words, a page of stack,
+/// come where nobody did before it starts).
+std::vector<int> uncared_crashes() {
+  std::vector<int> uncared;
+  for (const int number : crashes) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) uncared.push_back(number);
+  }
+  return uncared;
+}
+
+/// On a stack of its own: a crash may be the end of the other.
+void tell_crashes(const std::vector<int>& numbers) {
+  static std::array<char, 1 << 15> stack;
+  const std::string where = whereabouts();
+  crash_place = " (" + where.substr(0, where.size() - std::strlen(current_phase()));
+  stack_t other{};
+  other.ss_sp = stack.data();
+  other.ss_size = stack.size();
+  sigaltstack(&other, nullptr);
+  struct sigaction action {};
+  action.sa_handler = tell_crash;
+  action.sa_flags = SA_ONSTACK;
+  for (const int number : numbers) sigaction(number, &action, nullptr);
+}
+
 }  // namespace
 
 Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()) {
+  const std::vector<int> uncared = uncared_crashes();
   int provided = 0;
   check(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   require(provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
           "the MPI library offers no thread support (funneled is needed); use a build with threads");
+  tell_crashes(uncared);
 }
 
 Runtime::~Runtime() {
@@ -45,18 +108,19 @@ void print_error(const std::string& message) noexcept {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-void die(ExitCode code, const std::string& cause) noexcept {
-  int rank = 0, size = 1, initialized = 0, finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  const bool alive = initialized != 0 && finalized == 0;
-  if (alive) {
+std::string whereabouts() {
+  int rank = 0, size = 1;
+  if (mpi_lives()) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
   }
-  print_error(cause + " (rank " + std::to_string(rank) + " of " + std::to_string(size) + " on " +
-              host_name() + ", in " + current_phase() + ")");
-  if (alive) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  return "rank " + std::to_string(rank) + " of " + std::to_string(size) + " on " + host_name() + ", in " +
+         current_phase();
+}
+
+void die(ExitCode code, const std::string& cause) noexcept {
+  print_error(cause + " (" + whereabouts() + ")");
+  if (mpi_lives()) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   _exit(static_cast<int>(code));
 }
 

@@ -9,8 +9,10 @@
 
 namespace tessera::mpi {
 
-/// Initialises MPI (thread level funneled) and finalises it, but only when all ranks agreed that they leave:
-/// a rank that finalised alone would leave the others waiting for ever.
+/// Initialises MPI (thread level funneled), has every crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) told
+/// in one line with its whereabouts, where nobody else cares for that signal already, and finalises MPI, but
+/// only when all ranks agreed that they leave: a rank that finalised alone would leave the others waiting for
+/// ever.
 class Runtime {
  public:
   Runtime(int* argc, char*** argv);
@@ -21,6 +23,9 @@ class Runtime {
  private:
   int uncaught_;
 };
+
+/// "rank r of p on host, in <phase>".
+[[nodiscard]] std::string whereabouts();
 
 /// Ends the whole job: one line "tessera: error: <cause> (rank r of p on host, in <phase>)" on stderr, then
 /// MPI_Abort.

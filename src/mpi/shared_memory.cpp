@@ -62,7 +62,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 }
 
 SharedMemory::~SharedMemory() {
-  if (window_ == MPI_WIN_NULL) return;
+  if (window_ == MPI_WIN_NULL || leaves_alone()) return;
   MPI_Win_unlock_all(window_);
   MPI_Win_free(&window_);
 }

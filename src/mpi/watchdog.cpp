@@ -32,7 +32,7 @@ Computing::~Computing() {
 }
 
 void heartbeat() noexcept { beats.fetch_add(1, std::memory_order_relaxed); }
-void enter_phase(const char* name) noexcept {
+void enter_phase(const char* name) {
   phase_name.store(name, std::memory_order_relaxed);
   heartbeat();
 }

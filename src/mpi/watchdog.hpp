@@ -13,7 +13,7 @@ namespace tessera::mpi {
 void heartbeat() noexcept;
 
 /// Names what the program is in, for the messages of die() and of the watchdog ("read", "compute", ...).
-void enter_phase(const char* name) noexcept;
+void enter_phase(const char* name);
 [[nodiscard]] const char* current_phase() noexcept;
 
 /// While one lives, this rank computes and calls no MPI: processor time that it uses counts as moving,

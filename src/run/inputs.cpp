@@ -10,10 +10,10 @@
 namespace tessera::run {
 
 Input::Input(const std::string& text, const std::string& option)
-    : name_(io::parse_dataset_name(text, option)) {
+    : name_(io::parse_selected_name(text, option)) {
   if (mpi::launcher_rank() != 0) return;
   try {
-    info_ = io::probe(name_);
+    info_ = io::selected(io::probe(name_), name_);
   } catch (const Error& error) {
     error_ = error;
   }
@@ -24,13 +24,15 @@ io::DatasetInfo Input::share(const mpi::Communicator& comm) const {
     if (error_) throw *error_;
   });
   io::DatasetInfo info = info_;
-  auto rank = static_cast<index_t>(info.shape.size());
+  auto rank = static_cast<index_t>(info.shape.size()), chunk_rank = static_cast<index_t>(info.chunk.size());
   auto kind = static_cast<index_t>(info.kind);
   auto is_signed = index_t{info.is_signed}, self_contained = index_t{info.self_contained};
-  for (index_t* value : {&rank, &kind, &is_signed, &self_contained, &info.element_bytes})
+  for (index_t* value : {&rank, &chunk_rank, &kind, &is_signed, &self_contained, &info.element_bytes})
     comm.broadcast(std::span(value, 1), 0);
   info.shape.resize(static_cast<std::size_t>(rank));
   comm.broadcast(std::span(info.shape), 0);
+  info.chunk.resize(static_cast<std::size_t>(chunk_rank));
+  comm.broadcast(std::span(info.chunk), 0);
   info.kind = static_cast<io::DatasetInfo::Kind>(kind);
   info.is_signed = is_signed != 0;
   info.self_contained = self_contained != 0;

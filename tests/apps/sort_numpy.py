@@ -13,7 +13,7 @@ from tessera import h5py, numpy
 
 RANKS = (1, 2, 3, 5, 8)
 COUNTS = (0, 1, 2, 3, 7, 8, 100, 1009, 4096, 20011)
-TASKS = ("keys", "keys", "argsort", "table")
+TASKS = ("keys", "keys", "argsort", "table", "records", "quantiles")
 PASSIVE = {"OMP_WAIT_POLICY": "passive"}  # threads beyond the cores must not spin
 WIDENED = {"f16": "<f4", "f32": "<f4", "f32_big": "<f4", "f64": "<f8", "f64_big": "<f8", "i16": "<i4", "i16_big": "<i4",
            "i32": "<i4", "i64": "<i8", "u8": "<u4", "u16": "<u4", "u64_big": "<u8"}
@@ -49,7 +49,7 @@ INPUTS = {"uniform": uniform, "few": few, "special": special, "zipf": zipf,
 
 
 def codes(values, descending):
-    """Integers in the order asked for: NaN last either way, -0 equal to +0."""
+    """Integers in the order asked for: NaN last either way, -0 equal to +0; strings by their bytes."""
     distinct, code = numpy.unique(values.astype(values.dtype.newbyteorder("=")), return_inverse=True)
     nan = numpy.isnan(values) if values.dtype.kind == "f" else numpy.zeros(values.shape, bool)
     return numpy.where(nan, len(distinct), -code if descending else code)
@@ -58,6 +58,14 @@ def codes(values, descending):
 def permutation(columns, descending):
     """Stable; the first column weighs most."""
     return numpy.lexsort([codes(c, d) for c, d in zip(columns, descending)][::-1])
+
+
+def part_of(order, columns, part):
+    """The first rows of a sorting permutation, or the first row of each key."""
+    if part[0] == "--unique":
+        keys = numpy.stack([codes(c, False)[order] for c in columns])
+        return order[numpy.concatenate([numpy.ones(min(1, len(order)), bool), (keys[:, 1:] != keys[:, :-1]).any(axis=0)])]
+    return order[:part[1]] if part[0] == "--top" else order
 
 
 class Drawn:
@@ -73,10 +81,14 @@ class Drawn:
         self.algorithm = rng.choice(["exact", "exact", "samplesort"])
         self.kernel = rng.choice(["auto", "auto", "std", "quicksort", "mergesort", "samplesort", "radix",
                                   "cache_oblivious"])
-        keys = rng.randint(1, 3) if self.task == "table" else 1
+        keys = rng.randint(1, 3) if self.task in ("table", "records") else 1
+        self.stored_as = rng.choice(["compound", "strings", "rows"])
+        self.width = rng.choice([1, 3, 8, 10, 17])
         self.elements = [rng.choice(list(tessera.ELEMENTS)) for _ in range(keys)]
         self.inputs = [rng.choice(list(INPUTS) if keys == 1 else ["few", "special", "zipf", "equal"])
                        for _ in range(keys)]
+        self.part = rng.choice([("",), ("",), ("--unique",), ("--top", rng.choice([0, 1, 3, self.n // 2, self.n + 1]))])
+        self.streams = self.part[0] == "" and rng.random() < 0.4
         self.descending = [rng.random() < 0.4 for _ in range(keys)]
         self.storages = [rng.choice([s for s in tessera.STORAGES if s not in ("userblock", "deep_path")])
                          for _ in range(keys)]
@@ -90,12 +102,13 @@ class Drawn:
         return result
 
     def method(self):
-        return ["--kernel", self.kernel, "--algorithm", self.algorithm]
+        out_of_core = ["--out-of-core", "always", "--memory", "64KiB"] if self.streams and self.task != "quantiles" else []
+        return ["--kernel", self.kernel, "--algorithm", self.algorithm, *(self.part if self.part[0] else ()), *out_of_core]
 
     def __str__(self):
         return (f"case {self.number}: {self.task}, {self.n} rows, {self.elements} {self.inputs} descending "
                 f"{self.descending} stored {self.storages} on {self.ranks} ranks x {self.threads} threads, "
-                f"{self.kernel}, {self.algorithm}")
+                f"{self.kernel}, {self.algorithm}, {self.part}{', out of core' if self.streams else ''}")
 
 
 class AgainstNumpy(tessera.Case):
@@ -108,7 +121,7 @@ class AgainstNumpy(tessera.Case):
         result = self.sort(case, "--in", source, "--out", f"{out}:/K", *["--descending"] * case.descending[0])
         if result.code != 0:
             return str(result)
-        got, want = tessera.read_matrix(out, "K"), columns[0][permutation(columns, case.descending)]
+        got, want = tessera.read_matrix(out, "K"), columns[0][part_of(permutation(columns, case.descending), columns, case.part)]
         if got.dtype != numpy.dtype(WIDENED[case.elements[0]]):
             return f"got {got.dtype}"
         floats = got.dtype.kind == "f"
@@ -120,7 +133,7 @@ class AgainstNumpy(tessera.Case):
                            *["--descending"] * case.descending[0])
         if result.code != 0:
             return str(result)
-        got, want = tessera.read_matrix(out, "P"), permutation(columns, case.descending)
+        got, want = tessera.read_matrix(out, "P"), part_of(permutation(columns, case.descending), columns, case.part)
         if not numpy.array_equal(got, want) or got.dtype != numpy.int64:
             return f"got {got.dtype} {got[:20]}, want {want[:20]}"
         keys, sorted_keys = tessera.read_matrix(out, "K"), columns[0][want]
@@ -132,7 +145,8 @@ class AgainstNumpy(tessera.Case):
         names = [f"c{c}" for c in range(len(columns))]
         carried = {"text": numpy.array([b"%05d" % (i % 99991) for i in range(case.n)], dtype="S5"),
                    "flag": numpy.arange(case.n) % 3 == 0,
-                   "pair": numpy.zeros(case.n, dtype=[("x", "<f4"), ("y", "<i8")])}
+                   "pair": numpy.zeros(case.n, dtype=[("x", "<f4"), ("y", "<i8")]),
+                   "place": numpy.arange(3.0 * case.n).reshape(case.n, 3)}
         carried["pair"]["y"] = numpy.arange(case.n)
         with h5py.File(source, "w") as file:
             group = file.create_group("deep/table")
@@ -146,20 +160,72 @@ class AgainstNumpy(tessera.Case):
                            f"{out}:/P")
         if result.code != 0:
             return str(result)
-        want = permutation(columns, case.descending)
+        want = part_of(permutation(columns, case.descending), columns, case.part)
         if not numpy.array_equal(tessera.read_matrix(out, "P"), want):
             return f"got {tessera.read_matrix(out, 'P')[:20]}, want {want[:20]}"
         for name, values in list(zip(names, columns)) + list(carried.items()):
             got = tessera.read_matrix(out, f"T/{name}")
             if got.dtype != values.dtype or got.tobytes() != values[want].tobytes():
                 return f"column {name}: got {got.dtype} {got[:20]}, want {values.dtype} {values[want][:20]}"
+        if case.part[0]:
+            return None
         again = self.path(f"{case.number}again.h5")
+        case.streams = False
         result = self.sort(case, "--in", f"{source}:/deep/table", "--apply", f"{out}:/P", "--out", f"{again}:/T")
         if result.code != 0:
             return str(result)
         same = all(tessera.read_matrix(again, f"T/{name}").tobytes() == tessera.read_matrix(out, f"T/{name}").tobytes()
                    for name in names + list(carried))
         return None if same else "the permutation applied gives another table"
+
+    def check_records(self, case, columns, out):
+        source = self.path(f"{case.number}in.h5")
+        rng, n, width = case.values, case.n, case.width
+        text = rng.choice([b"", b"a", b"ab", b"b" * width, b"\xff" * width, b"a" * (width - 1) + b"z"], n).astype(f"S{width}")
+        if case.stored_as == "compound":  # members of any type and byte order, a string among them
+            kinds = [(f"c{c}", values.dtype) for c, values in enumerate(columns)]
+            table = numpy.zeros(n, dtype=[*kinds, ("text", f"S{width}"), ("row", "<i4", (2,))])
+            for (name, _), values in zip(kinds, columns):
+                table[name] = values
+            table["text"], table["row"][:, 1] = text, numpy.arange(n)
+            names, keys, descending = [*(name for name, _ in kinds), "text"], [*columns, text], [*case.descending, True]
+            by = [f"--by={','.join(('-' if d else '') + name for name, d in zip(names, descending))}"]
+        elif case.stored_as == "strings":
+            table, keys, descending = text, [text], case.descending[:1]
+            by = ["--descending"] * descending[0]
+        else:  # records of bytes: a key in the middle
+            table = rng.integers(0, 3, (n, width + 7), dtype="u1")
+            keys = [numpy.ascontiguousarray(table[:, 2:2 + width]).view(f"V{width}").reshape(n)]
+            keys, descending = [numpy.array([k.tobytes().hex() for k in keys[0]], dtype=f"S{2 * width}")], case.descending[:1]
+            by = [f"--by={'-' if descending[0] else ''}2:{2 + width}"]
+        with h5py.File(source, "w") as file:
+            file.create_dataset("records", data=table, chunks=(min(29, n),) + table.shape[1:] if n else None)
+        result = self.sort(case, "--in", f"{source}:/records", *by, "--out", f"{out}:/R", "--argsort", f"{out}:/P")
+        if result.code != 0:
+            return str(result)
+        got, places, want = tessera.read_matrix(out, "R"), tessera.read_matrix(out, "P"), part_of(permutation(keys, descending), keys, case.part)
+        if not numpy.array_equal(places, want):
+            return f"{case.stored_as}: got {places[:20]}, want {want[:20]}"
+        same = got.dtype == table.dtype and got.tobytes() == table[want].tobytes()
+        return None if same else f"{case.stored_as}: got {got.dtype} {got[:5]}, want {table.dtype} {table[want][:5]}"
+
+    def check_quantiles(self, case, columns, out):
+        case.part = ("",)
+        source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0], case.storages[0], "K")
+        places = [0, 1, 0.5, 0.01, round(case.values.random(), 3)]
+        result = self.sort(case, "--in", source, "--out", f"{out}:/Q", "--quantiles", ",".join(map(str, places)))
+        if case.n == 0:
+            return None if result.code == tessera.BAD_DATA else str(result)
+        if result.code != 0:
+            return str(result)
+        got, want = tessera.read_matrix(out, "Q"), []
+        ordered = columns[0][permutation(columns, [False])].astype("f8")
+        for q in places:
+            at = q * (case.n - 1)
+            low, high = ordered[int(at)], ordered[min(int(at) + 1, case.n - 1)]
+            want.append(low if at == int(at) or low == high else low + (high - low) * (at - int(at)))
+        same = numpy.allclose(got, want, rtol=1e-14, atol=0, equal_nan=True)
+        return None if same or not numpy.isfinite(want).all() and case.inputs[0] == "special" else f"got {got}, want {want}"
 
     def check(self, case):
         """None, or what is wrong."""
@@ -203,6 +269,60 @@ class AgainstNumpy(tessera.Case):
         self.assertEqual(len(rows), 20, str(result))
 
 
+class OutOfCore(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        self.values = numpy.random.default_rng(tessera.SEED).normal(size=30000)
+        self.write(self.values)
+        self.request = ("sort", "--in", "in.h5:/K", "--out", "out.h5:/K", "--memory", "64KiB", "--scratch", "runs")
+
+    def write(self, values):
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["K"] = values
+
+    def stop_at_run(self, number):
+        """An attempt that ends there, as when it is killed: in the place of that run is a folder."""
+        os.makedirs(self.path(f"runs/out.h5.runs/{number:06}.h5/x"))
+        self.fail_with(tessera.CANNOT_CREATE, *self.request, words="000003.h5")
+        os.rmdir(self.path(f"runs/out.h5.runs/{number:06}.h5/x"))
+        os.rmdir(self.path(f"runs/out.h5.runs/{number:06}.h5"))
+        self.assertFalse(os.path.exists(self.path("out.h5")))
+
+    def check(self, values):
+        self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").tobytes(), numpy.sort(values).tobytes())
+        self.assertEqual(os.listdir(self.path("runs")), [])  # the runs are gone
+        self.succeed("verify", "out.h5")
+
+    def test_an_ended_attempt_goes_on_with_its_runs(self):
+        self.stop_at_run(3)
+        self.assertIn("resumed: 3 of", self.succeed(*self.request, ranks=1).out)
+        self.check(self.values)
+
+    def test_runs_of_other_data_are_not_used(self):
+        self.stop_at_run(3)
+        self.write(self.values[::-1] + 1)
+        self.assertNotIn("resumed", self.succeed(*self.request).out)
+        self.check(self.values + 1)
+
+    def test_what_is_damaged_is_made_again(self):
+        self.stop_at_run(3)
+        with open(self.path("runs/out.h5.runs/000001.h5"), "r+b") as file:
+            file.truncate(1000)
+        self.assertIn("resumed: 2 of", self.succeed(*self.request).out)
+        self.check(self.values)
+
+    def test_bytes_and_memory(self):
+        self.succeed("sort", "--in", "in.h5:/K", "--out", "whole.h5:/K")
+        for ranks in (1, 3):
+            self.succeed(*self.request, "--overwrite", ranks=ranks, environment=PASSIVE)
+            self.check(self.values)
+        self.assertIn("out of core", self.succeed(*self.request, "--plan").out)
+        self.fail_with(tessera.MEMORY, "sort", "--in", "in.h5:/K", "--out", "o.h5:/K", "--memory", "1KiB", words="too few")
+        self.fail_with(tessera.MEMORY, *self.request[:5], "--memory", "64KiB", "--out-of-core", "never", "--overwrite")
+        self.fail_with(tessera.USAGE, "sort", "--in", "in.h5:/K", "--out-of-core", "always", words="--out")
+        self.fail_with(tessera.CANNOT_CREATE, *self.request[:7], "--scratch", "in.h5", "--overwrite", words="--scratch")
+
+
 class Refusals(tessera.Case):
     def setUp(self):
         super().setUp()
@@ -214,6 +334,7 @@ class Refusals(tessera.Case):
             file["ragged/a"] = numpy.arange(6)
             file["ragged/b"] = numpy.arange(7)
             file["text/a"] = numpy.array(["variable", "length"], dtype=h5py.string_dtype())
+            file["records"] = numpy.zeros(4, dtype=[("a", "<i4"), ("z", "<c16")])
             file["twice"] = numpy.array([0, 1, 1, 3, 4, 5])
             file["outside"] = numpy.array([0, 1, 2, 3, 4, -1])
             file.create_group("nothing")
@@ -224,9 +345,16 @@ class Refusals(tessera.Case):
                 (("--in", "t.h5:/keys", "--by", "a"), "is a dataset"),
                 (("--in", "t.h5:/table"), "--by"),
                 (("--in", "t.h5:/table", "--by", "b"), "no column 'b'"),
+                (("--in", "t.h5:/records"), "--by a"),
+                (("--in", "t.h5:/records", "--by", "b"), "no column 'b'"),
+                (("--in", "t.h5:/records", "--by", "a[2:5]"), "rows have 4"),
+                (("--in", "t.h5:/matrix", "--by", "0:33"), "rows have 32"),
                 (("--in", "t.h5:/table", "--by", "a", "--descending"), "--descending"),
                 (("--in", "t.h5:/table", "--apply", "t.h5:/twice"), "--out"),
                 (("--in", "t.h5:/keys", "--out", "t.h5:/sorted"), "same file"),
+                (("--in", "t.h5:/keys", "--top", 3, "--unique"), "name one"),
+                (("--in", "t.h5:/keys", "--quantiles", "0.5,2"), "'2'"),
+                (("--in", "t.h5:/table", "--by", "a,name", "--quantiles", "0.5"), "one column"),
                 (("--n", "5,6", "--out", "o.h5:/K"), "sweep"),
                 (("--kernel", "counting", "--n", 10), "range")):
             self.fail_with(tessera.USAGE, "sort", *arguments, words=words)
@@ -235,7 +363,7 @@ class Refusals(tessera.Case):
         for arguments, words in (
                 (("--in", "t.h5:/matrix"), "2-dimensional"),
                 (("--in", "t.h5:/ragged", "--by", "a"), "length"),
-                (("--in", "t.h5:/table", "--by", "name"), "numbers"),
+                (("--in", "t.h5:/records", "--by", "z"), "numbers"),
                 (("--in", "t.h5:/text", "--by", "a"), "variable length"),
                 (("--in", "t.h5:/nothing", "--by", "a"), "no dataset"),
                 (("--in", "t.h5:/table", "--apply", "t.h5:/keys", "--out", "o.h5:/T"), "permutation"),

@@ -234,6 +234,15 @@ class Memory(tessera.Case):
         numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
         self.succeed("verify", "t.h5")
 
+    def test_ranks_take_the_same_tiles_of_chunks(self):
+        a = numpy.random.default_rng(tessera.SEED).random((700, 530))
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file.create_dataset("A", data=a, chunks=(97, 61))
+        for ranks in (0, 3, 4):
+            self.succeed("transpose", "--in", "a.h5:/A", "--out", "t.h5:/T", "--overwrite", "--memory", "1MiB",
+                         "--out-of-core", "always", ranks=ranks)
+            numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
+
     def test_in_place_holds_one_matrix(self):
         """The matrix and a few rows, beside what any run holds (the libraries of MPI alone are 20 to 90 MiB)."""
         words = ("transpose", "--in-place", "--repetitions", 1, "--warmups", 0)

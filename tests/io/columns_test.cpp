@@ -71,17 +71,19 @@ TEST_F(Columns, SurviveTheWayThroughText) {
 
 TEST_F(Columns, AreReadInPartsAndConverted) {
   std::vector<std::int32_t> values(5, 77);
-  read_range(name("/table/big"), {3, 7}, Element::i32, reinterpret_cast<std::byte*>(values.data()));
+  const TableInfo table = inspect_table(name("/table"));
+  read_numbers(file_, table.columns[1], {3, 7}, Element::i32, reinterpret_cast<std::byte*>(values.data()));
   EXPECT_EQ(values, (std::vector<std::int32_t>{0, 1, 2, 3, 77}));
   std::vector<double> real(2, 77);
-  read_range(name("/table/a small"), {10, 11}, Element::f64, reinterpret_cast<std::byte*>(real.data()));
+  read_numbers(file_, table.columns[0], {10, 11}, Element::f64, reinterpret_cast<std::byte*>(real.data()));
   EXPECT_EQ(real, (std::vector<double>{7, 77}));
-  read_range(name("/table/real"), {4, 4}, Element::f64, nullptr);  // nothing of it
+  read_numbers(file_, table.columns[2], {4, 4}, Element::f64, nullptr);  // nothing of it
 }
 
 TEST_F(Columns, AreReadAsTheyAreStored) {
   std::vector<unsigned char> bytes(9, 0xEE);
-  read_stored(name("/table/big"), {3, 5}, reinterpret_cast<std::byte*>(bytes.data()));
+  read_stored(file_, inspect_table(name("/table/big")).columns.front(), {3, 5},
+              reinterpret_cast<std::byte*>(bytes.data()));
   EXPECT_EQ(bytes, (std::vector<unsigned char>{0, 0, 0, 0, 0, 0, 0, 1, 0xEE}));
   EXPECT_GT(H5Tequal(stored_type(name("/table/big")), H5T_STD_I32BE), 0);
 }
@@ -91,7 +93,7 @@ TEST_F(Columns, HaveTheNarrowestElementThatHoldsThem) {
   EXPECT_EQ(element_of_numbers(table.columns[0], file_), Element::i32);
   EXPECT_EQ(element_of_numbers(table.columns[2], file_), Element::f64);
   Column text = table.columns[0];
-  text.info.kind = DatasetInfo::Kind::other;
+  text.key = Column::Key::text;
   EXPECT_THROW((void)element_of_numbers(text, file_), Error);
 }
 
@@ -99,7 +101,7 @@ TEST_F(Columns, OfOtherShapesAreRefused) {
   EXPECT_THROW((void)inspect_table(name("/empty")), Error);
   EXPECT_THROW((void)inspect_table(name("/words")), Error);
   EXPECT_THROW((void)inspect_table(name("/nothing")), Error);
-  EXPECT_THROW(require_table(inspect_table(name("/matrix")), name("/matrix")), Error);
+  EXPECT_THROW((void)element_of_numbers(inspect_table(name("/matrix")).columns.front(), file_), Error);
   TableInfo ragged = inspect_table(name("/table"));
   ragged.columns[1].info.shape[0] = 12;
   EXPECT_THROW(require_table(ragged, name("/table")), Error);

@@ -156,6 +156,41 @@ TEST(OutputFile, TakesAnArrayInSlabsOfAnyShape) {
   }
 }
 
+TEST(OutputFile, IsNotPublishedUnlessAllOfItWasWritten) {
+  const Folder folder;
+  const auto& comm = folder.comm();
+  const std::string file = folder.file("part.h5");
+  const std::vector<double> values(9);
+  OutputFile out(comm, file, {{"/U", {10}, native_type(Element::f64), {}}}, OutputFile::Existing::refuse);
+  mpi::together(comm, "write", [&] {
+    if (comm.is_root()) out.write(0, 0, std::as_bytes(std::span(values)));
+    out.check_written(OutputFile::ReadBack::all);
+  });
+  EXPECT_THROW(out.publish([](hid_t) {}), mpi::AgreedError);
+  EXPECT_FALSE(file_exists(file));
+}
+
+TEST(Selection, IsReadAsNumpyWritesIt) {
+  std::string path = "/g/A[1:3, :,-2:,4]";
+  const Selection selection = cut_selection(path);
+  EXPECT_EQ(path, "/g/A");
+  const auto ranges = resolve(selection, {5, 6, 7, 8, 9}, "A");
+  const std::vector<std::pair<index_t, index_t>> want{{1, 3}, {0, 6}, {5, 7}, {4, 5}, {0, 9}};
+  ASSERT_EQ(ranges.size(), want.size());
+  for (std::size_t d = 0; d < want.size(); ++d)
+    EXPECT_EQ(std::pair(ranges[d].begin, ranges[d].end), want[d]) << d;
+  EXPECT_EQ(kept(selection, {5, 6, 7, 8, 9}), (std::vector<index_t>{5, 6, 7, 9}));
+  for (std::string name : {"/A", "/A[b]", "/A[]", "/[3]x", "/A]"}) {
+    const std::string before = name;
+    EXPECT_TRUE(cut_selection(name).empty()) << before;
+    EXPECT_EQ(name, before);
+  }
+  for (std::string name : {"/A[1:2:3]", "/A[1,]", "/A[--1]", "/A[,]", "/A[99999999999999999999]"})
+    EXPECT_THROW((void)cut_selection(name), Error) << name;
+  for (std::string name : {"/A[0:6]", "/A[-6:]", "/A[3:2]", "/A[5]", "/A[0,0,0]"})
+    EXPECT_THROW((void)resolve(cut_selection(name), {5, 5}, "A"), Error) << name;
+}
+
 TEST(NumberType, KnowsEveryNameAndNoOther) {
   for (const char* name :
        {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "c64", "c128"}) {

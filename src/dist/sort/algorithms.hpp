@@ -29,6 +29,10 @@ struct Counts {
 /// items[cuts[r] : cuts[r + 1]] go to rank r. Collective.
 [[nodiscard]] Counts counts_of(const mpi::Communicator& comm, const std::vector<index_t>& cuts);
 
+/// Where the shares of BlockMap cut a sequence of which this rank holds n items, those of lower ranks before
+/// them. Collective.
+[[nodiscard]] std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n);
+
 /// to[0 : received] = the merge of the runs that came, one from every rank, lying in `from` one after
 /// another.
 template <class Item>

@@ -1,6 +1,6 @@
 #include "dist/sort/argsort.hpp"
 
-#include <cmath>
+#include <numeric>
 
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
@@ -25,16 +25,14 @@ void for_each_index(index_t n, int threads, const F& f) {
 /// What one pass works on.
 struct Work {
   machine::Buffer<Pair> pairs, spare;
-  machine::Buffer<Index> places;
+  machine::Buffer<Index> places, values;
 };
 
-/// places[0 : share] = the stable permutation of one column. The column is used up before the sort.
-void argsort_once(const mpi::Communicator& comm, const layout::BlockMap& map, const KeyColumn& column,
-                  const Method& method, Work& work, mpi::Phases& phases) {
-  const layout::Range mine = map.range(comm.rank());
-  number_bits(column, mine.size(), work.places.data(), method.threads);
+/// places[0 : share] = the stable permutation that sorts values[0 : share].
+void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Method& method, Work& work,
+                  mpi::Phases& phases) {
   for_each_index(mine.size(), method.threads, [&](index_t j) {
-    work.pairs[j] = {work.places[j], static_cast<Index>(mine.begin + j)};
+    work.pairs[j] = {work.values[j], static_cast<Index>(mine.begin + j)};
   });
   const index_t n =
       sort_pairs(comm, Room<Pair>{work.pairs.data(), work.spare.data(), mine.size()}, method, phases);
@@ -44,50 +42,43 @@ void argsort_once(const mpi::Communicator& comm, const layout::BlockMap& map, co
 
 }  // namespace
 
-template <class T>
-std::uint64_t number_bits(T value, const tessera::sort::KeyMap<tessera::sort::Bits<T>>& map) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (value == T{0}) value = T{0};
-    if (std::isnan(value)) value = std::numeric_limits<T>::quiet_NaN();
-  }
-  return map.to_bits(std::bit_cast<tessera::sort::Bits<T>>(value));
-}
-
-void number_bits(const KeyColumn& column, index_t n, std::uint64_t* bits, int threads) {
-  dispatch_element(column.element, [&]<class T>(Type<T>) {
-    const auto map = tessera::sort::key_map<T>(column.order);
-    const T* values = reinterpret_cast<const T*>(column.data);
-    for_each_index(n, threads, [&](index_t j) { bits[j] = number_bits(values[j], map); });
-  });
-}
-
-void argsort(const mpi::Communicator& comm, const layout::BlockMap& map, std::span<const KeyColumn> columns,
-             const Method& method, std::uint64_t* permutation, mpi::Phases& phases) {
-  const index_t n = map.size(comm.rank());
+void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
+             const std::vector<KeyColumn>& columns, const Method& method, std::uint64_t* permutation,
+             mpi::Phases& phases) {
+  const layout::Range mine = map.range(comm.rank());
+  const index_t n = mine.size();
   const std::span<Index> result(permutation, static_cast<std::size_t>(n));
+  std::vector<KeyDigit> digits;
+  {
+    const mpi::PhaseScope scope(phases, "sort");
+    digits = pack_keys(comm, columns, n, method.threads);
+  }
   Work work;
-  machine::Buffer<std::byte> values;
   mpi::together(comm, "allocate", [&] {
-    work = {machine::Buffer<Pair>(n), machine::Buffer<Pair>(n), machine::Buffer<Index>(n)};
-    if (columns.size() > 1) values = machine::Buffer<std::byte>(8 * n);
+    work = {machine::Buffer<Pair>(n), machine::Buffer<Pair>(n), machine::Buffer<Index>(n),
+            machine::Buffer<Index>(n)};
   });
-  for (std::size_t c = columns.size(); c-- > 0;) {
-    KeyColumn column = columns[c];
-    const bool first = c + 1 == columns.size();
-    if (!first) {
+  const auto digit_of_rows = [&](std::size_t d, Index* to, Index* scratch) {
+    const mpi::PhaseScope scope(phases, "sort");
+    key_digit(columns, digits[d], n, to, scratch, method.threads);
+  };
+  if (digits.empty()) std::iota(result.begin(), result.end(), static_cast<Index>(mine.begin));
+  for (std::size_t d = digits.size(); d-- > 0;) {
+    if (d + 1 == digits.size()) {
+      digit_of_rows(d, work.values.data(), work.places.data());
+      argsort_once(comm, mine, method, work, phases);
+      std::copy_n(work.places.data(), n, permutation);
+      continue;
+    }
+    digit_of_rows(d, work.places.data(), work.values.data());
+    {
       const mpi::PhaseScope scope(phases, "permute");
-      gather(comm, map, {column.data, static_cast<index_t>(bytes(column.element))}, result, values.data(),
-             method.threads);
-      column.data = values.data();
+      gather<Index>(comm, map, work.places.data(), result, work.values.data(), method.threads);
     }
-    argsort_once(comm, map, column, method, work, phases);
-    const mpi::PhaseScope scope(phases, "permute");
-    if (!first) {  // places are those of the last order: back to those of the columns
-      gather<Index>(comm, map, permutation, work.places.span(), reinterpret_cast<Index*>(values.data()),
-                    method.threads);
-    }
-    const Index* from = first ? work.places.data() : reinterpret_cast<const Index*>(values.data());
-    std::copy_n(from, n, permutation);
+    argsort_once(comm, mine, method, work, phases);
+    const mpi::PhaseScope scope(phases, "permute");  // places are those of the last order: back to the rows'
+    gather<Index>(comm, map, permutation, work.places.span(), work.values.data(), method.threads);
+    std::copy_n(work.values.data(), n, permutation);
   }
 }
 

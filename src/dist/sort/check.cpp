@@ -1,13 +1,15 @@
 #include "dist/sort/check.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 
 #include "base/hash.hpp"
-#include "machine/buffer.hpp"
+#include "dist/sort/neighbours.hpp"
 #include "machine/fork_join.hpp"
-#include "mpi/agreement.hpp"
+#include "mpi/exchange.hpp"
 
 namespace tessera::dist::sort {
 namespace {
@@ -54,13 +56,29 @@ std::uint64_t hash_bytes(const std::byte* data, index_t bytes) {
   return hash;
 }
 
-template <class IndexOf>
+/// The sum over j in [0, n) of a hash of the element at place(j) with index(j).
+template <class IndexOf, class PlaceOf>
 std::uint64_t hash_at_indices(ColumnView column, index_t n, std::uint64_t seed, int threads,
-                              const IndexOf& index) {
+                              const IndexOf& index, const PlaceOf& place) {
   const index_t bytes = column.element_bytes;
   return sum_of(n, threads, [&](index_t j) {
-    return hash_at(hash_bytes(column.data + j * bytes, bytes), index(j) ^ seed);
+    return hash_at(hash_bytes(column.data + place(j) * bytes, bytes), index(j) ^ seed);
   });
+}
+
+/// The indices that all ranks ask this one for.
+std::vector<std::uint64_t> sent_to_owners(const mpi::Communicator& comm, const layout::BlockMap& map,
+                                          Indices indices) {
+  std::vector<std::uint64_t> ascending(indices.begin(), indices.end());
+  std::sort(ascending.begin(), ascending.end());
+  std::vector<index_t> to(static_cast<std::size_t>(comm.size()));
+  for (const std::uint64_t index : ascending)
+    ++to[static_cast<std::size_t>(map.owner(static_cast<index_t>(index)))];
+  const std::vector<index_t> from = comm.all_to_all(to);
+  std::vector<std::uint64_t> asked(
+      static_cast<std::size_t>(std::accumulate(from.begin(), from.end(), index_t{0})));
+  mpi::exchange_items(comm, std::span<const std::uint64_t>(ascending), to, std::span(asked), from);
+  return asked;
 }
 
 }  // namespace
@@ -87,41 +105,10 @@ index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order ord
   return comm.sum(index_t{sorted ? 0 : 1} + index_t{exact ? 0 : 1}) + borders + (same ? 0 : 1);
 }
 
-index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map, std::span<const KeyColumn> columns,
-               Indices permutation, std::uint64_t seed, int threads) {
-  const auto n = static_cast<index_t>(permutation.size());
+index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
+               const std::vector<KeyColumn>& columns, Indices permutation, std::uint64_t seed, int threads) {
   if (!is_permutation(comm, map, permutation, seed)) return 1;
-  // The last element of the rank before comes along: then every neighbour lies here.
-  const auto lasts = comm.all_gather(n > 0 ? static_cast<index_t>(permutation.back()) : index_t{0});
-  const index_t extra = n > 0 && comm.rank() > 0 ? 1 : 0;
-  machine::Buffer<std::uint64_t> indices, bits;
-  machine::Buffer<std::byte> values, decided;
-  mpi::together(comm, "verify", [&] {
-    indices = machine::Buffer<std::uint64_t>(n + extra);
-    bits = machine::Buffer<std::uint64_t>(n + extra);
-    values = machine::Buffer<std::byte>(8 * (n + extra));
-    decided = machine::Buffer<std::byte>(n + extra);
-  });
-  if (extra > 0) indices[0] = static_cast<std::uint64_t>(lasts[static_cast<std::size_t>(comm.rank() - 1)]);
-  std::copy(permutation.begin(), permutation.end(), indices.begin() + extra);
-  std::fill(decided.begin(), decided.end(), std::byte{0});
-  std::atomic<index_t> wrong = 0;
-  const auto compare = [&] {  // neighbours not yet decided by a column before
-    wrong += static_cast<index_t>(sum_of(n + extra - 1, threads, [&](index_t j) -> std::uint64_t {
-      if (decided[j] != std::byte{0} || bits[j] == bits[j + 1]) return 0;
-      decided[j] = std::byte{1};
-      return bits[j] > bits[j + 1] ? 1 : 0;
-    }));
-  };
-  for (const KeyColumn& column : columns) {
-    gather(comm, map, {column.data, static_cast<index_t>(bytes(column.element))}, indices.span(),
-           values.data(), threads);
-    number_bits({column.element, values.data(), column.order}, n + extra, bits.data(), threads);
-    compare();
-  }
-  std::copy(indices.begin(), indices.end(), bits.begin());
-  compare();
-  return comm.sum(wrong.load());
+  return out_of_order(comm, compare_neighbours(comm, map, columns, permutation, threads));
 }
 
 bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,
@@ -134,14 +121,35 @@ bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, 
   return comm.sum(difference) == 0 && count == map.extent();
 }
 
-std::uint64_t hash_elements(ColumnView column, Indices indices, std::uint64_t seed, int threads) {
-  return hash_at_indices(column, static_cast<index_t>(indices.size()), seed, threads,
-                         [&](index_t j) { return indices[static_cast<std::size_t>(j)]; });
+bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView before,
+                   ColumnView after, Indices permutation, std::uint64_t seed, int threads) {
+  const layout::Range mine = map.range(comm.rank());
+  const auto of_permutation = [&](index_t j) { return permutation[static_cast<std::size_t>(j)]; };
+  std::uint64_t difference = hash_at_indices(after, static_cast<index_t>(permutation.size()), seed, threads,
+                                             of_permutation, [](index_t j) { return j; });
+  if (comm.sum(static_cast<index_t>(permutation.size())) == map.extent()) {
+    difference -= hash_at_indices(
+        before, mine.size(), seed, threads,
+        [&](index_t j) { return static_cast<std::uint64_t>(mine.begin + j); }, [](index_t j) { return j; });
+  } else {
+    const std::vector<std::uint64_t> asked = sent_to_owners(comm, map, permutation);
+    const auto index = [&](index_t j) { return asked[static_cast<std::size_t>(j)]; };
+    difference -= hash_at_indices(before, static_cast<index_t>(asked.size()), seed, threads, index,
+                                  [&](index_t j) { return static_cast<index_t>(index(j)) - mine.begin; });
+  }
+  return comm.sum(difference) == 0;
 }
 
-std::uint64_t hash_elements(ColumnView column, index_t n, index_t first, std::uint64_t seed, int threads) {
-  return hash_at_indices(column, n, seed, threads,
-                         [&](index_t j) { return static_cast<std::uint64_t>(first + j); });
+void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) {
+  const index_t bytes = column.element_bytes;
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, static_cast<index_t>(hashes.size()), grain, [&](index_t begin, index_t end) {
+      for (index_t j = begin; j < end; ++j) {
+        std::uint64_t& hash = hashes[static_cast<std::size_t>(j)];
+        hash = mix64(hash ^ hash_bytes(column.data + j * bytes, bytes));
+      }
+    });
+  });
 }
 
 #define INSTANTIATE(T)                                                                         \

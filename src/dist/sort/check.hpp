@@ -4,12 +4,10 @@
 #include <cstdint>
 #include <span>
 
-#include "dist/sort/argsort.hpp"
+#include "dist/sort/first_rows.hpp"
 #include "kernels/sort/verify.hpp"
 
 namespace tessera::dist::sort {
-
-using Indices = std::span<const std::uint64_t>;
 
 /// The content of what all ranks hold. Collective.
 template <class T>
@@ -26,19 +24,20 @@ template <class T>
 /// The same for a permutation and the columns it sorts: neighbours out of order by (columns, index), and one
 /// if the indices are not those of all elements. Collective.
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
-                             std::span<const KeyColumn> columns, Indices permutation, std::uint64_t seed,
+                             const std::vector<KeyColumn>& columns, Indices permutation, std::uint64_t seed,
                              int threads);
 
 /// Whether the indices of all ranks are 0 .. n-1, each once (wrongly yes with probability 2^-64). Collective.
 [[nodiscard]] bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,
                                   std::uint64_t seed);
 
-/// The sum over j of a hash of element j's bytes and indices[j]. A column at 0, 1, ... and the permuted
-/// column at the permutation's indices have the same, summed over all ranks. Local.
-[[nodiscard]] std::uint64_t hash_elements(ColumnView column, Indices indices, std::uint64_t seed,
-                                          int threads);
-/// The same at first, first + 1, ...
-[[nodiscard]] std::uint64_t hash_elements(ColumnView column, index_t n, index_t first, std::uint64_t seed,
-                                          int threads);
+/// Whether after[j] is element permutation[j] of the column whose part on this rank is `before`: by the sums
+/// over all ranks of a hash of every element that is in the permutation with its index. Collective.
+[[nodiscard]] bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map,
+                                 ColumnView before, ColumnView after, Indices permutation, std::uint64_t seed,
+                                 int threads);
+
+/// hashes[j] = a hash of itself and of element j: over all columns, a hash of whole rows. Local.
+void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads);
 
 }  // namespace tessera::dist::sort

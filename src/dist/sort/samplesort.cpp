@@ -58,16 +58,6 @@ std::vector<index_t> cuts_at(const mpi::Communicator& comm, Run<Item> run,
   return cuts;
 }
 
-/// Where the shares cut a sorted sequence of which this rank holds n items, those of lower ranks before them.
-std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n) {
-  index_t before = n;
-  comm.sum_before(std::span(&before, 1));
-  const layout::BlockMap shares(comm.sum(n), comm.size());
-  std::vector<index_t> cuts = shares.offsets();
-  for (index_t& cut : cuts) cut = std::clamp<index_t>(cut - before, 0, n);
-  return cuts;
-}
-
 }  // namespace
 
 template <class Item>

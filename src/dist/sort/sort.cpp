@@ -1,5 +1,6 @@
 #include "dist/sort/sort.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "dist/sort/algorithms.hpp"
@@ -47,6 +48,15 @@ Counts counts_of(const mpi::Communicator& comm, const std::vector<index_t>& cuts
   for (std::size_t r = 0; r + 1 < cuts.size(); ++r) counts.to.push_back(cuts[r + 1] - cuts[r]);
   counts.from = comm.all_to_all(counts.to);
   return counts;
+}
+
+std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n) {
+  index_t before = n;
+  comm.sum_before(std::span(&before, 1));
+  const layout::BlockMap shares(comm.sum(n), comm.size());
+  std::vector<index_t> cuts = shares.offsets();
+  for (index_t& cut : cuts) cut = std::clamp<index_t>(cut - before, 0, n);
+  return cuts;
 }
 
 template <class Item>

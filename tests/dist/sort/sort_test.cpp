@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -8,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "dist/sort/check.hpp"
+#include "dist/sort/some_keys.hpp"
 #include "dist/sort/splitting.hpp"
 #include "kernels/sort/inputs.hpp"
 #include "kernels/sort/variants.hpp"
@@ -257,8 +259,10 @@ TEST(Gather, BringsElementsOfAnySize) {
   }
 }
 
-/// A table of three columns in parts, and the reference permutation.
+/// A table of columns in parts, and the reference permutation.
 struct Table {
+  using Text = std::array<unsigned char, 10>;
+  std::vector<Text> text;
   std::vector<double> a;
   std::vector<std::int32_t> b;
   std::vector<std::uint64_t> c;
@@ -270,6 +274,9 @@ struct Table {
       a.push_back(special[random_bits(1, 1, i) % 5]);
       b.push_back(static_cast<std::int32_t>(random_bits(1, 2, i) % 3) - 1);
       c.push_back(random_bits(1, 3, i) % 4);
+      Text word{};  // differing in the first word, in the second, or not at all
+      word[random_bits(1, 4, i) % 2 * 8] = static_cast<unsigned char>(random_bits(1, 5, i) % 2 * 200);
+      text.push_back(word);
     }
   }
 
@@ -277,11 +284,12 @@ struct Table {
   static const std::byte* part(const std::vector<T>& column, index_t first) {
     return reinterpret_cast<const std::byte*>(column.data() + first);
   }
-  /// a ascending, b descending, c ascending.
+  /// text descending, a ascending, b descending, c ascending.
   [[nodiscard]] std::vector<KeyColumn> columns(index_t first) const {
-    return {{Element::f64, part(a, first), Order::ascending},
-            {Element::i32, part(b, first), Order::descending},
-            {Element::u64, part(c, first), Order::ascending}};
+    return {{KeyForm::string(10), part(text, first), Order::descending},
+            {KeyForm::of(Element::f64), part(a, first), Order::ascending},
+            {KeyForm::of(Element::i32), part(b, first), Order::descending},
+            {KeyForm::of(Element::u64), part(c, first), Order::ascending}};
   }
   [[nodiscard]] std::vector<std::uint64_t> expected() const {
     std::vector<std::uint64_t> order(a.size());
@@ -290,6 +298,7 @@ struct Table {
       return std::pair(std::isnan(a[i]), std::isnan(a[i]) ? 0 : a[i]);
     };
     std::stable_sort(order.begin(), order.end(), [&](std::uint64_t x, std::uint64_t y) {
+      if (text[x] != text[y]) return text[x] > text[y];
       if (number(x) != number(y)) return number(x) < number(y);
       if (b[x] != b[y]) return b[x] > b[y];
       return c[x] < c[y];
@@ -316,6 +325,24 @@ TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
       EXPECT_EQ(everywhere<std::uint64_t>(comm, permutation), table.expected());
     }
   }
+}
+
+TEST(PackKeys, LeavesOutWhatNeverDiffersAndSharesDigits) {
+  const auto comm = Communicator::world();
+  const std::vector<std::int32_t> small{5, 6, 8};
+  const std::vector<double> equal{2.5, 2.5, 2.5};
+  const std::vector<std::uint64_t> wide{0, 1, ~std::uint64_t{0}};
+  const KeyColumn a{KeyForm::of(Element::i32), Table::part(small, 0), Order::ascending};
+  const KeyColumn b{KeyForm::of(Element::f64), Table::part(equal, 0), Order::ascending};
+  const KeyColumn c{KeyForm::of(Element::u64), Table::part(wide, 0), Order::ascending};
+  EXPECT_TRUE(pack_keys(comm, {b, b}, 3, 1).empty());
+  EXPECT_TRUE(pack_keys(comm, {a, c}, 0, 1).empty());
+  EXPECT_EQ(pack_keys(comm, {a, b, c}, 3, 1).size(), 2U);
+  const auto digits = pack_keys(comm, {a, b, a}, 3, 1);
+  ASSERT_EQ(digits.size(), 1U);
+  std::vector<std::uint64_t> digit(3), scratch(3);
+  key_digit({a, b, a}, digits[0], 3, digit.data(), scratch.data(), 1);
+  EXPECT_EQ(digit, (std::vector<std::uint64_t>{0, 5, 15}));  // two digits of base 4
 }
 
 TEST(Faults, FindWhatIsWrong) {
@@ -364,23 +391,101 @@ TEST(Faults, FindAPermutationThatIsNone) {
   EXPECT_EQ(faults(comm, map, columns, permutation, 1, 1), 0);
 }
 
-TEST(HashElements, FollowsThePermutation) {
+TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {
   const auto comm = Communicator::world();
   const layout::BlockMap map(500, comm.size());
   const layout::Range mine = map.range(comm.rank());
-  std::vector<std::uint64_t> column, reversed, permutation;
-  for (index_t i = mine.begin; i < mine.end; ++i) {
-    column.push_back(random_bits(2, 2, i));
-    reversed.push_back(random_bits(2, 2, 499 - i));
-    permutation.push_back(static_cast<std::uint64_t>(499 - i));
-  }
+  std::vector<std::uint64_t> column;
+  for (index_t i = mine.begin; i < mine.end; ++i) column.push_back(random_bits(2, 2, i));
   const auto view = [](const std::vector<std::uint64_t>& values) {
     return ColumnView{reinterpret_cast<const std::byte*>(values.data()), 8};
   };
-  const auto before = comm.sum(hash_elements(view(column), mine.size(), mine.begin, 3, 2));
-  EXPECT_EQ(before, comm.sum(hash_elements(view(reversed), permutation, 3, 2)));
-  if (comm.rank() == comm.size() - 1) std::swap(reversed[0], reversed[1]);
-  EXPECT_NE(before, comm.sum(hash_elements(view(reversed), permutation, 3, 2)));
+  for (const index_t step : {1, 3}) {  // every row, or some, from the last one down
+    std::vector<std::uint64_t> carried, permutation;
+    for (index_t i = mine.begin; i < mine.end; i += step) {
+      permutation.push_back(static_cast<std::uint64_t>(499 - i));
+      carried.push_back(random_bits(2, 2, 499 - i));
+    }
+    EXPECT_TRUE(carried_whole(comm, map, view(column), view(carried), permutation, 3, 2));
+    if (comm.rank() == comm.size() - 1) std::swap(carried[0], carried[1]);
+    EXPECT_FALSE(carried_whole(comm, map, view(column), view(carried), permutation, 3, 2));
+  }
+}
+
+TEST(ArgsortFirst, IsTheBeginningOfArgsort) {
+  const auto comm = Communicator::world();
+  const index_t n = 403;
+  const Table table(n);
+  const layout::BlockMap map(n, comm.size());
+  const auto columns = table.columns(map.begin(comm.rank()));
+  const std::vector<KeyColumn> equal(1, columns[0]);  // many ties: the lowest indices come first
+  auto expected = table.expected();
+  for (const index_t count : {index_t{0}, index_t{1}, index_t{2}, index_t{100}, n - 1, n, n + 5}) {
+    mpi::Phases phases;
+    const auto first = argsort_first(comm, map, columns, count, {}, phases);
+    const auto want = std::vector(expected.begin(), expected.begin() + std::min(count, n));
+    EXPECT_EQ(everywhere<std::uint64_t>(comm, first), want) << count;
+    EXPECT_EQ(faults_of_first(comm, map, columns, first, 2), 0) << count;
+    const auto ties = argsort_first(comm, map, equal, count, {}, phases);
+    EXPECT_EQ(faults_of_first(comm, map, equal, ties, 1), 0) << count;
+    auto wrong = first;
+    if (!wrong.empty() && count == 100) wrong.back() = expected[200];
+    EXPECT_EQ(faults_of_first(comm, map, columns, wrong, 2) > 0, count == 100);
+  }
+}
+
+TEST(FirstOfEach, KeepsTheFirstRowOfEveryKey) {
+  const auto comm = Communicator::world();
+  const index_t n = 700;
+  const Table table(n);
+  const layout::BlockMap map(n, comm.size());
+  const layout::Range mine = map.range(comm.rank());
+  const std::vector<KeyColumn> columns{table.columns(mine.begin)[2], table.columns(mine.begin)[3]};
+  std::vector<std::uint64_t> permutation(static_cast<std::size_t>(mine.size())), want;
+  mpi::Phases phases;
+  argsort(comm, map, columns, {}, permutation.data(), phases);
+  for (const int b : {1, 0, -1}) {
+    for (std::uint64_t c = 0; c < 4; ++c) {
+      for (std::uint64_t i = 0;; ++i) {
+        if (table.b[i] != b || table.c[i] != c) continue;
+        want.push_back(i);
+        break;
+      }
+    }
+  }
+  EXPECT_EQ(everywhere<std::uint64_t>(comm, first_of_each(comm, map, columns, permutation, 2)), want);
+}
+
+TYPED_TEST(SortKeys, FirstOnesAndDistinctOnes) {
+  const auto comm = Communicator::world();
+  using T = TypeParam;
+  for (const char* name : {"uniform", "all_equal", "root_dup"}) {
+    for (const Order order : {Order::ascending, Order::descending}) {
+      const index_t n = 611;
+      auto keys = with_special_values(made<T>(kernels::input(name), n));
+      const layout::Range mine = layout::BlockMap(n, comm.size()).range(comm.rank());
+      const std::span<const T> held(keys.data() + mine.begin, static_cast<std::size_t>(mine.size()));
+      const auto sorted = sorted_alone(keys, order);
+      mpi::Phases phases;
+      for (const index_t count : {index_t{0}, index_t{1}, index_t{77}, n, n + 1}) {
+        const auto first = sort_first(comm, held, count, order, {}, phases);
+        same_bytes(everywhere<T>(comm, first.span()),
+                   std::vector<T>(sorted.begin(), sorted.begin() + std::min(count, n)), name);
+        EXPECT_EQ(faults_of_first(comm, held, count, first.span(), order, 5, 1), 0);
+        EXPECT_GT(faults_of_first(comm, held, count == 77 ? 78 : 77, first.span(), order, 5, 1), 0);
+      }
+      const std::span<const T> share(sorted.data() + mine.begin, held.size());
+      std::vector<T> distinct(share.size());
+      distinct.resize(static_cast<std::size_t>(keep_distinct(comm, share, order, distinct.data())));
+      EXPECT_EQ(faults_of_distinct<T>(comm, share, distinct, order), 0);
+      auto want = sorted;
+      const auto same = [](T a, T b) { return a == b || (a != a && b != b); };
+      want.erase(std::unique(want.begin(), want.end(), same), want.end());
+      same_bytes(everywhere<T>(comm, distinct), want, name);
+      if (!distinct.empty()) distinct.pop_back();
+      EXPECT_GT(faults_of_distinct<T>(comm, share, distinct, order), 0);
+    }
+  }
 }
 
 }  // namespace

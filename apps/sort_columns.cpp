@@ -1,0 +1,121 @@
+// The columns that --by names, and how they are read.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.hpp"
+#include "kernels/sort/inputs.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "sort.hpp"
+
+namespace tessera::apps::sort {
+
+using dist::sort::KeyForm;
+using dist::sort::Order;
+using io::Column;
+
+namespace {
+
+/// One word of --by: "time", "-energy", "name[0:4]", "0:10".
+struct Word {
+  Order order = Order::ascending;
+  std::string name;
+  std::optional<layout::Range> bytes;
+};
+
+std::optional<layout::Range> parse_bytes_range(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  layout::Range range;
+  const auto number = [](std::string_view digits, index_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc{} && end == digits.data() + digits.size() && value >= 0;
+  };
+  if (!number(text.substr(0, colon), range.begin) || !number(text.substr(colon + 1), range.end))
+    return std::nullopt;
+  return range;
+}
+
+Word parse_word(std::string_view text, const io::TableInfo& table) {
+  text = trim(text);
+  Word word;
+  if (text.starts_with('-')) word.order = Order::descending;
+  if (text.starts_with('-') || text.starts_with('+')) text = trim(text.substr(1));
+  if (!table.is_group && (word.bytes = parse_bytes_range(text))) return word;
+  const auto bracket = text.rfind('[');
+  if (bracket != std::string_view::npos && text.ends_with(']'))
+    word.bytes = parse_bytes_range(text.substr(bracket + 1, text.size() - bracket - 2));
+  word.name = word.bytes ? text.substr(0, bracket) : text;
+  return word;
+}
+
+const Column& column_named(const Word& word, const io::TableInfo& table) {
+  if (word.name.empty() && word.bytes && !table.is_group) return table.columns.front();
+  std::vector<std::string> names;
+  for (const Column& column : table.is_group ? table.columns : table.members) {
+    if (column.name == word.name) return column;
+    names.push_back(column.name);
+  }
+  throw Error(ExitCode::usage,
+              fmt::format("--by: the table has no column '{}'{}", word.name, suggestion(word.name, names)));
+}
+
+SortColumn by_bytes(const Column& column, layout::Range bytes, Order order, const std::string& file) {
+  require(!bytes.empty() && bytes.end <= column.row_bytes(), ExitCode::usage,
+          fmt::format("--by: bytes {}:{} of {}:{}, whose rows have {}; give first:last+1", bytes.begin,
+                      bytes.end, file, column.path, column.row_bytes()));
+  return {column, KeyForm::string(bytes.size()), bytes, order};
+}
+
+}  // namespace
+
+SortColumn whole_column(const Column& column, Order order, const std::string& file) {
+  if (column.key == Column::Key::text && column.info.shape.size() == 1)
+    return by_bytes(column, {0, column.info.element_bytes}, order, file);
+  return {column, KeyForm::of(io::element_of_numbers(column, file)), {}, order};
+}
+
+std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo& table,
+                                      const std::string& file) {
+  std::vector<SortColumn> result;
+  for (const std::string& text : split(by, ',')) {
+    const Word word = parse_word(text, table);
+    const Column& column = column_named(word, table);
+    result.push_back(word.bytes ? by_bytes(column, *word.bytes, word.order, file)
+                                : whole_column(column, word.order, file));
+  }
+  return result;
+}
+
+void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to) {
+  if (column.form.number)
+    io::read_numbers(file, column.column, rows, *column.form.number, to);
+  else
+    io::read_bytes(file, column.column, rows, column.bytes, to);
+}
+
+void load(const Inputs& inputs, const Request& request, const SortColumn& column, layout::Range rows,
+          std::byte* to) {
+  if (!request.generated()) {
+    read_key(inputs.data->name().file, column, rows, to);
+    return;
+  }
+  dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
+    const std::span<T> keys(reinterpret_cast<T*>(to), static_cast<std::size_t>(rows.size()));
+    machine::parallel(request.method.threads, [&] {
+      tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin, request.n,
+                                 keys);
+    });
+  });
+}
+
+std::string text_of(const SortColumn& column) {
+  const std::string type =
+      column.form.number ? std::string(name(*column.form.number)) : fmt::format("{}B", column.form.bytes);
+  return (column.order == Order::descending ? "-" : "") + type;
+}
+
+}  // namespace tessera::apps::sort

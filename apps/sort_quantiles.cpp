@@ -1,0 +1,155 @@
+// Quantiles of one column: its keys are told to the selection in pieces, from memory where they fit, else
+// from the file again in every pass.
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "dist/sort/key_words.hpp"
+#include "dist/sort/select.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/watchdog.hpp"
+#include "run/memory_plan.hpp"
+#include "run/outputs.hpp"
+#include "sort.hpp"
+
+namespace tessera::apps::sort {
+namespace {
+
+using dist::sort::BitsPiece;
+using dist::sort::KeyColumn;
+using dist::sort::QuantilePlace;
+using dist::sort::Selected;
+
+constexpr index_t piece_rows = index_t{1} << 20;  // told at once
+
+class Keys {
+ public:
+  Keys(const mpi::Communicator& comm, const Inputs& inputs, const Request& request, index_t allowance)
+      : inputs_(inputs),
+        request_(request),
+        column_(request.by.front()),
+        mine_(layout::BlockMap(request.n, comm.size()).range(comm.rank())) {
+    const index_t row = column_.form.bytes;
+    held_ = mine_.size() * row + piece_rows * (8 + row) <= allowance;
+    raw_ = machine::Buffer<std::byte>((held_ ? mine_.size() : std::min(mine_.size(), piece_rows)) * row);
+    bits_ = machine::Buffer<std::uint64_t>(std::min(mine_.size(), piece_rows));
+    if (held_) load(inputs, request, column_, mine_, raw_.data());
+  }
+
+  void tell(const BitsPiece& piece) const {
+    for (index_t at = mine_.begin; at < mine_.end; at += piece_rows) {
+      const layout::Range rows{at, std::min(at + piece_rows, mine_.end)};
+      std::byte* from = raw_.data();
+      if (held_)
+        from += (at - mine_.begin) * column_.form.bytes;
+      else
+        load(inputs_, request_, column_, rows, from);
+      dist::sort::key_word({column_.form, from, column_.order}, 0, rows.size(), bits_.data(),
+                           request_.method.threads);
+      piece(std::as_const(bits_).span().first(static_cast<std::size_t>(rows.size())));
+      mpi::heartbeat();
+    }
+  }
+
+ private:
+  const Inputs& inputs_;
+  const Request& request_;
+  const SortColumn& column_;
+  layout::Range mine_;
+  bool held_;
+  mutable machine::Buffer<std::byte> raw_;
+  mutable machine::Buffer<std::uint64_t> bits_;
+};
+
+double value_of(const SortColumn& column, std::uint64_t bits) {
+  return dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
+    using B = tessera::sort::Bits<T>;
+    const auto map = tessera::sort::key_map<T>(column.order);
+    return static_cast<double>(std::bit_cast<T>(map.to_raw(static_cast<B>(bits))));
+  });
+}
+
+/// Positions of the keys that are wanted: two a quantile.
+std::vector<index_t> positions_of(const Request& request) {
+  std::vector<index_t> positions;
+  for (const double q : request.quantiles) {
+    const QuantilePlace place = dist::sort::quantile_place(q, request.n);
+    positions.insert(positions.end(), {place.below, place.above});
+  }
+  return positions;
+}
+
+/// Positions whose key is not the one found: counted anew in one pass, without histograms.
+index_t faults(const mpi::Communicator& comm, const Keys& keys, std::span<const index_t> positions,
+               std::span<const Selected> found) {
+  std::vector<index_t> counts(2 * found.size());  // keys below each, and not above
+  keys.tell([&](std::span<const std::uint64_t> piece) {
+    for (std::size_t f = 0; f < found.size(); ++f) {
+      index_t below = 0, not_above = 0;
+      for (const std::uint64_t key : piece) {
+        below += key < found[f].bits ? 1 : 0;
+        not_above += key <= found[f].bits ? 1 : 0;
+      }
+      counts[2 * f] += below;
+      counts[2 * f + 1] += not_above;
+    }
+  });
+  comm.sum(std::span(counts));
+  index_t wrong = 0;
+  for (std::size_t f = 0; f < found.size(); ++f)
+    wrong += counts[2 * f] <= positions[f] && positions[f] < counts[2 * f + 1] ? 0 : 1;
+  return wrong;
+}
+
+}  // namespace
+
+bool run_quantiles(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                   const Request& request, run::Session& session) {
+  const auto count = static_cast<index_t>(request.quantiles.size());
+  run::Outputs outputs;
+  if (point.has("out")) outputs.add(io::parse_dataset_name(point.text("out"), "out"), {count}, Element::f64);
+  outputs.open(comm, point);
+  mpi::Phases once;
+  const index_t allowance = run::memory_allowance(comm, point);
+  std::optional<Keys> keys;
+  mpi::together(comm, "read", [&] {
+    const mpi::PhaseScope scope(once, "read");
+    keys.emplace(comm, inputs, request, allowance);
+  });
+  const dist::sort::BitsPass pass = [&](const BitsPiece& piece) {
+    mpi::together(comm, "read", [&] { keys->tell(piece); });
+  };
+  const std::vector<index_t> positions = positions_of(request);
+  std::vector<Selected> found;
+  run::Measured measured = run::measure(
+      comm, point, [] {},
+      [&](mpi::Phases& phases) {
+        const mpi::PhaseScope scope(phases, "select");
+        found = dist::sort::select(comm, pass, positions);
+      });
+  if (!point.flag("no-verify")) {
+    const mpi::PhaseScope scope(once, "verify");
+    measured.verdict = run::Verdict{"counts", static_cast<double>(faults(comm, *keys, positions, found)), 0};
+  }
+  std::vector<double> values;
+  for (std::size_t q = 0; q < request.quantiles.size(); ++q) {
+    const double below = value_of(request.by.front(), found[2 * q].bits);
+    const double above = value_of(request.by.front(), found[2 * q + 1].bits);
+    const double t = dist::sort::quantile_place(request.quantiles[q], request.n).fraction;
+    values.push_back(t == 0 || below == above ? below : std::lerp(below, above, t));
+    if (comm.is_root()) fmt::print("quantile {}: {}\n", request.quantiles[q], values.back());
+  }
+  measured.columns = cells_of(request);
+  measured.work = static_cast<double>(request.n);
+  measured.rate_units = "Mkeys/s";
+  measured.once = once;
+  return outputs.conclude(comm, point, session, measured, [&] {
+    if (comm.is_root() && !outputs.empty()) outputs.write(0, 0, std::as_bytes(std::span(values)));
+  });
+}
+
+}  // namespace tessera::apps::sort

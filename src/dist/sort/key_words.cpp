@@ -1,0 +1,115 @@
+#include "dist/sort/key_words.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::dist::sort {
+namespace {
+
+constexpr index_t grain = 1 << 16;  // rows of one task
+
+template <class F>
+void for_each_row(index_t n, int threads, const F& f) {
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
+      for (index_t j = begin; j < end; ++j) f(j);
+    });
+  });
+}
+
+/// The first `bytes` of a string (at most 8) as the digits of a number, zeros after them.
+std::uint64_t big_endian(const std::byte* string, index_t bytes) {
+  std::uint64_t word = 0;
+  for (index_t b = 0; b < bytes; ++b) word |= std::to_integer<std::uint64_t>(string[b]) << (56 - 8 * b);
+  return word;
+}
+
+struct Extent {
+  std::uint64_t least = ~std::uint64_t{0}, most = 0;
+};
+
+Extent extent_of(const std::uint64_t* words, index_t n, int threads) {
+  Extent all;
+  std::mutex mutex;
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
+      Extent some;
+      for (index_t j = begin; j < end; ++j) {
+        some.least = std::min(some.least, words[j]);
+        some.most = std::max(some.most, words[j]);
+      }
+      const std::lock_guard lock(mutex);
+      all = {std::min(all.least, some.least), std::max(all.most, some.most)};
+    });
+  });
+  return all;
+}
+
+}  // namespace
+
+void key_word(const KeyColumn& column, index_t word, index_t n, std::uint64_t* bits, int threads) {
+  if (column.form.number) {
+    dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
+      const auto map = tessera::sort::key_map<T>(column.order);
+      const T* values = reinterpret_cast<const T*>(column.data);
+      for_each_row(n, threads, [&](index_t j) { bits[j] = number_bits(values[j], map); });
+    });
+    return;
+  }
+  const std::uint64_t flip = column.order == Order::descending ? ~std::uint64_t{0} : 0;
+  const index_t all = column.form.bytes, some = std::min<index_t>(8, all - 8 * word);
+  for_each_row(n, threads,
+               [&](index_t j) { bits[j] = flip ^ big_endian(column.data + j * all + 8 * word, some); });
+}
+
+std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm, const std::vector<KeyColumn>& columns,
+                                index_t n, int threads) {
+  machine::Buffer<std::uint64_t> words(n);
+  std::vector<KeyPart> parts;
+  std::vector<std::uint64_t> extents;  // least and most of each part
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    for (index_t w = 0; w < columns[c].form.words(); ++w) {
+      key_word(columns[c], w, n, words.data(), threads);
+      const Extent mine = extent_of(words.data(), n, threads);
+      parts.push_back({.column = c, .word = w});
+      extents.insert(extents.end(), {mine.least, mine.most});
+    }
+  }
+  const auto all = comm.all_gather(std::span<const std::uint64_t>(extents));
+  std::vector<KeyDigit> digits;
+  int room = 0;  // in the digit that was begun last
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    Extent extent;
+    for (std::size_t at = 2 * p; at < all.size(); at += extents.size())
+      extent = {std::min(extent.least, all[at]), std::max(extent.most, all[at + 1])};
+    if (extent.least >= extent.most) continue;
+    parts[p].least = extent.least;
+    parts[p].bits = tessera::sort::bit_length(extent.most - extent.least);
+    if (parts[p].bits > room) {
+      digits.emplace_back();
+      room = 64;
+    }
+    room -= parts[p].bits;
+    digits.back().push_back(parts[p]);
+  }
+  return digits;
+}
+
+void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, index_t n, std::uint64_t* digits,
+               std::uint64_t* scratch, int threads) {
+  for (std::size_t p = 0; p < digit.size(); ++p) {
+    const KeyPart& part = digit[p];
+    key_word(columns[part.column], part.word, n, p == 0 ? digits : scratch, threads);
+    if (p == 0) {
+      for_each_row(n, threads, [&](index_t j) { digits[j] -= part.least; });
+    } else {
+      for_each_row(n, threads,
+                   [&](index_t j) { digits[j] = digits[j] << part.bits | (scratch[j] - part.least); });
+    }
+  }
+}
+
+}  // namespace tessera::dist::sort

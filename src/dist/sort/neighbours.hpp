@@ -1,0 +1,26 @@
+#pragma once
+// How each row of an order compares with the one before it; private to this folder.
+
+#include "dist/sort/argsort.hpp"
+#include "machine/buffer.hpp"
+
+namespace tessera::dist::sort {
+
+enum class Step : unsigned char { equal, up, down };
+
+/// This rank's indices, with the last one of the ranks before in front where there is one, and how the rows
+/// compare: steps[j] tells of the rows indices[j] and indices[j + 1].
+struct Neighbours {
+  machine::Buffer<std::uint64_t> indices;
+  machine::Buffer<Step> steps;
+  bool has_row_before = false;
+};
+/// Ranks may hold any number of indices. Collective.
+[[nodiscard]] Neighbours compare_neighbours(const mpi::Communicator& comm, const layout::BlockMap& map,
+                                            const std::vector<KeyColumn>& columns,
+                                            std::span<const std::uint64_t> permutation, int threads);
+
+/// Neighbours out of order by (columns, index). Collective.
+[[nodiscard]] index_t out_of_order(const mpi::Communicator& comm, const Neighbours& rows);
+
+}  // namespace tessera::dist::sort

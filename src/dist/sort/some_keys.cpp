@@ -1,0 +1,166 @@
+#include "dist/sort/some_keys.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/hash.hpp"
+#include "dist/sort/check.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::dist::sort {
+namespace {
+
+using tessera::sort::Bits;
+using tessera::sort::Content;
+
+/// Bits by which keys are the same: as numbers, or as they are stored.
+template <class T>
+auto numbers_in(Order order) {
+  return [map = tessera::sort::key_map<T>(order)](const T& key) { return number_bits(key, map); };
+}
+template <class T>
+auto bits_in(Order order) {
+  return [map = tessera::sort::key_map<T>(order)](const T& key) {
+    return std::uint64_t{map.to_bits(std::bit_cast<Bits<T>>(key))};
+  };
+}
+
+/// What lies below a key, told so that two parts can be compared.
+template <class T>
+Content below(const mpi::Communicator& comm, std::span<const T> keys, std::uint64_t last, Order order,
+              std::uint64_t seed) {
+  Content mine;
+  const auto bits = bits_in<T>(order);
+  for (const T& key : keys) {
+    const std::uint64_t here = bits(key);
+    if (here >= last) continue;
+    ++mine.count;
+    mine.hash += mix64(here ^ seed);
+  }
+  return {comm.sum(mine.count), comm.sum(mine.hash)};
+}
+
+/// The last key's bits of the ranks before this one, if they hold any.
+std::optional<std::uint64_t> last_before(const mpi::Communicator& comm, std::optional<std::uint64_t> last) {
+  const std::array<std::uint64_t, 2> mine{last ? 1U : 0U, last.value_or(0)};
+  const auto all = comm.all_gather(std::span<const std::uint64_t>(mine));
+  std::optional<std::uint64_t> before;
+  for (std::size_t r = 0; r < 2 * static_cast<std::size_t>(comm.rank()); r += 2)
+    before = all[r] != 0 ? std::optional(all[r + 1]) : before;
+  return before;
+}
+
+}  // namespace
+
+template <class T>
+BitsPass bits_pass(std::span<const T> keys, Order order) {
+  return [keys, bits = bits_in<T>(order)](const BitsPiece& piece) {
+    std::array<std::uint64_t, 4096> some;  // in the first-level cache
+    for (std::size_t at = 0; at < keys.size(); at += some.size()) {
+      const std::size_t count = std::min(some.size(), keys.size() - at);
+      for (std::size_t j = 0; j < count; ++j) some[j] = bits(keys[at + j]);
+      piece(std::span<const std::uint64_t>(some).first(count));
+    }
+  };
+}
+
+template <class T>
+machine::Buffer<T> sort_first(const mpi::Communicator& comm, std::span<const T> keys, index_t count,
+                              Order order, const Method& method, mpi::Phases& phases) {
+  count = std::min(count, comm.sum(static_cast<index_t>(keys.size())));
+  machine::Buffer<T> items, spare;
+  index_t taken = 0;
+  if (count > 0) {
+    const mpi::PhaseScope scope(phases, "select");
+    const index_t last_place = count - 1;
+    const Selected last = select(comm, bits_pass(keys, order), std::span(&last_place, 1)).front();
+    const auto bits = bits_in<T>(order);
+    std::array<index_t, 2> here{};  // below the last key, and equal to it
+    for (const T& key : keys) {
+      const std::uint64_t one = bits(key);
+      here[0] += one < last.bits ? 1 : 0;
+      here[1] += one == last.bits ? 1 : 0;
+    }
+    index_t before = here[1];
+    comm.sum_before(std::span(&before, 1));
+    index_t equal = std::clamp<index_t>(count - last.below - before, 0, here[1]);
+    taken = here[0] + equal;
+    const index_t room = std::max(taken, layout::BlockMap(count, comm.size()).size(comm.rank()));
+    mpi::together(comm, "allocate", [&] {
+      items = machine::Buffer<T>(room);
+      spare = machine::Buffer<T>(room);
+    });
+    T* next = items.data();
+    for (const T& key : keys) {
+      const std::uint64_t one = bits(key);
+      if (one < last.bits || (one == last.bits && equal-- > 0)) *next++ = key;
+    }
+  }
+  const index_t share = sort_keys(comm, Room<T>{items.data(), spare.data(), taken}, order, method, phases);
+  machine::Buffer<T> result(share);
+  std::copy_n(items.data(), share, result.data());
+  return result;
+}
+
+template <class T>
+index_t faults_of_first(const mpi::Communicator& comm, std::span<const T> keys, index_t count,
+                        std::span<const T> first, Order order, std::uint64_t seed, int threads) {
+  count = std::min(count, comm.sum(static_cast<index_t>(keys.size())));
+  const Content held = content(comm, first, seed, threads);
+  const index_t wrong = faults(comm, first, order, held, seed, threads) + (held.count == count ? 0 : 1);
+  if (held.count == 0 || wrong > 0) return wrong;
+  // Balanced and in order: the greatest of the last keys is the last.
+  const auto bits = bits_in<T>(order);
+  const std::uint64_t mine[] = {first.empty() ? 0 : bits(first.back())};
+  const auto lasts = comm.all_gather(std::span<const std::uint64_t>(mine));
+  const std::uint64_t last = *std::max_element(lasts.begin(), lasts.end());
+  return below(comm, keys, last, order, seed) == below(comm, first, last, order, seed) ? 0 : 1;
+}
+
+template <class T>
+index_t keep_distinct(const mpi::Communicator& comm, std::span<const T> sorted, Order order, T* to) {
+  const auto number = numbers_in<T>(order);
+  auto before = last_before(comm, sorted.empty() ? std::nullopt : std::optional(number(sorted.back())));
+  T* next = to;
+  for (const T& key : sorted) {
+    const std::uint64_t here = number(key);
+    if (!before || *before != here) *next++ = key;
+    before = here;
+  }
+  return next - to;
+}
+
+template <class T>
+index_t faults_of_distinct(const mpi::Communicator& comm, std::span<const T> sorted,
+                           std::span<const T> distinct, Order order) {
+  const auto number = numbers_in<T>(order);
+  auto before = last_before(comm, sorted.empty() ? std::nullopt : std::optional(number(sorted.back())));
+  bool right = true;
+  std::size_t used = 0;
+  for (const T& key : sorted) {  // each key is the distinct one before it, or the next
+    const std::uint64_t here = number(key);
+    if (before && here == *before) continue;
+    right = right && used < distinct.size() && number(distinct[used]) == here && (!before || *before < here);
+    ++used;
+    before = here;
+  }
+  return comm.sum(index_t{right && used == distinct.size() ? 0 : 1});
+}
+
+#define INSTANTIATE(T)                                                                                 \
+  template BitsPass bits_pass(std::span<const T>, Order);                                              \
+  template machine::Buffer<T> sort_first(const mpi::Communicator&, std::span<const T>, index_t, Order, \
+                                         const Method&, mpi::Phases&);                                 \
+  template index_t faults_of_first(const mpi::Communicator&, std::span<const T>, index_t,              \
+                                   std::span<const T>, Order, std::uint64_t, int);                     \
+  template index_t keep_distinct(const mpi::Communicator&, std::span<const T>, Order, T*);             \
+  template index_t faults_of_distinct(const mpi::Communicator&, std::span<const T>, std::span<const T>, Order)
+INSTANTIATE(float);
+INSTANTIATE(double);
+INSTANTIATE(std::int32_t);
+INSTANTIATE(std::int64_t);
+INSTANTIATE(std::uint32_t);
+INSTANTIATE(std::uint64_t);
+#undef INSTANTIATE
+
+}  // namespace tessera::dist::sort

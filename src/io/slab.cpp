@@ -1,0 +1,116 @@
+// Blocks of datasets.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "io/dataset.hpp"
+#include "io/raw_file.hpp"
+#include "io/runs.hpp"
+#include "mpi/watchdog.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr index_t page = 4096;
+
+/// The library reads every run of a contiguous dataset that is shorter than its sieve buffer (64 KiB) through
+/// that buffer, whole: many times the data where runs of a few pages lie far apart. Those go past it.
+Handle access_for(index_t run_bytes) {
+  Handle access(h5_check(H5Pcreate(H5P_FILE_ACCESS), ExitCode::internal, "H5Pcreate"), H5Pclose);
+  if (run_bytes >= page)
+    h5_check_rc(H5Pset_sieve_buf_size(access, 1), ExitCode::internal, "H5Pset_sieve_buf_size");
+  return access;
+}
+
+std::vector<index_t> extents_of(hid_t space) {
+  std::vector<hsize_t> extents(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
+  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
+  return {extents.begin(), extents.end()};
+}
+
+/// A slab of what the name selects as a slab of the dataset.
+std::vector<layout::Range> in_dataset(const DatasetName& name, const std::vector<index_t>& extents,
+                                      std::span<const layout::Range> slab) {
+  std::vector<layout::Range> whole = resolve(name.selection, extents, name.text());
+  std::size_t d = 0;
+  for (std::size_t k = 0; k < whole.size(); ++k) {
+    if (k < name.selection.size() && name.selection[k].is_index) continue;
+    const layout::Range part = slab[d++];
+    whole[k] = {whole[k].begin + part.begin, whole[k].begin + part.end};
+  }
+  TESSERA_EXPECTS(d == slab.size());
+  return whole;
+}
+
+}  // namespace
+
+void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to) {
+  if (slab.empty() || std::any_of(slab.begin(), slab.end(), [](auto range) { return range.empty(); })) return;
+  const Handle access = access_for(slab.back().size() * to.element_bytes);
+  const Handle file = open_file(name.file, access);
+  const Handle dataset = open_dataset(file, name);
+  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
+  const std::size_t rank = slab.size();
+  std::vector<hsize_t> start, count, memory_extents;
+  for (const layout::Range& range : in_dataset(name, extents_of(space), slab)) {
+    start.push_back(static_cast<hsize_t>(range.begin));
+    count.push_back(static_cast<hsize_t>(range.size()));
+  }
+  for (const layout::Range& range : slab) memory_extents.push_back(static_cast<hsize_t>(range.size()));
+  std::vector<hsize_t> memory_count = memory_extents;
+  if (rank > 1) memory_extents.back() = static_cast<hsize_t>(to.ld);
+  index_t row_bytes = to.element_bytes;  // of one index of the slab's first dimension
+  for (std::size_t d = 1; d < rank; ++d) row_bytes *= static_cast<index_t>(memory_extents[d]);
+  constexpr index_t piece_bytes =
+      index_t{1} << 30;  // one call moves no more: larger ones have failed in HDF5 and MPI-IO
+  const index_t at_once = std::max<index_t>(1, piece_bytes / row_bytes);
+  const auto first =
+      static_cast<std::size_t>(std::find_if_not(name.selection.begin(), name.selection.end(),
+                                                [](auto pick) { return pick.is_index; }) -
+                               name.selection.begin());  // the slab's first dimension in the dataset
+  const hsize_t begin = start[first];
+  const std::vector<hsize_t> memory_start(rank, 0);
+  for (index_t i = 0; i < slab[0].size(); i += at_once) {
+    start[first] = begin + static_cast<hsize_t>(i);
+    count[first] = memory_count[0] = memory_extents[0] =
+        static_cast<hsize_t>(std::min(at_once, slab[0].size() - i));
+    h5_check_rc(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+                ExitCode::bad_data, name.text() + " has no such block");
+    const Handle memory(H5Screate_simple(static_cast<int>(rank), memory_extents.data(), nullptr), H5Sclose);
+    H5Sselect_hyperslab(memory, H5S_SELECT_SET, memory_start.data(), nullptr, memory_count.data(), nullptr);
+    h5_check_rc(H5Dread(dataset, to.type, memory, space, H5P_DEFAULT,
+                        static_cast<std::byte*>(to.data) + i * row_bytes),
+                ExitCode::bad_data, "cannot read " + name.text());
+    mpi::heartbeat();
+  }
+}
+
+void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
+  const Handle file = open_file(name.file);
+  const Handle dataset = open_dataset(file, name);
+  const haddr_t offset = H5Dget_offset(dataset);
+  if (offset == HADDR_UNDEF) return;
+  const DatasetInfo info = inspect(dataset, name);
+  const auto part = in_dataset(name, info.shape, slab);
+  const RawFile raw(std::filesystem::canonical(name.file), RawFile::Mode::read);
+  for_each_runs(info.shape, part, [&](const Runs& runs) {
+    if (runs.length * info.element_bytes < page) return;  // more calls than the device would take requests
+    for (index_t r = 0; r < runs.count; ++r) {
+      raw.will_read(static_cast<index_t>(offset) + (runs.first + r * runs.distance) * info.element_bytes,
+                    runs.length * info.element_bytes);
+    }
+  });
+}
+
+template <class T>
+void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
+  const layout::Range slab[] = {box.rows, box.cols};
+  read_slab(name, slab, {native_type(element_of<T>), to.data, index_t{sizeof(T)}, to.ld});
+}
+
+template void read_box<float>(const DatasetName&, const layout::Box&, MatrixView<float>);
+template void read_box<double>(const DatasetName&, const layout::Box&, MatrixView<double>);
+
+}  // namespace tessera::io

@@ -1,0 +1,124 @@
+"""One rank goes wrong in a phase: the job ends soon, with its documented code, few clear lines and nothing wrong on disk.
+
+Every kind of end x phase x {first, middle, last rank} x workload; without TESSERA_TEST_SLOW some of them, drawn by the seed.
+"""
+
+import concurrent.futures
+import itertools
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apps"))
+import tessera
+from tessera import INTERNAL, MEMORY, STALLED
+
+FAULTY = os.environ.get("TESSERA_FAULTY", "")  # the program with faults to be had
+RANKS = 3
+END_SECONDS, GONE_SECONDS, STALL_LIMIT = 3, 3, 2
+CODES = {"throw": INTERNAL, "bad_alloc": MEMORY, "abort": 134, "segv": 139, "kill": 137, "term": 143, "exit": 1, "hang": STALLED}
+CAUSES = {"throw": "a fault was injected", "bad_alloc": "out of memory", "abort": "aborted", "segv": "segmentation fault",
+          "hang": "no progress"}
+ONCE = ("--repetitions", 1, "--warmups", 0, "--stall-limit", STALL_LIMIT, "--results", "r.h5")
+WORKLOADS = {
+    "matmul": ("--a", "a.h5:/A", "--b", "a.h5:/A", "--out", "out.h5:/C"),
+    "transpose": ("--in", "a.h5:/A", "--out", "out.h5:/T"),
+    "transpose out of core": ("--in", "a.h5:/A", "--out", "out.h5:/T", "--out-of-core", "always", "--memory", "1MiB"),
+    "stencil": ("--in", "a.h5:/A", "--out", "out.h5:/U", "--steps", 20, "--checkpoint", "ck.h5", "--checkpoint-every", 5,
+                "--snapshots", "s.h5:/U", "--every", 10),
+    "sort": ("--in", "a.h5:/K", "--out", "out.h5:/K"),
+}
+
+
+class Phases(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        if not FAULTY:
+            self.skipTest("TESSERA_FAULTY names no program")
+        rng = tessera.numpy.random.default_rng(tessera.SEED)
+        with tessera.h5py.File(self.path("a.h5"), "w") as file:
+            file["A"] = rng.random((150, 150))
+            file["K"] = rng.integers(0, 1000, 20000)
+        self.slack = tessera.slack(1)
+
+    def start(self, folder, workload, **fault):
+        environment = {f"FAULT_{name.upper()}": str(value) for name, value in fault.items()}
+        environment["FAULT_LOG"] = os.path.join(folder, "fault.log")
+        words = [workload.split()[0], *WORKLOADS[workload], *ONCE]
+        return tessera.Job(words, ranks=RANKS, folder=folder, program=FAULTY, environment=environment)
+
+    def make_folder(self):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        os.link(self.path("a.h5"), os.path.join(folder, "a.h5"))
+        return folder
+
+    def phases(self, workload, rank):
+        """Those that the rank enters, in their order."""
+        folder = self.make_folder()
+        result = self.start(folder, workload, kind="list", rank=rank).wait()
+        self.assertEqual(result.code, 0, str(result))
+        with open(os.path.join(folder, "fault.log")) as log:
+            return list(dict.fromkeys(log.read().split("\n")[:-1]))
+
+    def judge(self, case):
+        """What the promise says of this end that is not so."""
+        workload, phase, rank, kind = case
+        folder = self.make_folder()
+        job = self.start(folder, workload, kind=kind, phase=phase, rank=rank)
+        result = job.wait(timeout=120)
+        ended = time.monotonic()
+        wrong = []
+        if job.wait_gone(GONE_SECONDS * self.slack):
+            wrong.append("processes are left")
+            job.end()
+        with open(os.path.join(folder, "fault.log")) as log:
+            took = ended - float(log.read())
+        limit = STALL_LIMIT + 2 * self.slack if kind == "hang" else END_SECONDS * self.slack
+        if took > limit:
+            wrong.append(f"it took {took:.1f} s to end; {limit:.1f} are promised")
+        if workload == "stencil" and kind == "term" and result.code in (tessera.OK, tessera.STOPPED):
+            pass  # it keeps a checkpoint: the signal is a wish, heard after the step at hand
+        elif result.code != CODES[kind]:
+            wrong.append(f"exit code {result.code} for {CODES[kind]}")
+        else:
+            wrong += self.judge_words(case, result)
+        for name in os.listdir(folder):
+            if name.endswith(".h5") and not name.startswith(".") and name not in ("a.h5", "r.h5"):
+                verified = tessera.run("verify", name, folder=folder)
+                if verified.code != 0:
+                    wrong.append(f"{name} is there and wrong: {verified}")
+        shutil.rmtree(folder)
+        return wrong and f"{kind} in '{phase}' of rank {rank}, {workload}: {'; '.join(wrong)}\n{result}"
+
+    def judge_words(self, case, result):
+        _, phase, rank, kind = case
+        wrong = []
+        if len(result.errors) > 3:
+            wrong.append(f"{len(result.errors)} lines of ours")
+        if kind in CAUSES:
+            if not any(CAUSES[kind] in line and f"in {phase}" in line for line in result.errors):
+                wrong.append("no line names the cause and the phase")
+            if kind != "hang" and not any(f"rank {rank} of {RANKS}" in line for line in result.errors):
+                wrong.append("no line names the rank")
+        elif kind != "exit" and f"rank {rank}" not in result.err:
+            wrong.append("the launcher does not name the rank")
+        return wrong
+
+    def test_every_end_in_every_phase(self):
+        cases = []
+        for workload in WORKLOADS:
+            for rank in range(RANKS):
+                cases += itertools.product([workload], self.phases(workload, rank), [rank], CODES)
+        rng = random.Random(tessera.SEED)
+        drawn = cases if tessera.SLOW else rng.sample(cases, 30)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            violations = [told for told in pool.map(self.judge, drawn) if told]
+        print(f"\n  {len(drawn)} of {len(cases)} cases, {len(violations)} violations", flush=True)
+        self.assertEqual(violations, [], "\n" + "\n".join(violations[:10]))
+
+
+if __name__ == "__main__":
+    tessera.main()
