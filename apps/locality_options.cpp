@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "locality.hpp"
+#include "locality/stand_in.hpp"
 #include "run/common_options.hpp"
 
 namespace tessera::apps::locality {
@@ -52,10 +53,12 @@ void add_problem(run::OptionSet& set) {
            .group = "Problem",
            .choices = {"f32", "f64", "u32", "u64", "pair"},
            .axis = true});
-  set.add(size("tile", "0", "edge of tiles, of the leaves of recursive; 0: the kernel's own", "Problem"));
+  set.add(size("tile", "0",
+               "edge of tiles, of the leaves of recursive, threshold of forkjoin; 0: the kernel's own",
+               "Problem"));
   set.add(
       size("column-width", "0", "width of the columns of column and zigzag; 0: the kernel's own", "Problem"));
-  set.add(size("range", "0", "sort: different keys; 0: 65536", "Problem"));
+  set.add(size("range", "0", "sort: different keys; 0: all bits (counting sorts: 65536)", "Problem"));
   set.add({.name = "stencil",
            .fallback = "box3x3",
            .help = "stencil: its name (heat, star1 .. star4, box3x3 .. box9x9, ...)",
@@ -68,7 +71,9 @@ void add_problem(run::OptionSet& set) {
 void add_caches(run::OptionSet& set) {
   set.add({.name = "cache",
            .fallback = "32KiB:8,1MiB:16",
-           .help = "caches one behind the other, as bytes:ways (8 if not said; full), one geometry a level",
+           .help = "caches one behind the other, as bytes:ways (8 if not said; full), one geometry a level; "
+                   "or here: this "
+                   "machine's",
            .group = "Caches"});
   set.add({.name = "line",
            .kind = Kind::bytes,
@@ -174,8 +179,9 @@ lab::Request request_of(const run::Values& point) {
   p.steps = point.integer("steps");
   p.stencil = point.text("stencil");
   r.line_bytes = point.bytes("line");
-  for (const std::string& word : split(point.text("cache"), ','))
-    r.caches.push_back(lab::parse_geometry(trim(word), r.line_bytes));
+  if (point.text("cache") == "here") r.caches = lab::machine_caches();
+  for (const std::string& word : split(r.caches.empty() ? point.text("cache") : "", ','))
+    if (!word.empty()) r.caches.push_back(lab::parse_geometry(trim(word), r.line_bytes));
   for (const lab::Geometry& g : r.caches) {
     require(g.line_bytes == r.line_bytes, ExitCode::usage,
             "--cache names another line than --line; the levels of a point have one");

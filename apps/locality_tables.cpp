@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "io/schema.hpp"
 #include "locality.hpp"
+#include "locality/stand_in.hpp"
 
 namespace tessera::apps::locality {
 
@@ -20,11 +21,8 @@ std::string count(index_t value) { return std::to_string(value); }
 
 std::string title(const lab::Analysis& a) {
   const lab::Problem& p = a.problem;
-  std::string sizes = p.workload == "sort"     ? fmt::format("n {}, {} keys", p.n, p.range)
-                      : p.workload == "matmul" ? fmt::format("m {} n {} k {}", p.m, p.n, p.k)
-                      : p.workload == "stencil"
-                          ? fmt::format("{} on {} x {}, {} steps", p.stencil, p.m, p.n, p.steps)
-                          : fmt::format("{} x {}", p.m, p.n);
+  const std::string sizes =
+      lab::sizes_text(p) + (p.range > 0 ? fmt::format(", {} different keys", p.range) : std::string());
   return fmt::format("{} {} ({} leaf), {}, {}-byte elements: {} loads, {} stores{}, simulated in {}",
                      p.workload, p.kernel, a.leaf, sizes, p.element_bytes, a.loads, a.stores,
                      a.rate < 1 ? fmt::format(" (curve from {:.3g} % of the lines)", 100 * a.rate) : "",
@@ -68,6 +66,9 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
   if (a.theorem->exponent != 0) {
     fmt::print("  fitted from {} to {} lines: c = {:.3f}, exponent of Z {:.3f} (theory {:g})\n",
                a.theorem->from_lines, a.theorem->to_lines, fit.constant, fit.exponent, a.theorem->exponent);
+  } else if (a.theorem->fitted) {
+    fmt::print("  fitted from {} to {} lines: c = {:.3f}\n", a.theorem->from_lines, a.theorem->to_lines,
+               fit.constant);
   } else {
     fmt::print("  measured over predicted, median of all sizes: {:.4f}\n", fit.constant);
   }
@@ -79,8 +80,8 @@ void print_caches(const lab::Analysis& a) {
   Table table(
       {"cache", "array", "misses", "compulsory", "capacity", "conflict", "random", "ideal", "behind"});
   for (const lab::CacheReport& cache : a.caches) {
-    const auto row = [&](const std::string& array, const lab::Split& s, bool whole) {
-      table.add({name(cache.geometry), array, count(s.misses), count(s.compulsory), count(s.capacity),
+    const auto row = [&](const std::string& array, const lab::MissKinds& s, bool whole) {
+      table.add({name(cache.geometry), array, count(s.misses()), count(s.compulsory), count(s.capacity),
                  count(s.conflict), whole ? count(cache.random) : "",
                  whole && cache.ideal ? count(*cache.ideal) : "", whole ? count(cache.behind) : ""});
     };
@@ -90,15 +91,28 @@ void print_caches(const lab::Analysis& a) {
   fmt::print("{}", table.text());
 }
 
+/// What each level of the recursion costs in the first cache and the others.
 void print_levels(const lab::Analysis& a) {
+  std::size_t levels = 0;
+  for (const lab::CacheReport& cache : a.caches) levels = std::max(levels, cache.by_level.size());
+  if (levels < 2) return;
+  std::vector<std::string> headings{"level"};
   for (const lab::CacheReport& cache : a.caches) {
-    if (cache.by_level.size() < 2) continue;
-    std::string text;
-    for (std::size_t level = 0; level < cache.by_level.size(); ++level)
-      text += fmt::format(" {}:{}", level, count(cache.by_level[level]));
-    fmt::print("misses of {} (LRU) by recursion level of the subproblem that used the line before:{}\n",
-               human_bytes(static_cast<double>(cache.geometry.bytes)), text);
+    for (const char* kind : {"misses", "compulsory", "capacity", "conflict"})
+      headings.push_back(fmt::format("{} {}", kind, human_bytes(static_cast<double>(cache.geometry.bytes))));
   }
+  Table table(std::move(headings));
+  for (std::size_t level = 0; level < levels; ++level) {
+    std::vector<std::string> cells{std::to_string(level)};
+    for (const lab::CacheReport& cache : a.caches) {
+      const lab::MissKinds kinds = level < cache.by_level.size() ? cache.by_level[level] : lab::MissKinds{};
+      for (const double misses : {kinds.misses(), kinds.compulsory, kinds.capacity, kinds.conflict})
+        cells.push_back(count(misses));
+    }
+    table.add(std::move(cells));
+  }
+  fmt::print("by level of the recursion: of the subproblem that used the line before (0: none)\n{}",
+             table.text());
 }
 
 io::Row common(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
@@ -177,14 +191,14 @@ std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis
     ideal.rows.push_back({{"point", key}, {"lines", point.lines}, {"misses", point.misses}});
   for (std::size_t c = 0; c < a.caches.size(); ++c) {
     const lab::CacheReport& cache = a.caches[c];
-    const auto add = [&](const std::string& array, const lab::Split& s, bool whole) {
+    const auto add = [&](const std::string& array, const lab::MissKinds& s, bool whole) {
       caches.rows.push_back({{"point", key},
                              {"level", static_cast<index_t>(c + 1)},
                              {"geometry", name(cache.geometry)},
                              {"bytes", cache.geometry.bytes, "B"},
                              {"ways", cache.geometry.ways_of_set()},
                              {"array", array},
-                             {"misses", s.misses},
+                             {"misses", std::llround(s.misses())},
                              {"compulsory", s.compulsory},
                              {"capacity", s.capacity},
                              {"conflict", s.conflict},
@@ -200,7 +214,10 @@ std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis
       levels.rows.push_back({{"point", key},
                              {"bytes", cache.geometry.bytes, "B"},
                              {"level", static_cast<index_t>(level)},
-                             {"misses", cache.by_level[level]}});
+                             {"misses", cache.by_level[level].misses()},
+                             {"compulsory", cache.by_level[level].compulsory},
+                             {"capacity", cache.by_level[level].capacity},
+                             {"conflict", cache.by_level[level].conflict}});
     }
   }
   return {points, curves, ideal, caches, levels};

@@ -177,6 +177,22 @@ std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
           {"k", q.k}};
 }
 
+/// Where there are no hardware counters.
+run::Counted stand_in(const Request& request) {
+  const auto& q = request.shape;
+  if (q.op_a != Op::none || q.op_b != Op::none)
+    return run::not_simulated("transposed operands are not traced");
+  const auto& tuning = request.method.tuning;
+  return run::simulated({.workload = "matmul",
+                         .kernel = std::string(request.method.kernel->name),
+                         .element_bytes = static_cast<index_t>(bytes(request.element)),
+                         .m = q.m,
+                         .n = q.n,
+                         .k = q.k,
+                         .tile = tuning.tile,
+                         .column_width = tuning.column_width});
+}
+
 template <class T>
 bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                const Request& request, run::Session& session) {
@@ -213,6 +229,7 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
       comm, point, restore, [&](mpi::Phases& phases) { multiply(comm, product, request.method, phases); });
   measured.once = once;
   measured.columns = columns_of(point, request);
+  measured.stand_in = [&] { return stand_in(request); };
   measured.work = 2.0 * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
   measured.rate_units = "GFLOP/s";
   measured.ceiling = request.element == Element::f32 ? "fma_f32" : "fma_f64";

@@ -100,6 +100,16 @@ run::Verdict check(const ProbeVariant& row, const Walk& walk, memory::Probe& pro
   return {"same result", probe.result() == suffering->result() ? 0.0 : 1.0, 0};
 }
 
+/// Where there are no hardware counters.
+run::Counted stand_in(const Simulated& s, double touches) {
+  run::Counts counts = run::unknown_counts;
+  counts.l1_misses = s.l1_misses * touches;
+  counts.l2_misses = s.l2_misses * touches;
+  counts.llc_misses = s.llc_misses * touches;
+  return {
+      .source = "simulated", .reason = {}, .repetitions = {counts}, .accesses = touches, .what = "the walk"};
+}
+
 class Probes {
  public:
   explicit Probes(const mpi::Communicator& comm) : comm_(comm) {}
@@ -121,9 +131,16 @@ class Probes {
     measured.work = static_cast<double>(probe->touches());
     measured.rate_units = "Mtouches/s";
     if (!point.flag("no-verify")) measured.verdict = check(row, walk, *probe);
+    std::optional<Simulated> found;
+    const auto simulated = [&]() -> const Simulated& {
+      if (!found) found = memory_probes::simulate(row, walk);
+      return *found;
+    };
+    measured.stand_in = [&] { return stand_in(simulated(), measured.work); };
     const double median = summarize(measured.seconds).median;
     session.record(point, measured);
-    if (!point.flag("no-simulation")) add_simulated(point, session, row, walk, median / measured.work);
+    if (!point.flag("no-simulation"))
+      add_simulated(point, session, row, walk, simulated(), median / measured.work);
     return !measured.verdict || measured.verdict->passed();
   }
 
@@ -140,14 +157,14 @@ class Probes {
 
  private:
   void add_simulated(const Values& point, run::Session& session, const ProbeVariant& row, const Walk& walk,
-                     double seconds) {
-    const Simulated s = memory_probes::simulate(row, walk);
+                     const Simulated& s, double seconds) {
     const auto text = [](double value) {
       return fmt::format("{:.4f}", std::abs(value) < 5e-5 ? 0.0 : value);
     };
     table_.add({std::string(row.name), std::to_string(walk.bytes), std::to_string(walk.stride),
                 std::to_string(walk.threads), fmt::format("{:.2f}", seconds * 1e9), text(s.l1_misses),
-                text(s.l1_conflicts), text(s.l2_misses), text(s.true_sharing), text(s.false_sharing)});
+                text(s.l1_conflicts), text(s.l2_misses), text(s.llc_misses), text(s.true_sharing),
+                text(s.false_sharing)});
     session.record_tables({{io::schema::simulated,
                             {{{"point", session.key(point), ""},
                               {"probe", std::string(row.name), ""},
@@ -155,12 +172,13 @@ class Probes {
                               {"l1_misses", s.l1_misses, "1/touch"},
                               {"l1_conflicts", s.l1_conflicts, "1/touch"},
                               {"l2_misses", s.l2_misses, "1/touch"},
+                              {"llc_misses", s.llc_misses, "1/touch"},
                               {"true_sharing", s.true_sharing, "1/touch"},
                               {"false_sharing", s.false_sharing, "1/touch"}}}}});
   }
 
   const mpi::Communicator& comm_;
-  Table table_{{"probe", "size", "stride", "threads", "ns a touch", "L1", "of them conflicts", "L2",
+  Table table_{{"probe", "size", "stride", "threads", "ns a touch", "L1", "of them conflicts", "L2", "LLC",
                 "true sharing", "false sharing"}};
 };
 

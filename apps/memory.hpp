@@ -10,8 +10,8 @@ namespace tessera::apps::memory_probes {
 
 /// What simulators say of one run of a probe, per touch.
 struct Simulated {
-  double l1_misses = 0, l2_misses = 0;  ///< demand, not prefetched; in caches of this machine's size
-  double l1_conflicts = 0;              ///< of those of the first level: beyond a fully associative one
+  double l1_misses = 0, l2_misses = 0, llc_misses = 0;  ///< demand, not prefetched; in this machine's caches
+  double l1_conflicts = 0;  ///< of those of the first level: beyond a fully associative one
   double true_sharing = 0, false_sharing = 0;  ///< between private caches
 };
 

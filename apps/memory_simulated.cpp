@@ -3,7 +3,7 @@
 #include "locality/set_associative.hpp"
 #include "locality/sharing.hpp"
 #include "locality/stack_distance.hpp"
-#include "machine/topology.hpp"
+#include "locality/stand_in.hpp"
 #include "memory.hpp"
 
 namespace tessera::apps::memory_probes {
@@ -51,29 +51,19 @@ class ToStreams final : public Touches {
   std::vector<std::vector<Access>> streams_;
 };
 
-/// The first two levels of this machine; where hwloc knows none, usual ones.
-std::vector<locality::Geometry> levels_here() {
-  std::vector<locality::Geometry> levels{{.bytes = 32 << 10, .ways = 8}, {.bytes = 1 << 20, .ways = 16}};
-  for (const machine::CacheLevel& cache : machine::topology().caches) {
-    const std::size_t level = cache.name == "L1d" ? 0 : cache.name == "L2" ? 1 : levels.size();
-    if (level < levels.size() && cache.ways > 0)
-      levels[level] = {.bytes = cache.bytes, .ways = cache.ways, .line_bytes = cache.line_bytes};
-  }
-  return levels;
-}
-
 Simulated simulate_sharing(const memory::ProbeVariant& row, memory::Walk walk) {
   walk.rounds = std::min(walk.rounds, most_rounds_shared);
   const auto probe = row.make(walk);
   ToStreams recorder(walk.threads);
   probe->trace(recorder);
-  locality::SharingCaches caches(walk.threads, levels_here().front().line_bytes);
+  locality::SharingCaches caches(walk.threads, locality::machine_caches().front().line_bytes);
   caches.interleave(recorder.streams());
   const auto& counts = caches.counts();
   const double touches = static_cast<double>(std::max<index_t>(1, probe->touches()));
   const double misses = static_cast<double>(counts.cold + counts.true_sharing + counts.false_sharing);
   return {.l1_misses = misses / touches,
           .l2_misses = misses / touches,
+          .llc_misses = misses / touches,
           .true_sharing = static_cast<double>(counts.true_sharing) / touches,
           .false_sharing = static_cast<double>(counts.false_sharing) / touches};
 }
@@ -83,7 +73,7 @@ Simulated simulate_sharing(const memory::ProbeVariant& row, memory::Walk walk) {
 Simulated simulate(const memory::ProbeVariant& row, memory::Walk walk) {
   const bool shares = row.kind == memory::Kind::true_sharing || row.kind == memory::Kind::false_sharing;
   if (shares) return simulate_sharing(row, walk);
-  const auto levels = levels_here();
+  const auto levels = locality::machine_caches();
   locality::Hierarchy caches(levels);
   locality::StackDistance distances({.line_bytes = levels.front().line_bytes});
   const auto probe = row.make(walk);
@@ -96,6 +86,7 @@ Simulated simulate(const memory::ProbeVariant& row, memory::Walk walk) {
   const double all = static_cast<double>(caches.counts(0).misses());
   return {.l1_misses = per_touch(first),
           .l2_misses = per_touch(static_cast<double>(caches.counts(1, demanded).misses())),
+          .llc_misses = per_touch(static_cast<double>(caches.counts(2, demanded).misses())),
           .l1_conflicts = per_touch(all - distances.curve().misses(levels.front().lines()))};
 }
 

@@ -158,6 +158,7 @@ bool measure_group(const mpi::Communicator& comm, const Group& group, const Prog
     measured.work = program.work;
     measured.rate_units = program.rate_units;
     measured.ceiling = program.ceiling;
+    measured.stand_in = [&point] { return stand_in(point); };
     if (!point.flag("no-verify")) {
       const mpi::PhaseScope scope(measured.once, "verify");
       measured.verdict = program.check();
@@ -170,7 +171,8 @@ bool measure_group(const mpi::Communicator& comm, const Group& group, const Prog
 }
 
 std::vector<Forecast> forecasts_of(const Values& point, const Program& program,
-                                   const std::map<int, Times>& times, Costs& costs) {
+                                   const std::map<int, Times>& times,
+                                   const std::map<int, double>& contentions, Costs& costs) {
   std::set<int> processors;
   for (const int count : doublings(static_cast<int>(point.integer("processors")))) processors.insert(count);
   for (const auto& [threads, unused] : times) processors.insert(threads);
@@ -178,12 +180,13 @@ std::vector<Forecast> forecasts_of(const Values& point, const Program& program,
   const bool oblivious = point.text("workload") == "forkjoin";  // the probes never ask for the team
   std::vector<Forecast> forecasts;
   for (const int p : processors) {
-    Forecast f{p, {}, costs.at(p), {}, {}};
+    Forecast f{.processors = p, .found = {}, .costs = costs.at(p), .bounds = {}, .measured = {}};
     const double burden = f.costs.burden();
     const bool same = oblivious && !forecasts.empty() && forecasts.back().costs.burden() == burden;
     f.found = same ? forecasts.back().found : record(program, p, burden, point.integer("recordings"));
     f.bounds = machine::speedup_bounds(f.found, p, f.costs);
     if (times.contains(p)) f.measured = speedup_of(times.at(1), times.at(p));
+    if (contentions.contains(p)) f.contention = contentions.at(p);
     forecasts.push_back(std::move(f));
   }
   return forecasts;
@@ -192,12 +195,20 @@ std::vector<Forecast> forecasts_of(const Values& point, const Program& program,
 bool run_group(const mpi::Communicator& comm, const Group& group, run::Session& session) {
   const auto bytes = static_cast<index_t>(bytes_of(group.first()));
   run::require_memory(comm, group.first(), bytes, [&](index_t) { return bytes; });
+  std::map<int, double> contentions;
+  mpi::together(comm, "contention", [&] {
+    for (const Values& point : group.points) {
+      const int threads = run::threads_of(point);
+      if (threads > machine::default_threads()) continue;  // they would take turns
+      contentions[threads] = contention(group.first(), threads, group.first().integer("recordings"));
+    }
+  });
   Program program;
   mpi::together(comm, "allocate", [&] { program = make_program(group.first()); });
   std::map<int, Times> times;
   const bool right = measure_group(comm, group, program, session, times);
   Costs costs(session.ceilings(), group.first());
-  const auto forecasts = forecasts_of(group.first(), program, times, costs);
+  const auto forecasts = forecasts_of(group.first(), program, times, contentions, costs);
   session.record_tables({rows_of(group.first(), program, forecasts)});
   if (comm.is_root()) fmt::print("{}\n", text_of(group.first(), program, forecasts));
   return right;

@@ -33,8 +33,15 @@ struct Program {
 
 /// Allocates and fills the data of a completed point.
 [[nodiscard]] Program make_program(const run::Values& point);
+/// The point of a problem whose data is a part of so many of this one's.
+[[nodiscard]] run::Values part_of(const run::Values& point, int parts);
+/// How many times slower a core computes a part of the point's problem while as many others compute theirs.
+[[nodiscard]] double contention(const run::Values& point, int threads, index_t repetitions);
 /// Bytes that it will hold.
 [[nodiscard]] double bytes_of(const run::Values& point);
+
+/// Where there are no hardware counters.
+[[nodiscard]] run::Counted stand_in(const run::Values& point);
 
 /// A measured speed-up against one thread: that of the medians, and what their 95 % intervals allow.
 struct Speedup {
@@ -50,7 +57,12 @@ struct Forecast {
   machine::TaskCosts costs;
   machine::SpeedupBounds bounds;
   Speedup measured;
-  /// "between" the bounds, "below" or "above" them, by the interval; "" where not measured.
+  double contention = NAN;  ///< cores are so many times slower when all compute; NaN where not measured
+  /// The lower bound of cores that slow each other down.
+  [[nodiscard]] double least() const {
+    return std::isnan(contention) ? bounds.lower : bounds.lower / contention;
+  }
+  /// "between" least() and the upper bound, "below" or "above" them, by the interval; "" where not measured.
   [[nodiscard]] std::string place() const;
 };
 

@@ -229,6 +229,19 @@ Program probe_program(const Values& point) {
 
 }  // namespace
 
+Values part_of(const Values& point, int parts) {
+  const std::string& workload = point.text("workload");
+  const std::string& kernel = point.text("kernel");
+  const auto n = static_cast<double>(point.integer("n")), p = static_cast<double>(parts);
+  const bool square = workload == "matmul" || workload == "transpose" || workload == "stencil" ||
+                      kernel.starts_with("matmul");
+  constexpr double log_golden = 0.4812118;
+  const double part = kernel == "fib" ? n - std::log(p) / log_golden : square ? n / std::sqrt(p) : n / p;
+  Values result = point;
+  result.set("n", std::to_string(static_cast<index_t>(std::max(std::min(n, 1.0), std::round(part)))));
+  return result;
+}
+
 double bytes_of(const Values& point) {
   const std::string& workload = point.text("workload");
   const double n = static_cast<double>(point.integer("n"));
@@ -252,6 +265,22 @@ Program make_program(const Values& point) {
   if (type == "u32") return sort_program<std::uint32_t>(point);
   if (type == "u64") return sort_program<std::uint64_t>(point);
   return single ? sort_program<float>(point) : sort_program<double>(point);
+}
+
+run::Counted stand_in(const Values& point) {
+  const std::string& workload = point.text("workload");
+  const index_t n = point.integer("n");
+  const bool counts = point.text("kernel").starts_with("counting");
+  return run::simulated({.workload = workload,
+                         .kernel = point.text("kernel"),
+                         .element_bytes = point.text("type").ends_with("32") ? 4 : 8,
+                         .m = n,
+                         .n = n,
+                         .k = n,
+                         .tile = point.has("threshold") ? point.integer("threshold") : 0,
+                         .steps = point.integer("steps"),
+                         .stencil = point.text("stencil"),
+                         .range = counts ? n : 0});
 }
 
 }  // namespace tessera::apps::scalability

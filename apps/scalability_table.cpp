@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "io/schema.hpp"
@@ -11,20 +13,23 @@ constexpr double busy = 0.03;  // a larger share of waiting is worth a line
 
 std::string Forecast::place() const {
   if (std::isnan(measured.median)) return "";
-  if (measured.high < bounds.lower) return "below";
+  if (measured.high < least()) return "below";
   return measured.low > bounds.upper ? "above" : "between";
 }
 
 std::string text_of(const run::Values& point, const Program& program,
                     const std::vector<Forecast>& forecasts) {
   Table table({"processors", "forks", "work", "span", "parallelism", "burdened span", "burdened par.",
-               "at least", "at most", "measured", "95 % interval", "is", "kept waiting"});
+               "ideal cores", "slowed", "at least", "at most", "measured", "95 % interval", "is",
+               "kept waiting"});
   for (const Forecast& f : forecasts) {
     const bool known = !std::isnan(f.measured.median);
     table.add({std::to_string(f.processors), std::to_string(f.found.forks), human_seconds(f.found.work),
                human_seconds(f.found.span), human_number(f.found.parallelism()),
                human_seconds(f.found.burdened_span), human_number(f.found.burdened_parallelism()),
-               fmt::format("{:.2f}", f.bounds.lower), fmt::format("{:.2f}", f.bounds.upper),
+               fmt::format("{:.2f}", f.bounds.lower),
+               std::isnan(f.contention) ? "-" : fmt::format("{:.2f}", f.contention),
+               fmt::format("{:.2f}", f.least()), fmt::format("{:.2f}", f.bounds.upper),
                known ? fmt::format("{:.2f}", f.measured.median) : "-",
                known ? fmt::format("{:.2f} .. {:.2f}", f.measured.low, f.measured.high) : "-",
                known ? f.place() : "-",
@@ -44,11 +49,17 @@ std::string text_of(const run::Values& point, const Program& program,
       out += fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core\n",
                          f.processors, 100 * f.measured.waited);
     } else if (f.place() == "below") {
-      out += fmt::format(
-          "{} threads are slower than their bound, not for lack of parallelism: they share memory, caches or "
-          "clock\n",
-          f.processors);
+      out += fmt::format("{} threads are slower than work, span and contention explain\n", f.processors);
     }
+  }
+  const bool shared = std::any_of(forecasts.begin(), forecasts.end(), [](const Forecast& f) {
+    return !std::isnan(f.contention) && f.processors > 1;
+  });
+  if (shared) {
+    out +=
+        "slowed: the kernel on its part of the data, on all these cores at once against on one alone "
+        "(memory, caches, "
+        "clock); at least: ideal cores' bound over it\n";
   }
   if (forecasts.back().found.forks == 0) out += "this kernel does not fork: one thread does all\n";
   return out;
@@ -78,6 +89,8 @@ io::TableRows rows_of(const run::Values& point, const Program& program,
     real("task_join", f.costs.join, "s");
     real("task_steal", f.costs.steal, "s");
     real("lower_bound", f.bounds.lower, "");
+    real("contention", f.contention, "");
+    real("least", f.least(), "");
     real("upper_bound", f.bounds.upper, "");
     real("seconds", f.measured.seconds, "s");
     real("speedup", f.measured.median, "");

@@ -88,6 +88,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
 void print_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                     const Request& request);
 
+/// Where there are no hardware counters: random keys, pairs where rows are permuted.
+[[nodiscard]] run::Counted stand_in(const Request& request);
 /// The columns of the results that name a point.
 [[nodiscard]] std::vector<io::Cell> cells_of(const Request& request);
 /// The columns that --by names in a table. Throws Error(usage, bad_data).

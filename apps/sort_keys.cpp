@@ -50,6 +50,7 @@ class KeySort {
     comm_.sum_before(std::span(&first, 1));
     if (request_.unique) open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
     measured.columns = cells_of(request_);
+    measured.stand_in = [this] { return stand_in(request_); };
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
     measured.once = once_;

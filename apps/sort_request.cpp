@@ -306,4 +306,17 @@ std::vector<io::Cell> cells_of(const Request& request) {
           {"n", request.n}};
 }
 
+run::Counted stand_in(const Request& request) {
+  const std::string& kernel = request.method.kernel;
+  const bool keys = request.task == Task::keys, sorts = keys || request.task == Task::permutation;
+  if (!sorts || request.unique || request.takes_first())
+    return run::not_simulated("only sorts of all rows are traced");
+  return run::simulated(
+      {.workload = "sort",
+       .kernel = kernel == "auto" ? "radix" : kernel,
+       .element_bytes = keys ? request.by.front().form.bytes : 16,
+       .n = request.n,
+       .range = kernel.starts_with("counting") ? std::clamp<index_t>(request.n, 1, 1 << 28) : 0});
+}
+
 }  // namespace tessera::apps::sort

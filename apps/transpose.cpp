@@ -109,10 +109,25 @@ bool run_in_place(const Point& point) {
   });
 }
 
+/// Where there are no hardware counters.
+run::Counted stand_in(const Request& request) {
+  const auto& q = request.shape;
+  if (request.permutes() || !q.scale.plain()) return run::not_simulated("only plain transposes are traced");
+  const auto& tuning = request.method.tuning;
+  return run::simulated({.workload = "transpose",
+                         .kernel = request.kernel,
+                         .element_bytes = q.element_bytes,
+                         .m = q.rows,
+                         .n = q.cols,
+                         .tile = tuning.tile,
+                         .column_width = tuning.column_width});
+}
+
 }  // namespace
 
 void describe(const Request& request, run::Measured& measured) {
   measured.columns = columns_of(request);
+  measured.stand_in = [&request] { return stand_in(request); };
   measured.work = request.moved_bytes();
   measured.rate_units = "GB/s";
   measured.ceiling = "copy";

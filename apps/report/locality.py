@@ -115,7 +115,7 @@ def place(point, arrays, names, lines):
 
 
 def draw_accesses(axes, point, arrays):
-    """Access by access: a bar where a line is resident, a dot for each touch, a larger one where it was fetched."""
+    """Access by access: a bar where a line is resident, a dot for each touch on a square where it was fetched."""
     from matplotlib.collections import PolyCollection
     line = point.config["line_bytes"]
     stays = point.rows("stays")
@@ -127,11 +127,11 @@ def draw_accesses(axes, point, arrays):
     first = np.array([arrays[name][2] - arrays[name][0] for name in marks["array"]], dtype=float)
     at = first + marks["address"] / line + 0.5 * point.config["element_bytes"] / line
     size = max(0.6, min(3, 6000 / max(1, len(at))))
-    for chosen, colour, label in (((marks["store"] == 0) & (marks["fetched"] == 0), LOADED, "loaded"),
-                                  ((marks["store"] == 1) & (marks["fetched"] == 0), STORED, "stored"),
-                                  (marks["fetched"] == 1, FETCHED, "fetched")):
-        axes.scatter(marks["time"][chosen], at[chosen], s=size * (4 if label == "fetched" else 1), color=colour,
-                     marker="s", linewidths=0, zorder=3 if label == "fetched" else 2, label=label)
+    for order, (chosen, colour, label) in enumerate(((marks["fetched"] == 1, FETCHED, "fetched"),
+                                                     (marks["store"] == 0, LOADED, "loaded"),
+                                                     (marks["store"] == 1, STORED, "stored"))):
+        axes.scatter(marks["time"][chosen], at[chosen], s=size * (7 if label == "fetched" else 1), color=colour,
+                     marker="s", linewidths=0, zorder=2 + order, label=label)
     axes.plot([], [], color=RESIDENT, linewidth=6, label="resident")
     axes.set_xlim(0, marks["time"].max() + 1)
 

@@ -75,7 +75,7 @@ def table(rows):
         for row in found:
             known = row["speedup"] == row["speedup"]
             lines.append([key, str(row["processors"]), number(row["parallelism"]),
-                          number(row["burdened_parallelism"]), f"{row['lower_bound']:.2f}",
+                          number(row["burdened_parallelism"]), f"{row.get('least', row['lower_bound']):.2f}",
                           f"{row['speedup']:.2f} ({row['speedup_low']:.2f} .. {row['speedup_high']:.2f})" if known
                           else "-", f"{row['upper_bound']:.2f}", row["place"] or "-"])
     return lines
@@ -94,11 +94,13 @@ def text(rows):
 def draw_bounds(axes, rows):
     import style
     processors = np.array([1] + [row["processors"] for row in rows], dtype=float)
-    low = np.array([1] + [row["lower_bound"] for row in rows])
+    low = np.array([1] + [row.get("least", row["lower_bound"]) for row in rows])
+    ideal = np.array([1] + [row["lower_bound"] for row in rows])
     high = np.array([1] + [row["upper_bound"] for row in rows])
     axes.fill_between(processors, low, high, color="#56B4E9", alpha=0.3, linewidth=0, label="between the bounds")
     axes.plot(processors, high, color="#0072B2", label="at most: min(P, parallelism)")
-    axes.plot(processors, low, color="#0072B2", linestyle="--", label="at least: burdened")
+    axes.plot(processors, ideal, color="#0072B2", linestyle="--", label="at least: burdened, ideal cores")
+    axes.plot(processors, low, color="#0072B2", linestyle=":", label="at least: where cores slow each other")
     measured = [row for row in rows if row["speedup"] == row["speedup"]]
     if measured:
         middle = np.array([row["speedup"] for row in measured])
@@ -158,7 +160,7 @@ def busy(rows):
 def bounds_text(found):
     known = [row for row in found if row["speedup"] == row["speedup"]]
     lines = {"at most": ([row["processors"] for row in found], [row["upper_bound"] for row in found]),
-             "at least": ([row["processors"] for row in found], [row["lower_bound"] for row in found])}
+             "at least": ([row["processors"] for row in found], [row.get("least", row["lower_bound"]) for row in found])}
     if known:
         lines["measured"] = ([row["processors"] for row in known], [row["speedup"] for row in known])
     return textplot.lines(lines, "processors", "speed-up")

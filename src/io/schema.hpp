@@ -27,7 +27,8 @@ inline constexpr const char* summary = "summary";  // a row is one configuration
 inline constexpr const char* machine = "machine";  // a row is one measured ceiling
 inline constexpr const char* scalability =
     "scalability";  // a row is one kernel as it forks for so many processors: work, span, bounds, speed-up
-inline constexpr const char* counters = "counters";  // a row is one repetition: what the hardware counted
+inline constexpr const char* counters =
+    "counters";  // a row is one repetition: what the hardware counted, or -1: what a simulator says
 inline constexpr const char* simulated =
     "simulated";  // a row is one configuration: misses as simulators count
 // In a results file of locality; the column `point` tells rows of one traced run.

@@ -6,6 +6,7 @@
 
 #include "base/timer.hpp"
 #include "locality/optimal.hpp"
+#include "locality/stand_in.hpp"
 
 namespace tessera::locality {
 namespace {
@@ -22,45 +23,39 @@ Geometry with_random(Geometry g) {
 struct Laboratory {
   StackDistance lru;
   Hierarchy levels;
-  std::vector<std::unique_ptr<Hierarchy>> alone, random;
+  std::vector<std::unique_ptr<Hierarchy>> random;
   LineTrace trace;
 
   Laboratory(const Request& r, double rate, Tracer& tracer)
-      : lru({.line_bytes = r.line_bytes, .rate = rate, .level_lines = lines_of(r.caches)}),
+      : lru({.line_bytes = r.line_bytes, .rate = rate, .caches = r.caches}),
         levels(r.caches),
         trace(r.line_bytes, r.ideal_limit) {
     tracer.attach(lru);
     tracer.attach(levels);
     if (r.ideal_limit > 0) tracer.attach(trace);
     for (const Geometry& g : r.caches) {
-      alone.push_back(std::make_unique<Hierarchy>(std::vector{g}));
-      if (alone.size() > 1) tracer.attach(*alone.back());  // the first level is alone in the hierarchy
       random.push_back(std::make_unique<Hierarchy>(std::vector{with_random(g)}));
       tracer.attach(*random.back());
     }
   }
-
-  static std::vector<index_t> lines_of(const std::vector<Geometry>& caches) {
-    std::vector<index_t> lines;
-    for (const Geometry& g : caches) lines.push_back(g.lines());
-    return lines;
-  }
-  [[nodiscard]] const Hierarchy& own(std::size_t c) const { return c == 0 ? levels : *alone[c]; }
 };
 
-Split split(const MissCurve& curve, index_t lines, index_t misses) {
+MissKinds kinds_of(const MissCurve& curve, index_t lines, index_t misses) {
   const double lru = curve.misses(lines);
-  return {curve.compulsory(), lru - curve.compulsory(), static_cast<double>(misses) - lru, misses};
+  return {curve.compulsory(), lru - curve.compulsory(), static_cast<double>(misses) - lru};
 }
 
 CacheReport report_of(const Laboratory& lab, std::size_t c, const Analysis& a) {
   CacheReport report;
-  const Hierarchy& own = lab.own(c);
-  report.geometry = own.geometry(0);
+  report.geometry = lab.levels.geometry(c);
   const index_t lines = report.geometry.lines();
-  for (unsigned array = 0; array < a.arrays.size(); ++array)
-    report.arrays.push_back(split(a.array_curves[array], lines, own.counts(0, array).misses()));
-  report.all = split(a.curve, lines, own.counts(0).misses());
+  index_t all = 0;
+  for (unsigned array = 0; array < a.arrays.size(); ++array) {
+    const index_t misses = lab.lru.misses(c, array);
+    report.arrays.push_back(kinds_of(a.array_curves[array], lines, misses));
+    all += misses;
+  }
+  report.all = kinds_of(a.curve, lines, all);
   const LevelCounts behind = lab.levels.counts(c);
   report.behind = behind.misses();
   report.load_misses = behind.load_misses;
@@ -90,13 +85,6 @@ void add_ideal(const LineTrace& trace, Analysis& a) {
 }
 
 }  // namespace
-
-double expected_accesses(const Problem& p) {
-  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
-  if (p.workload == "matmul") return 2 * m * n * k;
-  if (p.workload == "sort") return 10 * n;
-  return 10 * m * n * static_cast<double>(p.workload == "stencil" ? p.steps : 1);
-}
 
 Analysis analyse(const Request& request) {
   const Timer timer;

@@ -18,22 +18,15 @@ struct Request {
   std::vector<Sink*> others;  ///< see the stream as well
 };
 
-/// Misses of one array, or of all, in one of the caches.
-struct Split {
-  double compulsory = 0;  ///< first touches
-  double capacity = 0;    ///< beyond them, in a fully associative LRU cache of that size
-  double conflict = 0;    ///< beyond those, in the cache itself; may be negative
-  index_t misses = 0;     ///< in the cache, asked alone
-};
 struct CacheReport {
   Geometry geometry;
-  std::vector<Split> arrays;  ///< by number in Analysis::arrays
-  Split all;
+  std::vector<MissKinds> arrays;  ///< by number in Analysis::arrays
+  MissKinds all;
   index_t behind = 0;                         ///< misses behind the caches before it
   index_t load_misses = 0, store_misses = 0;  ///< of those
   index_t random = 0;                         ///< alone, with random replacement
   std::optional<index_t> ideal;               ///< of the ideal cache of that size
-  std::vector<double> by_level;               ///< of the fully associative one, by level of the recursion
+  std::vector<MissKinds> by_level;            ///< by level of the recursion
 };
 
 struct Analysis {
@@ -56,8 +49,5 @@ struct Analysis {
 };
 
 [[nodiscard]] Analysis analyse(const Request& request);
-
-/// About how many accesses a problem takes.
-[[nodiscard]] double expected_accesses(const Problem& problem);
 
 }  // namespace tessera::locality

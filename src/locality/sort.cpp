@@ -1,14 +1,27 @@
-// The sort kernels on traced keys.
+// The sort kernels and the sorting probes of forkjoin on traced keys.
 
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "kernels/forkjoin/mergesort.hpp"
+#include "kernels/forkjoin/quicksort.hpp"
+#include "kernels/sort/cache_oblivious.hpp"
 #include "kernels/sort/counting.hpp"
 #include "kernels/sort/counting_pairs.hpp"
+#include "kernels/sort/mergesort.hpp"
+#include "kernels/sort/quicksort.hpp"
+#include "kernels/sort/radix.hpp"
+#include "kernels/sort/samplesort.hpp"
+#include "kernels/sort/standard.hpp"
 #include "locality/kernels.hpp"
 #include "locality/traced.hpp"
 
 namespace tessera::sort {
+
+template <>
+const LeafKernels<locality::Traced<std::uint32_t>>& leaf_kernels();
+template <>
+const LeafKernels<locality::Traced<std::uint64_t>>& leaf_kernels();
 
 /// The key of a traced pair: half of its bytes.
 [[nodiscard]] inline std::uint64_t key_of(const locality::Traced<Pair>& item) {
@@ -43,15 +56,15 @@ void set_key(Item& item, std::uint64_t key, index_t position) {
   }
 }
 
-/// Random keys of [0, range), in traced memory with room for a copy.
+/// Random keys of [0, range), or of all bits, in traced memory with room for a copy.
 template <class Item, class Kernel>
 void run_as(Tracer& tracer, const Problem& p, const Kernel& kernel) {
   Traced<Item>* const data = tracer.array<Item>("data", p.n);
   Traced<Item>* const scratch = tracer.array<Item>("scratch", p.n);
   std::vector<Item> want(static_cast<std::size_t>(p.n));
   for (index_t i = 0; i < p.n; ++i) {
-    const std::uint64_t key =
-        hash_at(p.seed, static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(p.range);
+    const std::uint64_t random = hash_at(p.seed, static_cast<std::uint64_t>(i));
+    const std::uint64_t key = p.range > 0 ? random % static_cast<std::uint64_t>(p.range) : random;
     set_key(data[i].raw(), key, i);
     want[static_cast<std::size_t>(i)] = data[i].raw();
   }
@@ -64,36 +77,40 @@ void run_as(Tracer& tracer, const Problem& p, const Kernel& kernel) {
   }
 }
 
-Problem checked(const Problem& problem) {
-  Problem p = problem;
-  if (p.range == 0) p.range = index_t{1} << 16;
-  require(p.n == 0 || p.range <= index_t{1} << 28, ExitCode::usage,
-          "--range is at most 2^28 for traced sorts");
-  return p;
-}
-
 template <class Kernel>
-Problem run_any(Tracer& tracer, const Problem& problem, const Kernel& kernel) {
-  const Problem p = checked(problem);
-  if (p.element_bytes == 16) {
-    run_as<Pair>(tracer, p, kernel);
-  } else if (p.element_bytes == 4) {
+Problem run_keys(Tracer& tracer, const Problem& p, const Kernel& kernel) {
+  if (p.element_bytes == 4) {
     run_as<std::uint32_t>(tracer, p, kernel);
   } else {
     run_as<std::uint64_t>(tracer, p, kernel);
   }
   return p;
 }
+template <class Kernel>
+Problem run_any(Tracer& tracer, const Problem& p, const Kernel& kernel) {
+  if (p.element_bytes != 16) return run_keys(tracer, p, kernel);
+  run_as<Pair>(tracer, p, kernel);
+  return p;
+}
+
+/// A counter a key: not for all of 64 bits.
+Problem counted(const Problem& problem) {
+  Problem p = problem;
+  if (p.range == 0) p.range = index_t{1} << 16;
+  require(p.n == 0 || p.range <= index_t{1} << 28, ExitCode::usage,
+          "--range is at most 2^28 for traced counting sorts");
+  return p;
+}
 
 Problem counting(Tracer& tracer, const Problem& problem) {
-  return run_any(tracer, problem, [](const auto& block) { sort::counting(block); });
+  return run_any(tracer, counted(problem), [](const auto& block) { sort::counting(block); });
 }
 
 Problem counting_bucketed(Tracer& tracer, const Problem& problem) {
   require(problem.element_bytes == 16, ExitCode::usage,
           "counting_bucketed is traced on pairs (--type pair); keys alone go through vector kernels that are "
           "not");
-  const Problem p = checked(problem);
+  const Problem p = counted(problem);
   run_as<Pair>(tracer, p, [](const Block<Traced<Pair>>& block) {
     if (block.n < 2) return;
     const sort::Survey seen = sort::survey(block);
@@ -102,11 +119,60 @@ Problem counting_bucketed(Tracer& tracer, const Problem& problem) {
   return p;
 }
 
+#define TESSERA_TRACED_SORT(name)                                            \
+  Problem name(Tracer& tracer, const Problem& p) {                           \
+    return run_any(tracer, p, [](const auto& block) { sort::name(block); }); \
+  }
+TESSERA_TRACED_SORT(standard)
+TESSERA_TRACED_SORT(quicksort)
+TESSERA_TRACED_SORT(mergesort)
+TESSERA_TRACED_SORT(samplesort)
+TESSERA_TRACED_SORT(cache_oblivious)
+#undef TESSERA_TRACED_SORT
+
+Problem radix(Tracer& tracer, const Problem& p) {
+  require(p.element_bytes < 16, ExitCode::usage, "radix is traced on keys, not on pairs");
+  return run_keys(tracer, p, [](const auto& block) { sort::radix(block); });
+}
+
+// The probes fork to the threshold, here --tile; on one thread both sides run in turn.
+constexpr index_t threshold = 4096;
+
+Problem probe(const Problem& problem) {
+  Problem p = problem;
+  require(p.element_bytes < 16, ExitCode::usage, "the probes of forkjoin sort keys, not pairs");
+  if (p.tile == 0) p.tile = threshold;
+  return p;
+}
+
+template <forkjoin::Merge merge>
+Problem probe_mergesort(Tracer& tracer, const Problem& problem) {
+  const Problem p = probe(problem);
+  return run_keys(tracer, p, [&](const auto& block) {
+    forkjoin::mergesort_forked(block.data, block.scratch, block.n, block.data, p.tile, merge);
+  });
+}
+
+Problem probe_quicksort(Tracer& tracer, const Problem& problem) {
+  const Problem p = probe(problem);
+  return run_keys(tracer, p,
+                  [&](const auto& block) { forkjoin::quicksort_forked(block.data, block.n, p.tile); });
+}
+
 }  // namespace
 
 std::vector<TracedKernel> sort_kernels() {
-  return {{"sort", "counting", "scalar", counting},
-          {"sort", "counting_bucketed", "scalar", counting_bucketed}};
+  return {{"sort", "std", "scalar", standard},
+          {"sort", "counting", "scalar", counting},
+          {"sort", "counting_bucketed", "scalar", counting_bucketed},
+          {"sort", "quicksort", "scalar", quicksort},
+          {"sort", "mergesort", "scalar", mergesort},
+          {"sort", "samplesort", "scalar", samplesort},
+          {"sort", "radix", "scalar", radix},
+          {"sort", "cache_oblivious", "scalar", cache_oblivious},
+          {"forkjoin", "quicksort", "scalar", probe_quicksort},
+          {"forkjoin", "mergesort_serial_merge", "scalar", probe_mergesort<forkjoin::Merge::serial>},
+          {"forkjoin", "mergesort_parallel_merge", "scalar", probe_mergesort<forkjoin::Merge::forked>}};
 }
 
 }  // namespace tessera::locality

@@ -81,10 +81,13 @@ StackDistance::StackDistance(const Options& options)
       threshold_(options.rate >= 1 ? ~std::uint64_t{0}
                                    : static_cast<std::uint64_t>(std::ldexp(options.rate, 63)) * 2),
       weight_(options.rate >= 1 ? 1 : 1 / options.rate),
-      level_lines_(options.level_lines),
+      caches_(options.caches.begin(), options.caches.end()),
       owner_(first_times),
       bits_(first_times),
-      by_level_(options.level_lines.size()) {}
+      by_level_(options.caches.size()),
+      misses_(options.caches.size()) {
+  require(caches_.size() <= 64, ExitCode::usage, "at most 64 caches");
+}
 
 bool StackDistance::followed(std::uint64_t line) const {
   return threshold_ == ~std::uint64_t{0} || mix64(line) < threshold_;
@@ -108,6 +111,8 @@ void StackDistance::take(std::span<const Access> accesses) {
 
 void StackDistance::touch(std::uint64_t line, unsigned array) {
   ++accesses_;
+  const std::uint64_t missed = line == last_line_ ? 0 : ask_caches(line, array);
+  last_line_ = line;
   if (!followed(line)) return;
   if (line == newest_) {
     count(1, array);
@@ -124,7 +129,7 @@ void StackDistance::touch(std::uint64_t line, unsigned array) {
     distance = bits_.right_of(before) + 1;
     bits_.clear(before);
   }
-  if (!level_lines_.empty()) count_level(distance, before);
+  if (!caches_.empty()) count_level(distance, before, missed);
   bits_.set(now_);
   owner_[now_] = line;
   last_[line] = now_++;
@@ -138,18 +143,35 @@ void StackDistance::count(index_t distance, unsigned array) {
   ++histogram[d];
 }
 
+/// A bit for each cache that has not the line.
+std::uint64_t StackDistance::ask_caches(std::uint64_t line, unsigned array) {
+  std::uint64_t missed = 0;
+  for (std::size_t i = 0; i < caches_.size(); ++i) {
+    if (caches_[i].touch(line)) continue;
+    missed |= std::uint64_t{1} << i;
+    ++misses_[i][array];
+  }
+  return missed;
+}
+
 /// The deepest open subproblem that has seen the line is where it is used again.
-void StackDistance::count_level(index_t distance, std::uint32_t before) {
+void StackDistance::count_level(index_t distance, std::uint32_t before, std::uint64_t missed) {
   std::size_t level = 0;
   if (distance > 0) {
     level = static_cast<std::size_t>(std::upper_bound(started_.begin(), started_.end(), before) -
                                      started_.begin());
   }
-  for (std::size_t i = 0; i < level_lines_.size(); ++i) {
-    const auto scaled = static_cast<double>(distance) * weight_;
-    if (distance != 0 && scaled <= static_cast<double>(level_lines_[i])) continue;
+  const auto scaled = static_cast<double>(distance) * weight_;
+  for (std::size_t i = 0; i < caches_.size(); ++i) {
+    const bool first = distance == 0;
+    const bool far = scaled > static_cast<double>(caches_[i].geometry().lines());
+    const bool miss = (missed >> i & 1) != 0;
+    if (!first && !far && !miss) continue;
     if (by_level_[i].size() <= level) by_level_[i].resize(level + 1);
-    by_level_[i][level] += weight_;
+    MissKinds& kinds = by_level_[i][level];
+    kinds.compulsory += first ? weight_ : 0;
+    kinds.capacity += far ? weight_ : 0;
+    kinds.conflict += (miss ? weight_ : 0) - (first || far ? weight_ : 0);
   }
 }
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include "locality/access.hpp"
+#include "locality/set_associative.hpp"
 
 namespace tessera::locality {
 
@@ -27,6 +27,14 @@ class CountedBits {
   void flip(std::size_t i, std::uint32_t by);
   std::vector<std::uint64_t> words_;
   std::vector<std::vector<std::uint32_t>> counts_;  ///< [0] of words, [k + 1] of 16 of [k]
+};
+
+/// Misses of a cache by what would have saved them.
+struct MissKinds {
+  double compulsory = 0;  ///< first touches
+  double capacity = 0;    ///< beyond them, in a fully associative LRU cache of that size
+  double conflict = 0;    ///< beyond those, in the cache itself; may be negative
+  [[nodiscard]] double misses() const { return compulsory + capacity + conflict; }
 };
 
 /// Misses as a function of the cache size, fully associative LRU.
@@ -55,8 +63,8 @@ class StackDistance final : public Sink {
     /// 1: exact. Less: that part of the lines is followed, chosen by a hash, and scaled up (SHARDS,
     /// Waldspurger et al. 2015).
     double rate = 1;
-    /// Sizes whose misses are also told apart by the level of the recursion.
-    std::vector<index_t> level_lines = {};
+    /// Caches that see the lines as well, each alone: their misses by array, and by level of the recursion.
+    std::vector<Geometry> caches = {};
   };
   StackDistance() : StackDistance(Options{}) {}
   explicit StackDistance(const Options& options);
@@ -69,32 +77,37 @@ class StackDistance final : public Sink {
   [[nodiscard]] index_t lines() const { return static_cast<index_t>(live_); }  ///< followed ones
   [[nodiscard]] MissCurve curve() const;
   [[nodiscard]] MissCurve curve(unsigned array) const;
-  /// Misses at level_lines[i] by level: [0] are those whose line was last touched outside every subproblem or
-  /// never, [l] those whose line was last touched within the same subproblem of level l but in none deeper.
-  [[nodiscard]] const std::vector<double>& by_level(std::size_t i) const { return by_level_[i]; }
+  /// Misses of cache i by level: [0] are those whose line was last touched outside every subproblem or never,
+  /// [l] those whose line was last touched within the same subproblem of level l but in none deeper.
+  [[nodiscard]] const std::vector<MissKinds>& by_level(std::size_t i) const { return by_level_[i]; }
+  /// Misses of cache i, all lines followed.
+  [[nodiscard]] index_t misses(std::size_t i, unsigned array) const { return misses_[i][array]; }
 
  private:
   static constexpr std::uint32_t never = ~std::uint32_t{0};
   [[nodiscard]] index_t distance_of(std::uint64_t line);
   void count(index_t distance, unsigned array);
-  void count_level(index_t distance, std::uint32_t before);
+  [[nodiscard]] std::uint64_t ask_caches(std::uint64_t line, unsigned array);
+  void count_level(index_t distance, std::uint32_t before, std::uint64_t missed);
   void renumber();
   [[nodiscard]] bool followed(std::uint64_t line) const;
 
   LineSize line_;
   std::uint64_t threshold_;  ///< of the hash
   double weight_;            ///< of a followed line
-  std::vector<index_t> level_lines_;
+  std::vector<Cache> caches_;
   std::vector<std::uint32_t> last_;   ///< of a line: the time of its last touch
   std::vector<std::uint64_t> owner_;  ///< of a time: the line touched
   CountedBits bits_;
   std::uint32_t now_ = 0;
   std::size_t live_ = 0;
-  std::uint64_t newest_ = ~std::uint64_t{0};  ///< the line touched last
+  std::uint64_t newest_ = ~std::uint64_t{0};  ///< the line followed that was touched last
+  std::uint64_t last_line_ = ~std::uint64_t{0};
   index_t accesses_ = 0;
   std::array<std::vector<index_t>, most_arrays> histogram_;  ///< [d]; [0] are first touches
   std::vector<std::uint32_t> started_;                       ///< of every open subproblem: its first time
-  std::vector<std::vector<double>> by_level_;
+  std::vector<std::vector<MissKinds>> by_level_;
+  std::vector<std::array<index_t, most_arrays>> misses_;
 };
 
 }  // namespace tessera::locality

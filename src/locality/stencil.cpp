@@ -73,6 +73,8 @@ Problem run(Tracer& tracer, const Problem& problem) {
   Problem p = problem;
   require(p.element_bytes == 8, ExitCode::usage, "stencils are traced in f64");
   if (p.stencil.empty()) p.stencil = "box3x3";
+  if (p.kernel == "tiled" && p.tile == 0) p.tile = 32;
+  if (p.column_width == 0) p.column_width = 512;  // the kernels' own
   const int dims = p.m == 1 ? 1 : 2;
   const stencil::Stencil s = stencil::named_stencil(p.stencil, dims);
   require(!s.two_levels() && s.rule == stencil::Rule::linear, ExitCode::usage,

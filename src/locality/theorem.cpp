@@ -132,45 +132,24 @@ std::optional<Theorem> stencil_theorem(const Problem& p, const Sizes& s) {
                    .from_lines = 64,
                    .to_lines = static_cast<index_t>(s.m * s.n / (4 * s.line))};
   }
-  // Columns of c points and rows around; the naive sweep is one column.
-  const bool wide = p.kernel == "naive";
-  const double column = wide || p.column_width == 0 ? s.n : static_cast<double>(p.column_width);
-  if (p.kernel == "tiled") return std::nullopt;
-  const double columns = std::ceil(s.n / column);
-  const double across = column < s.n ? (column + 2 * rx) / s.line + 1 : (s.n + 2 * rx) / s.line;
+  // Blocks of c points in h rows; columns are blocks as high as the field, the naive sweep is one.
+  const auto width = static_cast<double>(p.kernel == "naive"   ? p.n
+                                         : p.kernel == "tiled" ? std::min(p.tile, p.n)
+                                                               : std::min(p.column_width, p.n));
+  const auto height = static_cast<double>(p.kernel == "tiled" ? std::min(p.tile, p.m) : p.m);
+  const double blocks = std::ceil(s.n / width) * std::ceil(s.m / height);
+  const double across = width / s.line + 2 * std::ceil(rx / s.line);  // a block begins at a line
+  const char* const formula =
+      p.kernel == "tiled"
+          ? "t (N/L + N(c + 2L)(c + 2r)/(c^2 L)), tiles of c x c, if Z >= (2r + 2)(c + 2L); 2N/L if all fits"
+          : "t (N/L + N(c + 2L)/(cL)), c columns at a time, if Z >= (2r + 2)(c + 2L); 2N/L if all fits";
   return Theorem{
-      .formula = "t (N/L + N(c + 2r + L)/(cL)), c columns at a time, if Z >= (2r + 2)c; 2N/L if all fits",
-      .misses = [=](index_t lines) {
+      .formula = formula, .misses = [=](index_t lines) {
         const auto room = static_cast<double>(lines);
         if (room >= 2 * s.m * (s.n + 2 * rx) / s.line) return fields;
-        const double written = s.m * s.n / s.line;
         const bool rows_stay = room >= (rows + 1) * across;
-        return t * (written + columns * across * (rows_stay ? s.m + rows - 1 : s.m * rows));
+        return t * (s.m * s.n / s.line + blocks * across * (rows_stay ? height + rows - 1 : height * rows));
       }};
-}
-
-/// n items, keys of [0, k). Counters have 8 bytes (counting) or 4 (in buckets), starts of buckets 8.
-std::optional<Theorem> counting_theorem(const Problem& p, index_t line_bytes) {
-  const auto n = static_cast<double>(p.n), k = static_cast<double>(p.range);
-  const double line = static_cast<double>(line_bytes) / static_cast<double>(p.element_bytes);
-  const double counters = 8 * k / static_cast<double>(line_bytes);
-  if (p.kernel == "counting") {
-    return Theorem{.formula = "6n/L + k/L if Z >= 2k, else 5n/L + 2n + 2k/L", .misses = [=](index_t lines) {
-                     const auto room = static_cast<double>(lines);
-                     // While n items pass, an output line stays until the keys beside its own have come.
-                     return room >= counters + k ? 6 * n / line + counters
-                            : room >= counters   ? 5 * n / line + n + counters
-                                                 : 5 * n / line + 3 * n + 3 * counters;
-                   }};
-  }
-  const int bits = static_cast<int>(std::ceil(std::log2(std::max(2.0, k))));
-  const double buckets = std::exp2(bits - std::max(bits - 12, std::min(bits, 13)));
-  const double slots = 4 * k / static_cast<double>(line_bytes);
-  return Theorem{.formula = "9n/L + 3m/L + m + 2k/L, m buckets, if Z holds a bucket's counters and m lines",
-                 .misses = [=](index_t) {
-                   return 9 * n / line + 3 * buckets * 8 / static_cast<double>(line_bytes) + buckets +
-                          2 * slots;
-                 }};
 }
 
 }  // namespace
@@ -179,7 +158,7 @@ std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes) {
   const Sizes s = sizes(problem, line_bytes);
   if (problem.workload == "matmul") return matmul_theorem(problem, s);
   if (problem.workload == "stencil") return stencil_theorem(problem, s);
-  if (problem.workload == "sort") return counting_theorem(problem, line_bytes);
+  if (problem.workload == "sort" || problem.workload == "forkjoin") return sort_theorem(problem, line_bytes);
   if (problem.workload == "transpose") return transpose_theorem(problem, s);
   return std::nullopt;
 }
@@ -230,6 +209,7 @@ Fit fit(const Theorem& theorem, const MissCurve& curve) {
   result.constant = median(ratios);
   if (theorem.exponent != 0) result.exponent = slope(z, q);
   for (auto lines = all.rbegin(); lines != all.rend(); ++lines) {
+    if (theorem.fitted && *lines > theorem.to_lines) continue;  // levels come whole, the formula is smooth
     const double ratio = curve.misses(*lines) / result.predicted(theorem, *lines);
     if (ratio > 1.25) break;
     result.tall_from = *lines;

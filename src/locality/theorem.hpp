@@ -25,6 +25,9 @@ struct Theorem {
 /// Lines hold `line_bytes`; nothing where the kernel has no theorem.
 [[nodiscard]] std::optional<Theorem> theorem_of(const Problem& problem, index_t line_bytes);
 
+/// Those of sort and of the sorting probes.
+[[nodiscard]] std::optional<Theorem> sort_theorem(const Problem& problem, index_t line_bytes);
+
 struct Fit {
   double constant = 1;  ///< of the fitted term; measured / predicted where all constants are known
   double exponent = 0;  ///< of Z in the misses beyond those at any size, over the theorem's range

@@ -4,9 +4,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,12 +22,22 @@ constexpr std::uint64_t load_misses(std::uint64_t cache) {
          std::uint64_t{PERF_COUNT_HW_CACHE_RESULT_MISS} << 16;
 }
 
-std::string vendor() {
+struct Processor {
+  std::string maker;
+  int family = 0;
+  bool wide = false;  ///< vectors of 64 bytes
+};
+
+Processor processor() {
+  Processor found;
   std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("vendor_id")) return line.substr(line.find(':') + 2);
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    const std::string value = line.substr(std::min(line.size(), line.find(':') + 2));
+    if (line.starts_with("vendor_id")) found.maker = value;
+    if (line.starts_with("cpu family")) found.family = std::atoi(value.c_str());
+    if (line.starts_with("flags")) found.wide = value.find("avx512f") != std::string::npos;
   }
-  return "";
+  return found;
 }
 
 /// The descriptor, or -1 and errno.
@@ -60,17 +72,33 @@ double value_of(int descriptor) {
 }  // namespace
 
 std::vector<Event> processor_events() {
+  const Processor cpu = processor();
+  return processor_events(cpu.maker, cpu.family, cpu.wide);
+}
+
+// Event and unit mask from the makers' manuals.
+std::vector<Event> processor_events(const std::string& maker, int family, bool wide) {
   std::vector<Event> events{{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
                             {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
                             {"l1_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_L1D)}};
-  // Event and unit mask from the makers' manuals: demand loads that miss the second level; instructions on
-  // vector registers (AMD: all SSE and AVX, Intel: packed floating point).
-  const std::string maker = vendor();
-  if (maker == "AuthenticAMD") events.push_back({"l2_misses", PERF_TYPE_RAW, 0x0864});
-  if (maker == "GenuineIntel") events.push_back({"l2_misses", PERF_TYPE_RAW, 0x10d1});
-  events.push_back({"llc_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_LL)});
-  if (maker == "AuthenticAMD") events.push_back({"vector_instructions", PERF_TYPE_RAW, 0x04cb});
-  if (maker == "GenuineIntel") events.push_back({"vector_instructions", PERF_TYPE_RAW, 0xfcc7});
+  const auto raw = [&](const char* name, std::uint64_t config) {
+    events.push_back({name, PERF_TYPE_RAW, config});
+  };
+  const Event last_level{"llc_misses", PERF_TYPE_HW_CACHE, load_misses(PERF_COUNT_HW_CACHE_LL)};
+  if (maker == "AuthenticAMD") {
+    constexpr int zen = 0x17, zen4 = 0x19;  // of zen 3 and 4; only the latter has wide vectors
+    raw("l2_misses", 0x0864);               // demand loads that miss the second level
+    // The third level is no core's, so Linux has no generic event for it: fills from memory, near and far.
+    if (family >= zen) raw("llc_misses", 0x4843);
+    // Packed floating-point operations of 128 to 512 bits; before zen 4 all SSE and AVX instructions.
+    raw("vector_instructions", family >= zen4 && wide ? 0x3808 : 0x04cb);
+  } else if (maker == "GenuineIntel") {
+    raw("l2_misses", 0x10d1);  // loads retired that missed the second level
+    events.push_back(last_level);
+    raw("vector_instructions", 0xfcc7);  // packed floating-point instructions of 128 to 512 bits
+  } else {
+    events.push_back(last_level);
+  }
   return events;
 }
 

@@ -17,6 +17,8 @@ struct Event {
 /// cycles, instructions, l1_misses, l2_misses, llc_misses (of loads), vector_instructions, as this processor
 /// calls them; those that nobody knows for it are left out.
 [[nodiscard]] std::vector<Event> processor_events();
+/// The same for a maker, a family and whether vectors have 64 bytes, as /proc/cpuinfo tells them.
+[[nodiscard]] std::vector<Event> processor_events(const std::string& maker, int family, bool wide);
 
 /// Counts in user mode, of all threads that live when it is made and of all that they start.
 class Counters {

@@ -48,8 +48,8 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .high = 1e6});
   options.add({.name = "counters",
                .kind = Kind::flag,
-               .help = "count cycles, instructions, cache misses and vector instructions of the timed part, "
-                       "where the machine lets us",
+               .help = "count cycles, instructions, cache misses and vector instructions of the timed part; "
+                       "where the machine does not let us, misses are simulated",
                .group = "Measuring",
                .identity = false});
   options.add({.name = "timeline",

@@ -1,10 +1,13 @@
 #include "run/counting.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
 #include "base/statistics.hpp"
+#include "base/text.hpp"
+#include "locality/stand_in.hpp"
 
 namespace tessera::run {
 namespace {
@@ -18,14 +21,60 @@ constexpr std::array<std::pair<const char*, double Counts::*>, 6> fields{
      {"llc_misses", &Counts::llc_misses},
      {"vector_instructions", &Counts::vector_instructions}}};
 
+constexpr double most_accesses = 2e8;  // of a simulation: about three seconds
+
 }  // namespace
+
+Counted not_simulated(const std::string& reason) {
+  return {.source = "none", .reason = {}, .repetitions = {unknown_counts}, .what = reason};
+}
+
+Counted simulated(const locality::Problem& problem) {
+  const std::vector<std::string> traced = locality::traced_kernels(problem.workload);
+  if (std::find(traced.begin(), traced.end(), problem.kernel) == traced.end())
+    return not_simulated(problem.kernel + " is not traced");
+  Counted counted{.source = "simulated", .reason = {}, .repetitions = {unknown_counts}, .what = {}};
+  try {
+    const auto found = locality::misses_behind(locality::machine_caches(), problem, most_accesses);
+    Counts& counts = counted.repetitions.front();
+    counts.l1_misses = static_cast<double>(found.misses[0]);
+    counts.l2_misses = static_cast<double>(found.misses[1]);
+    counts.llc_misses = static_cast<double>(found.misses[2]);
+    counted.accesses = static_cast<double>(found.accesses);
+    counted.what = locality::sizes_text(found.problem) + (found.whole ? "" : " (smaller)");
+  } catch (const Error& error) {
+    return not_simulated(error.what());
+  }
+  return counted;
+}
+
+std::string simulated_caches() {
+  std::vector<std::string> names;
+  for (const locality::Geometry& level : locality::machine_caches()) names.push_back(locality::name(level));
+  return join(names, ", ");
+}
 
 io::Row counter_cells(const Counted& counted, const Counts& counts) {
   io::Row row{{"source", counted.source, ""}};
   for (const auto& [name, field] : fields) row.push_back({name, counts.*field, ""});
   row.push_back({"cycles_per_instruction", counts.cycles_per_instruction(), ""});
   row.push_back({"vector_share", counts.vector_share(), ""});
+  row.push_back({"accesses", counted.accesses, ""});
+  row.push_back({"what", counted.what, ""});
   return row;
+}
+
+io::Row shown_cells(const Counted& counted) {
+  const io::Row all = counter_cells(counted, typical(counted.repetitions));
+  const bool real = counted.source == "hardware";
+  io::Row shown;
+  for (const io::Cell& cell : all) {
+    const bool simulated =
+        cell.column.ends_with("_misses") || cell.column == "accesses" || cell.column == "what";
+    if (cell.column == "source" || (real ? cell.column != "accesses" && cell.column != "what" : simulated))
+      shown.push_back(cell);
+  }
+  return shown;
 }
 
 Counts typical(const std::vector<Counts>& repetitions) {
@@ -47,7 +96,7 @@ Counting::Counting(const mpi::Communicator& comm) : comm_(comm), counters_(machi
 }
 
 Counts Counting::now() const {
-  Counts counts{NAN, NAN, NAN, NAN, NAN, NAN};
+  Counts counts = unknown_counts;
   for (const auto& count : counters_.read()) {
     for (const auto& [name, field] : fields) {
       if (count.event == name) counts.*field = count.value;

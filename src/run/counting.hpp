@@ -1,11 +1,13 @@
 #pragma once
 // What --counters adds to every measurement: hardware counts of the timed part, summed over the ranks.
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "io/results.hpp"
+#include "locality/kernels.hpp"
 #include "machine/counters.hpp"
 #include "mpi/communicator.hpp"
 
@@ -18,15 +20,29 @@ struct Counts {
   [[nodiscard]] double vector_share() const { return vector_instructions / instructions; }
 };
 
+inline constexpr Counts unknown_counts{NAN, NAN, NAN, NAN, NAN, NAN};
+
 /// Counts of a whole measurement, and where they come from.
 struct Counted {
-  std::string source;               ///< "hardware"; "simulated" where a simulator stands in
-  std::string reason;               ///< why there are none
+  std::string source;  ///< "hardware"; "simulated" where a simulator stands in, "none" where none can
+  std::string reason;  ///< why there are none
   std::vector<Counts> repetitions;  ///< empty where there are none
+  double accesses = NAN;            ///< simulated: loads and stores
+  std::string what;                 ///< simulated: which problem; none: why not
 };
+
+/// The traced kernel on simulated caches of this machine: one thread, the whole problem, or a smaller one of
+/// its shape where that would take more than some seconds. Local.
+[[nodiscard]] Counted simulated(const locality::Problem& problem);
+/// Where no simulator can stand in.
+[[nodiscard]] Counted not_simulated(const std::string& reason);
+/// The caches that it is simulated on, for people.
+[[nodiscard]] std::string simulated_caches();
 
 /// Columns of the results for one repetition.
 [[nodiscard]] io::Row counter_cells(const Counted& counted, const Counts& counts);
+/// What of it a terminal shows: the median of the repetitions, without what the source does not know.
+[[nodiscard]] io::Row shown_cells(const Counted& counted);
 /// The median of every count.
 [[nodiscard]] Counts typical(const std::vector<Counts>& repetitions);
 

@@ -10,6 +10,7 @@
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
+#include "mpi/watchdog.hpp"
 #include "run/inputs.hpp"
 #include "run/provenance.hpp"
 
@@ -23,7 +24,7 @@ double rate_of(const Measured& measured, double seconds) {
 
 std::string cell_text(const io::Value& value) {
   if (const auto* integer = std::get_if<index_t>(&value)) return std::to_string(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return human_number(*real);
+  if (const auto* real = std::get_if<double>(&value)) return std::isnan(*real) ? "-" : human_number(*real);
   return std::get<std::string>(value);
 }
 
@@ -181,32 +182,35 @@ std::vector<io::TableRows> Session::rows(const Values& point, const Measured& me
   return {std::move(samples), {io::schema::summary, {std::move(row)}}};
 }
 
-/// Counts into the tables of the results and the one on the terminal.
+/// Counts into the tables of the results and the one on the terminal. Local, on rank 0.
 void Session::count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables) {
   if (!measured.counted) return;
-  const Counted& counted = *measured.counted;
-  if (counted.repetitions.empty()) {
+  Counted counted = *measured.counted;
+  const bool real = !counted.repetitions.empty();
+  if (!real) {
     no_counters_ = counted.reason;
-    return;
+    if (!measured.stand_in) return;
+    const mpi::Computing computing;
+    counted = measured.stand_in();
   }
   io::TableRows table{io::schema::counters, {}};
   for (std::size_t r = 0; r < counted.repetitions.size(); ++r) {
-    io::Row row{{"point", key(point), ""}, {"repetition", static_cast<index_t>(r), ""}};
+    io::Row row{{"point", key(point), ""}, {"repetition", real ? static_cast<index_t>(r) : index_t{-1}, ""}};
     for (io::Cell& cell : counter_cells(counted, counted.repetitions[r])) row.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
   }
   tables.push_back(std::move(table));
-  const io::Row middle = counter_cells(counted, typical(counted.repetitions));
+  const io::Row middle = shown_cells(counted);
   if (!counters_) {
     std::vector<std::string> headings;
     for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
-    headings.emplace_back("threads");
+    if (real) headings.emplace_back("threads");
     for (const io::Cell& cell : middle) headings.push_back(cell.column);
     counters_.emplace(std::move(headings));
   }
   std::vector<std::string> cells;
   for (const io::Cell& cell : measured.columns) cells.push_back(cell_text(cell.value));
-  cells.push_back(std::to_string(threads_of(point)));
+  if (real) cells.push_back(std::to_string(threads_of(point)));
   for (const io::Cell& cell : middle) cells.push_back(cell_text(cell.value));
   counters_->add(std::move(cells));
 }
@@ -243,8 +247,8 @@ void Session::record(const Values& point, const Measured& measured) {
     tables.push_back(std::move(machine));
     wrote_ranks_ = true;
   }
-  count(point, measured, tables);
   mpi::on_root(comm_, "results", [&] {
+    count(point, measured, tables);
     if (!table_) {
       std::vector<std::string> headings;
       for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
@@ -278,9 +282,15 @@ void Session::record_tables(const std::vector<io::TableRows>& tables) {
 void Session::finish() {
   if (!comm_.is_root()) return;
   if (table_) fmt::print("{}", table_->text());
-  if (counters_) fmt::print("\ncounters, median of the repetitions, all ranks:\n{}", counters_->text());
-  if (!no_counters_.empty())
+  if (!no_counters_.empty() && counters_) {
+    fmt::print("\nno counters here ({}): simulated instead, one thread on {}\n", no_counters_,
+               simulated_caches());
+  } else if (!no_counters_.empty()) {
     fmt::print("no counters here ({}); `tessera locality` simulates misses instead\n", no_counters_);
+  } else if (counters_) {
+    fmt::print("\ncounters, median of the repetitions, all ranks:\n");
+  }
+  if (counters_) fmt::print("{}", counters_->text());
   if (skipped_ > 0) {
     fmt::print("{} point{} already in {}: skipped (--again measures them once more)\n", skipped_,
                skipped_ == 1 ? "" : "s", results_);

@@ -1,6 +1,7 @@
 #pragma once
 // One run of a sub-command: its points, timings, verdicts, table and results file.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,6 +41,8 @@ struct Measured {
   double per_ceiling = 1;  ///< what a unit of work takes of the ceiling's units
   std::optional<Verdict> verdict;
   std::optional<Counted> counted;  ///< with --counters
+  std::function<Counted()> stand_in =
+      {};  ///< where the machine has none: what a simulator says instead. Called on rank 0
   std::vector<io::TableRows> tables =
       {};  ///< more of what was found, rank 0's; the point is put before each row
 };

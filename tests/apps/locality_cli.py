@@ -32,6 +32,39 @@ class Locality(tessera.Case):
         self.assertEqual(curve[whole].min(), 3 * 48 * 48 / 8)
         self.assertEqual(lines[whole].min(), 1)
 
+    def test_several_levels_and_replacements(self):
+        out = self.succeed("locality", "transpose", "--n", 200, "--cache", "4KiB:4,32KiB:8,256KiB:16", "--results", "l.h5").out
+        self.assertIn("256 KiB 16-way", out)
+        array, misses, behind, random, loads, stores = self.columns("caches", "array", "misses", "behind", "random",
+                                                                    "behind_loads", "behind_stores")
+        whole = array == "all"
+        self.assertEqual(whole.sum(), 3)
+        self.assertTrue((behind[whole][:-1] >= behind[whole][1:]).all())
+        self.assertTrue((loads + stores == behind)[whole].all())
+        self.assertTrue((random[whole] >= 2 * 200 * 200 / 8).all())
+        out = self.succeed("locality", "transpose", "--n", 200, "--cache", "4KiB:4:64:random").out
+        self.assertIn("4-way random", out)
+
+    def test_here_are_the_caches_of_this_machine(self):
+        self.succeed("locality", "transpose", "--n", 64, "--cache", "here", "--results", "l.h5")
+        level, size, array = self.columns("caches", "level", "bytes", "array")
+        self.assertEqual(list(level[array == "all"]), [1, 2, 3])
+        self.assertTrue((size[array == "all"][:-1] < size[array == "all"][1:]).all())
+
+    def test_a_sampled_curve_says_so_and_is_near(self):
+        words = ("locality", "matmul", "--kernel", "recursive", "--n", 128, "--ideal-limit", 0, "--results", "l.h5")
+        self.succeed(*words)
+        out = self.succeed(*words, "--sample", 0.2).out
+        self.assertIn("(curve from 20 % of the lines)", out)
+        (exact,), (sampled,) = (self.columns("points", "sampled", run=run)[0] for run in ("locality_0001", "locality_0002"))
+        self.assertEqual((exact, sampled), (1, 0.2))
+        curves = {}
+        for run in ("locality_0001", "locality_0002"):
+            array, lines, misses = self.columns("curves", "array", "lines", "misses", run=run)
+            curves[run] = dict(zip(lines[array == "all"], misses[array == "all"]))
+        for lines in (256, 512, 1024):
+            self.assertAlmostEqual(curves["locality_0002"][lines] / curves["locality_0001"][lines], 1, delta=0.15)
+
     def test_points_are_skipped_the_second_time(self):
         words = ("locality", "transpose", "--kernel", "all", "--n", 32, "--results", "l.h5")
         self.succeed(*words)
@@ -44,6 +77,22 @@ class Locality(tessera.Case):
         def table(out):
             return [line for line in out.splitlines() if "simulated in" not in line]
         self.assertEqual(table(self.succeed(*words, ranks=2).out), table(self.succeed(*words).out))
+
+    def test_sorts_have_theorems_and_levels(self):
+        words = ("--n", 20000, "--cache", "4KiB:8", "--ideal-limit", 0, "--results", "l.h5")
+        out = self.succeed("locality", "sort", "--kernel", "std,quicksort,mergesort,samplesort,cache_oblivious,counting", *words).out
+        for formula in ("two-way merge sort", "LaMarca and Ladner 1999", "Sanders and Winkel 2004", "funnelsort", "6n/L + k/L"):
+            self.assertIn(f"{formula}", out)
+        self.succeed("locality", "forkjoin", "--kernel", "all", "--tile", 500, *words)
+        kernels, theorems = self.columns("points", "kernel", "theorem", run="locality_0002")
+        self.assertEqual(list(kernels), ["quicksort", "mergesort_serial_merge", "mergesort_parallel_merge"])
+        self.assertTrue(all(theorems))
+        points, misses, compulsory, capacity, conflict = self.columns("recursion_levels", "point", "misses", "compulsory",
+                                                                      "capacity", "conflict", run="locality_0002")
+        self.assertTrue((misses == compulsory + capacity + conflict).all())
+        mine = ["serial_merge" in point for point in points]
+        for found in (compulsory + capacity)[mine][:6]:
+            self.assertAlmostEqual(found, 2 * 20000 / 8, delta=50)  # both arrays once a level
 
     def test_gpu_order(self):
         out = self.succeed("locality", "matmul", "--kernel", "cuda_tiled", "--n", 64, "--type", "f32", "--results", "l.h5").out

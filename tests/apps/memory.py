@@ -1,5 +1,6 @@
 """tessera memory: the five kinds of miss and their cures, from the outside."""
 
+import math
 import os
 
 import tessera
@@ -93,20 +94,51 @@ class Memory(tessera.Case):
 
 
 class Counters(tessera.Case):
-    def test_counters_are_stored_or_one_line_says_that_there_are_none(self):
-        for words in (("matmul", "--n", 64), ("transpose", "--n", 64), ("sort", "--n", 1000),
-                      ("memory", "--probe", "conflict", "--rounds", 10), ("scalability", "forkjoin", "--n", 10)):
+    def counted(self, *words):
+        """The rows of the table, and what was printed; nothing to simulate where the machine itself counts."""
+        path = self.path("c.h5")
+        out = self.succeed(*words, "--counters", *QUICK, "--results", path, "--again").out
+        with h5py.File(path, "r") as file:
+            run = list(file.values())[-1]
+            table = {name: column.asstr()[:] if h5py.check_string_dtype(column.dtype) else column[:]
+                     for name, column in run["counters"].items()}
+            samples = len(run["samples/seconds"])
+        if table["source"][0] == "hardware":
+            self.assertEqual(set(table["source"]), {"hardware"})
+            self.assertEqual(len(table["cycles"]), samples)
+            self.assertIn("cycles_per_instruction", out)
+            self.skipTest("this machine counts")
+        self.assertEqual(out.count("no counters here"), 1, out)
+        self.assertIn("simulated instead", out)
+        return [dict(zip(table, values)) for values in zip(*table.values())], out
+
+    def test_where_there_are_none_every_workload_is_simulated(self):
+        for words in (("matmul", "--n", 64), ("transpose", "--n", 64), ("stencil", "--shape", "64x64", "--steps", 4),
+                      ("sort", "--n", 1000, "--kernel", "counting", "--input", "dense"),
+                      ("memory", "--probe", "conflict", "--rounds", 10), ("scalability", "matmul", "--n", 40)):
             with self.subTest(words=words):
-                path = self.path(words[0] + ".h5")
-                out = self.succeed(*words, "--counters", *QUICK, "--results", path).out
-                with h5py.File(path, "r") as file:
-                    run = list(file.values())[0]
-                    if "counters" not in run:
-                        self.assertEqual(out.count("no counters here"), 1, out)
-                        continue
-                    self.assertTrue((run["counters/source"].asstr()[:] == "hardware").all())
-                    self.assertEqual(len(run["counters/cycles"]), len(run["samples/seconds"]))
-                    self.assertIn("cycles_per_instruction", out)
+                rows, out = self.counted(*words)
+                for row in rows:
+                    self.assertEqual((row["source"], row["repetition"]), ("simulated", -1), row)
+                    self.assertGreaterEqual(row["accesses"], row["l1_misses"])
+                    self.assertGreaterEqual(row["l1_misses"], row["l2_misses"])
+                    self.assertGreaterEqual(row["l2_misses"], row["llc_misses"])
+                    self.assertGreater(row["llc_misses"], 0)
+                    self.assertTrue(math.isnan(row["cycles"]))
+
+    def test_a_kernel_too_large_to_simulate_stands_in_smaller_and_says_so(self):
+        rows, out = self.counted("matmul", "--kernel", "naive,tiled", "--n", 512)
+        self.assertEqual([row["what"] for row in rows], ["m 256 n 256 k 256 (smaller)"] * 2)
+        self.assertIn("(smaller)", out)
+
+    def test_what_is_not_traced_is_told(self):
+        for words, why in ((("matmul", "--n", 32, "--trans-a", "T"), "transposed operands are not traced"),
+                           (("stencil", "--shape", "8x8x8", "--steps", 2), "three dimensions are not traced"),
+                           (("transpose", "--n", 32, "--in-place"), "in_place is not traced")):
+            with self.subTest(words=words):
+                rows, out = self.counted(*words)
+                self.assertEqual([(row["source"], row["what"]) for row in rows], [("none", why)])
+                self.assertIn(why, out)
 
     def test_counters_of_many_ranks(self):
         out = self.succeed("matmul", "--n", 64, "--counters", *QUICK, ranks=3).out

@@ -94,6 +94,32 @@ class Scalability(tessera.Case):
                 self.assertGreaterEqual(row["speedup_high"], row["speedup"])
                 self.assertIn(row["place"], ("below", "between", "above"))
 
+    def test_the_bound_knows_how_much_cores_slow_each_other_down(self):
+        path = self.path("s.h5")
+        out = self.succeed("scalability", "sort", "--kernel", "mergesort", "--n", 200000, "--threads", "1,2", "--processors", 4,
+                           *QUICK, "--results", path, threads=2).out
+        self.assertIn("slowed: the kernel on its part of the data", out)
+        for row in rows_of(path)[0]:
+            if row["processors"] == 2:
+                self.assertGreaterEqual(row["contention"], 1)
+                self.assertAlmostEqual(row["least"], row["lower_bound"] / row["contention"])
+                self.assertEqual(row["place"] == "below", row["speedup_high"] < row["least"])
+            else:  # nobody measured so many
+                self.assertTrue(math.isnan(row["contention"]))
+                self.assertEqual(row["least"], row["lower_bound"])
+
+    def test_the_growth_of_the_parallelism_is_that_of_the_theory(self):
+        path = self.path("s.h5")
+        for kernel, least in (("mergesort_serial_merge", 1.05), ("mergesort_parallel_merge", 2.5)):
+            rows = self.record("forkjoin", "--kernel", kernel, "--n", "65536,262144,1048576", "--threshold", 1024, "--threads", 1)
+            found = {row["n"]: row for row in rows if row["processors"] == 16}
+            sizes = sorted(found)
+            growth = found[sizes[-1]]["parallelism"] / found[sizes[0]]["parallelism"]
+            # lg n grows by 20/16; n / lg^2 n by 10: a serial merge gains next to nothing from 16 times the keys.
+            self.assertGreater(growth, least, kernel)
+            self.assertLess(growth, 2 * found[sizes[-1]]["theory"] / found[sizes[0]]["theory"], kernel)
+            os.remove(path)
+
     def test_a_given_burden_is_taken(self):
         rows = self.record("forkjoin", "--kernel", "loops_parallel_outside", "--n", 1000, "--burden", 1000)
         for row in rows:

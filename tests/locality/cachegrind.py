@@ -1,4 +1,10 @@
-"""The simulated hierarchy against valgrind's cachegrind on the same geometry: misses of data reads and writes."""
+"""The simulated hierarchy against valgrind's cachegrind on the same geometry: misses of data reads and writes.
+
+What the tracer does not see is the stack, on which compilers keep what finds no register. With 12 ways, as first levels have
+them today, that is up to 1.4 % of the misses. Where the rows of a leaf fill a set to the last way (8 ways: transposes of 512,
+products of 64), every line of the stack throws out lines that are needed again, and cachegrind sees up to 18 % more misses:
+the slow test reads the native program's own trace (valgrind's lackey) and shows that without the stack not one miss differs.
+"""
 import os
 import shutil
 import subprocess
@@ -8,22 +14,24 @@ import unittest
 
 import h5py
 
-LEVELS = ((32768, 8), (1048576, 16))
+LEVELS = ((49152, 12), (1048576, 16))
 LINE = 64
 TOLERANCE = 0.02
-FEW = 20  # lines
-# Where the rows of a leaf meet in one set and fill it to the last way (transposes of 512 and 1024, products of 64), the
-# order in which a compiler loads them decides over hit and miss, and the stack beside them: no sizes for a comparison.
-SIZES = {"matmul": (100, 128, 200, 256), "transpose": (128, 256, 504, 640)}
+SAME = 0.0002  # which factor of a product is loaded first is the compiler's choice
+SIZES = {"matmul": (128, 192, 200, 256), "transpose": (256, 504, 512, 1024)}
 KERNELS = ("naive", "cache_oblivious")
 EVENTS = ("D1mr", "D1mw", "DLmr", "DLmw")
-# One thread, and vectors that cachegrind knows.
+FULL_SETS = ((32768, 8),)
+HARD = (("matmul", "naive", 64), ("matmul", "cache_oblivious", 64), ("matmul", "cache_oblivious", 100),
+        ("transpose", "cache_oblivious", 512))
+SLOW = os.environ.get("TESSERA_TEST_SLOW", "") not in ("", "0")
+# One thread, and vectors that every valgrind knows.
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", TESSERA_ISA="baseline")
+ARRAYS = 1 << 24  # the driver's arrays begin at a multiple of it, and end within
 
 
 def is_kernel(function):
-    """What was inlined to the end is main's; the same without the kernel is taken off it."""
-    return ("tessera::" in function or function.strip() == "fn=main") and "empty_caches" not in function
+    return "tessera::" in function and "empty_caches" not in function
 
 
 def counts_of(path):
@@ -54,17 +62,58 @@ def counted(workload, kernel, n, folder):
     return [a - b for a, b in zip(*both)]
 
 
-def simulated(workload, kernel, n, folder):
+def simulated(workload, kernel, n, folder, levels=LEVELS):
+    """Misses of loads and of stores behind every level."""
     results = os.path.join(folder, f"{workload}_{kernel}_{n}.h5")
-    caches = ",".join(f"{size}:{ways}" for size, ways in LEVELS)
+    caches = ",".join(f"{size}:{ways}" for size, ways in levels)
     subprocess.run([os.environ["TESSERA_BIN"], "locality", workload, "--kernel", kernel, "--n", str(n), "--cache", caches,
                     "--line", str(LINE), "--ideal-limit", "0", "--results", results], check=True,
                    stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     with h5py.File(results) as file:
         table = file["locality_0001/caches"]
         whole = table["array"].asstr()[:] == "all"
-        loads, stores = table["behind_loads"][whole], table["behind_stores"][whole]
-    return loads[0], stores[0], loads[1], stores[1]
+        return [int(table[name][whole][level]) for level in range(len(levels)) for name in ("behind_loads", "behind_stores")]
+
+
+def native_trace(workload, kernel, n):
+    """(L, S or M, address, bytes) of the driver from the moment its caches are empty: the last of a row of stores of one byte,
+    a line apart."""
+    read, write = os.pipe()
+    with subprocess.Popen(["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-fd={write}",
+                           os.environ["CACHEGRIND_DRIVER"], workload, kernel, str(n), "1"], pass_fds=(write,),
+                          env=ENVIRONMENT):
+        os.close(write)
+        trace, before = [], 0
+        with os.fdopen(read, "r", 1 << 20) as lines:
+            for line in lines:
+                if line[:2] not in (" L", " S", " M"):
+                    continue
+                address, size = line[3:].split(",")
+                trace.append((line[1], int(address, 16), int(size)))
+                if line[1] == "S" and size == "1\n":
+                    if trace[-1][1] == before + LINE:
+                        trace = []
+                    before = int(address, 16)
+    return trace
+
+
+def misses_of(trace, size, ways):
+    """Loads and stores that miss in one set-associative LRU cache; what is changed in place is loaded, as in cachegrind."""
+    sets = size // LINE // ways
+    cache, missed = [[] for _ in range(sets)], [0, 0]
+    for kind, address, count in trace:
+        miss = False
+        for line in range(address // LINE, (address + count - 1) // LINE + 1):
+            lines = cache[line % sets]
+            if line in lines:
+                lines.remove(line)
+            else:
+                miss = True
+                if len(lines) == ways:
+                    lines.pop(0)
+            lines.append(line)
+        missed[kind == "S"] += miss
+    return missed
 
 
 class Cachegrind(unittest.TestCase):
@@ -74,20 +123,33 @@ class Cachegrind(unittest.TestCase):
                 for n in SIZES[workload]:
                     own = counted(workload, kernel, n, folder)
                     ours = simulated(workload, kernel, n, folder)
-                    print(f"{workload} {kernel} {n}: cachegrind {own}, simulated {[int(x) for x in ours]}, off "
+                    print(f"{workload} {kernel} {n}: cachegrind {own}, simulated {ours}, off "
                           + " ".join(f"{100 * (x / y - 1) if y else 0:+.2f} %" for x, y in zip(ours, own)), flush=True)
-                    for level, at in (("D1", 0), ("LL", 2)):
-                        with self.subTest(workload=workload, kernel=kernel, n=n, level=level):
-                            theirs = own[at] + own[at + 1]
+                    for event, theirs, mine in zip(EVENTS, own, ours):
+                        with self.subTest(workload=workload, kernel=kernel, n=n, event=event):
                             self.assertGreater(theirs, 0)
-                            off = abs(int(ours[at]) + int(ours[at + 1]) - theirs)
-                            self.assertLessEqual(off, max(FEW, TOLERANCE * theirs))
+                            self.assertLessEqual(abs(mine - theirs), TOLERANCE * theirs)
 
     def test_matmul(self):
         self.check("matmul")
 
     def test_transpose(self):
         self.check("transpose")
+
+    @unittest.skipUnless(SLOW, "a native trace takes half a minute")
+    def test_the_stack_is_all_that_differs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for workload, kernel, n in HARD:
+                trace = native_trace(workload, kernel, n)
+                begin = next(address for kind, address, size in trace if address < 1 << 36 and address % ARRAYS == 0)
+                arrays = [access for access in trace if begin <= access[1] < begin + ARRAYS]
+                whole, alone = misses_of(trace, *FULL_SETS[0]), misses_of(arrays, *FULL_SETS[0])
+                ours = simulated(workload, kernel, n, folder, FULL_SETS)
+                print(f"{workload} {kernel} {n}, 32 KiB 8-way: native {whole}, without the stack {alone}, simulated {ours}",
+                      flush=True)
+                with self.subTest(workload=workload, kernel=kernel, n=n):
+                    for mine, theirs in zip(ours, alone):
+                        self.assertLessEqual(abs(mine - theirs), SAME * theirs)
 
 
 if __name__ == "__main__":

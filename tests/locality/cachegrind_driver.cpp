@@ -2,6 +2,9 @@
 // emptied, then the kernel once, on all of them or, where WHOLE is 0, on one element. What cachegrind counts
 // more in the first case is the elements'. Compiled so that the loads and stores are those of the source.
 
+#include <alloca.h>
+
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -58,13 +61,21 @@ void run_transpose(const std::string& kernel, index_t n, index_t used) {
   if (kernel == "cache_oblivious") transpose::cache_oblivious(a, b, {.threads = 1});
 }
 
+/// Where the stack lies depends on the length of the environment: what follows begins at the same place of a
+/// page.
+[[gnu::noinline]] void run_at_page(const std::string& workload, const std::string& kernel, index_t n,
+                                   index_t used) {
+  auto* const gap = static_cast<volatile char*>(alloca(
+      reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) % static_cast<std::uintptr_t>(page) + 1));
+  gap[0] = 0;
+  workload == "matmul" ? run_matmul(kernel, n, used) : run_transpose(kernel, n, used);
+}
+
 }  // namespace
 }  // namespace tessera
 
 int main(int argc, char** argv) {
   if (argc != 5) return 64;
-  const std::string workload = argv[1], kernel = argv[2];
   const auto n = static_cast<tessera::index_t>(std::atoi(argv[3]));
-  const tessera::index_t used = argv[4][0] == '1' ? n : 1;
-  workload == "matmul" ? tessera::run_matmul(kernel, n, used) : tessera::run_transpose(kernel, n, used);
+  tessera::run_at_page(argv[1], argv[2], n, argv[4][0] == '1' ? n : 1);
 }

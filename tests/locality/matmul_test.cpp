@@ -100,9 +100,9 @@ TEST(Analysis, SplitsMissesIntoThreeKindsThatAddUp) {
   const Analysis a = analyse_matmul("tiled", 128);
   const CacheReport& cache = a.caches[0];
   double sum = 0;
-  for (const Split& s : cache.arrays) sum += s.compulsory + s.capacity + s.conflict;
-  EXPECT_EQ(sum, static_cast<double>(cache.all.misses));
-  EXPECT_EQ(cache.all.misses, cache.behind);
+  for (const MissKinds& s : cache.arrays) sum += s.compulsory + s.capacity + s.conflict;
+  EXPECT_EQ(sum, cache.all.misses());
+  EXPECT_EQ(cache.all.misses(), static_cast<double>(cache.behind));
   EXPECT_GT(cache.all.conflict, 10 * cache.all.capacity) << "rows of 1 KiB meet in one set";
 }
 

@@ -129,14 +129,33 @@ TEST(StackDistance, CountsArraysApart) {
 }
 
 TEST(StackDistance, NamesTheLevelAtWhichALineIsUsedAgain) {
-  StackDistance simulator({.line_bytes = 64, .rate = 1, .level_lines = {1}});
+  StackDistance simulator({.line_bytes = 64, .rate = 1, .caches = {{.bytes = 64, .ways = 0}}});
   const auto line = [](std::uint64_t l) { return Access(Access::Kind::load, l * 64, 8); };
   const Access enter(Access::Kind::enter, 0, 0), leave(Access::Kind::leave, 0, 0);
   // Lines 0 and 1 in one subproblem of level 2, again in it (level 2), then in its sibling (level 1).
   const std::vector<Access> stream{enter, enter,   line(0), line(1), line(0), line(1), leave,
                                    enter, line(0), line(1), leave,   leave,   line(0)};
   simulator.take(stream);
-  EXPECT_EQ(simulator.by_level(0), (std::vector<double>{3, 2, 2}));
+  const auto& levels = simulator.by_level(0);
+  ASSERT_EQ(levels.size(), 3u);
+  EXPECT_EQ(levels[0].compulsory, 2);
+  EXPECT_EQ(levels[0].capacity, 1);
+  EXPECT_EQ(levels[1].capacity, 2);
+  EXPECT_EQ(levels[2].capacity, 2);
+  for (const MissKinds& kinds : levels) EXPECT_EQ(kinds.conflict, 0) << "one line: fully associative";
+}
+
+TEST(StackDistance, TellsConflictsByLevelToo) {
+  // Lines 0 and 2 meet in one set of one way: in a subproblem of level 1 they throw each other out.
+  StackDistance simulator({.line_bytes = 64, .rate = 1, .caches = {{.bytes = 128, .ways = 1}}});
+  const auto line = [](std::uint64_t l) { return Access(Access::Kind::load, l * 64, 8); };
+  const Access enter(Access::Kind::enter, 0, 0), leave(Access::Kind::leave, 0, 0);
+  const std::vector<Access> stream{enter, line(0), line(2), line(0), line(2), leave};
+  simulator.take(stream);
+  EXPECT_EQ(simulator.by_level(0)[0].compulsory, 2);
+  EXPECT_EQ(simulator.by_level(0)[1].conflict, 2);
+  EXPECT_EQ(simulator.by_level(0)[1].capacity, 0);
+  EXPECT_EQ(simulator.misses(0, 0), 4);
 }
 
 TEST(StackDistance, EstimatesFromASampleOfTheLines) {

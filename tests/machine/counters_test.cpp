@@ -53,6 +53,23 @@ TEST(Counters, OfTheProcessorHaveNamesOfTheirOwn) {
   EXPECT_EQ(events[1].name, "instructions");
 }
 
+TEST(Counters, KnowEveryCountOfTheUsualProcessors) {
+  const auto config = [](const char* maker, int family, bool wide, const std::string& name) {
+    std::uint64_t found = 0;
+    for (const Event& event : processor_events(maker, family, wide))
+      found = event.name == name ? event.config : found;
+    return found;
+  };
+  for (const char* name : {"instructions", "l2_misses", "llc_misses", "vector_instructions"}) {
+    EXPECT_NE(config("AuthenticAMD", 0x1a, true, name), 0u) << name;
+    EXPECT_NE(config("AuthenticAMD", 0x17, false, name), 0u) << name;
+    EXPECT_NE(config("GenuineIntel", 6, true, name), 0u) << name;
+  }
+  EXPECT_EQ(config("AuthenticAMD", 0x19, true, "vector_instructions"), 0x3808u) << "zen 4: packed alone";
+  EXPECT_EQ(config("AuthenticAMD", 0x19, false, "vector_instructions"), 0x04cbu) << "zen 3";
+  EXPECT_EQ(config("somebody", 1, false, "vector_instructions"), 0u);
+}
+
 TEST(Waiting, NeverFalls) {
   const double before = seconds_waited();
   if (std::isnan(before)) GTEST_SKIP() << "no /proc/self/task/*/schedstat";

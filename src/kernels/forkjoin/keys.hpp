@@ -10,9 +10,10 @@ namespace tessera::forkjoin {
 /// Up to here both sorting probes insert, whatever the threshold.
 inline constexpr index_t insertion_leaf = 24;
 
-inline void insertion_sort(std::uint64_t* data, index_t n) {
+template <class Key>
+void insert_keys(Key* data, index_t n) {
   for (index_t i = 1; i < n; ++i) {
-    const std::uint64_t key = data[i];
+    const Key key = data[i];
     index_t hole = i;
     for (; hole > 0 && key < data[hole - 1]; --hole) data[hole] = data[hole - 1];
     data[hole] = key;

@@ -15,6 +15,8 @@ inline constexpr index_t most_parts =
 /// One object a thread.
 template <class B>
 class CacheSort {
+  using Bits = Plain<B>;
+
  public:
   /// For buckets of at most so many keys; memory[0 : keys_of_memory(most_keys)] is used.
   CacheSort(index_t most_keys, B* memory)
@@ -29,8 +31,8 @@ class CacheSort {
   }
 
   /// to[0:n] = the keys of the pieces, sorted; `to` may be the only piece.
-  void sort(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<B> bounds, const KeyMap<B>& map,
-            const KeyMap<B>& back) {
+  void sort(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<Bits> bounds,
+            const KeyMap<Bits>& map, const KeyMap<Bits>& back) {
     plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim(), 1, parts()), map);
     if (n > kernels_.few && pieces[0].data != to && is_uneven(pieces)) {
       kernels_.sort_many({pieces.data(), static_cast<index_t>(pieces.size()), to, work_, n, bounds, back});
@@ -66,14 +68,14 @@ class CacheSort {
     return plan_.buckets() >= slots && *std::max_element(count, count + slots) > samples / 2;
   }
 
-  index_t sort_part(index_t part, B* to, Bounds<B> bounds, const KeyMap<B>& back) {
+  index_t sort_part(index_t part, B* to, Bounds<Bits> bounds, const KeyMap<Bits>& back) {
     const Piece<B> piece = streams_.first_piece(part);
     if (streams_.is_one_chunk(part)) {
       kernels_.sort_few(piece.data, to, piece.n, back);
       return piece.n;
     }
     const index_t n = streams_.size(part);
-    Bounds<B> own = plan_.bounds(part);
+    Bounds<Bits> own = plan_.bounds(part);
     own = {std::max(own.low, bounds.low), std::min(own.high, bounds.high)};
     if (own.low == own.high) {
       std::fill_n(to, n, back.to_raw(own.low));
@@ -89,7 +91,7 @@ class CacheSort {
   index_t most_keys_;
   B* memory_;  // (chunks, stride)
   B* work_;    // (most_keys)
-  RadixPlan<B> plan_;
+  RadixPlan<Bits> plan_;
   GrowingStreams<B> streams_;
   std::vector<Piece<B>> list_;
   B bits_[samples];

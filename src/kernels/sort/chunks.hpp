@@ -82,7 +82,7 @@ class FlushedStreams {
     owner_[used_++] = static_cast<std::uint16_t>(b);
   }
 
-  void (*copy_)(const void*, void*, index_t) = leaf_kernels<std::uint64_t>().copy_past_cache;
+  void (*copy_)(const void*, void*, index_t) = leaf_kernels<Like<Item, std::uint64_t>>().copy_past_cache;
   index_t capacity_ = 0;
   Item* out_ = nullptr;
   std::size_t used_ = 0;  // chunks of out
@@ -161,11 +161,11 @@ class GrowingStreams {
 template <class Item, class Streams>
 void stream_batch(const Division<KeyBits<Item>>& division, const Item* items, index_t n, const Item* ahead,
                   Streams& streams) {
-  using B = KeyBits<Item>;
+  using B = Like<Item, KeyBits<Item>>;
   const auto& kernels = leaf_kernels<B>();
   B bits[classify_batch];
   std::uint16_t bucket[classify_batch];
-  if constexpr (std::is_same_v<Item, Pair>) {
+  if constexpr (std::is_same_v<Plain<Item>, Pair>) {
     for (index_t i = 0; i < n; i += 4) __builtin_prefetch(ahead + i);
     for (index_t i = 0; i < n; ++i) bits[i] = items[i].key;
     kernels.classify(division, bits, n, bits, bits, bucket);

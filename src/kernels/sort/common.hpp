@@ -28,7 +28,7 @@ void on_bits(const Block<Item>& block, const F& f) {
       for (index_t i = begin; i < end; ++i) block.data[i] = one(block.data[i]);
     });
   };
-  if constexpr (std::is_same_v<Item, Pair>) {
+  if constexpr (std::is_same_v<Plain<Item>, Pair>) {
     f(block.data, block.scratch, block.n);
   } else {
     const auto map = block.map;

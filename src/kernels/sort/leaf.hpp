@@ -43,7 +43,8 @@ struct Bounds {
 };
 
 /// to[0:n] = the keys of the pieces (n in all), sorted by bits, as raw keys. All bits lie in bounds;
-/// work[0:n] is overwritten; neither overlaps a piece.
+/// work[0:n] is overwritten; neither overlaps a piece. B is the unsigned type of the keys, or its traced
+/// form.
 template <class B>
 struct Bucket {
   const Piece<B>* pieces;
@@ -51,8 +52,8 @@ struct Bucket {
   B* to;
   B* work;
   index_t n;
-  Bounds<B> bounds;
-  KeyMap<B> map;  ///< of the way back: pieces hold bits
+  Bounds<Plain<B>> bounds;
+  KeyMap<Plain<B>> map;  ///< of the way back: pieces hold bits
 };
 
 template <class B>
@@ -60,16 +61,16 @@ struct LeafKernels {
   /// As many keys as sort_few takes.
   index_t few;
   /// to[0:n] = from[0:n] sorted, as raw keys; n <= few. from holds bits and may be to.
-  void (*sort_few)(const B* from, B* to, index_t n, const KeyMap<B>& map);
+  void (*sort_few)(const B* from, B* to, index_t n, const KeyMap<Plain<B>>& map);
   void (*sort_many)(const Bucket<B>&);
   /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. ahead[0:n], keys for a later call, is called
   /// into the cache: the hardware stops at the ends of pages and pieces.
-  void (*classify)(const Division<B>&, const B* raw, index_t n, const B* ahead, B* bits,
+  void (*classify)(const Division<Plain<B>>&, const B* raw, index_t n, const B* ahead, B* bits,
                    std::uint16_t* bucket);
   /// to[0:bytes] = from[0:bytes] past the caches; bytes is a multiple of 64.
   void (*copy_past_cache)(const void* from, void* to, index_t bytes);
   /// Of raw[0:n]; `first` is the raw key before raw[0] (or raw[0] itself).
-  Survey (*survey)(const B* raw, index_t n, B first, const KeyMap<B>& map);
+  Survey (*survey)(const B* raw, index_t n, B first, const KeyMap<Plain<B>>& map);
 };
 
 namespace baseline {

@@ -3,54 +3,16 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/loser_tree.hpp"
 #include "kernels/sort/merge.hpp"
+#include "kernels/sort/select.hpp"
 
 namespace tessera::sort {
 namespace {
-
-/// The position in the order of items as one number, to bisect on.
-__extension__ using Wide = unsigned __int128;
-
-template <class Item>
-Wide position(const Item& item) {
-  if constexpr (std::is_same_v<Item, Pair>)
-    return (Wide{item.key} << 64) | item.index;
-  else
-    return item;
-}
-template <class Item>
-Item item_at(Wide position) {
-  if constexpr (std::is_same_v<Item, Pair>)
-    return {static_cast<std::uint64_t>(position >> 64), static_cast<std::uint64_t>(position)};
-  else
-    return static_cast<Item>(position);
-}
 
 template <class Item>
 index_t total_of(std::span<const Run<Item>> runs) {
   index_t total = 0;
   for (const auto& run : runs) total += run.n;
   return total;
-}
-
-/// The least item x of the order such that at least `rank` items of the runs are <= x; rank >= 1.
-template <class Item>
-Item select_item(std::span<const Run<Item>> runs, index_t rank) {
-  Wide low = ~Wide{0}, high = 0;
-  for (const auto& run : runs) {
-    if (run.n == 0) continue;
-    low = std::min(low, position(run.data[0]));
-    high = std::max(high, position(run.data[run.n - 1]));
-  }
-  while (low < high) {
-    const Wide middle = low + (high - low) / 2;
-    index_t not_above = 0;
-    for (const auto& run : runs) not_above += upper_bound(run.data, run.n, item_at<Item>(middle));
-    if (not_above >= rank)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return item_at<Item>(low);
 }
 
 template <class Item>
@@ -78,25 +40,6 @@ void ranks_of(Run<Item> run, std::span<const Item> splitters, std::span<Rank> ra
     begin += lower_bound(run.data + begin, run.n - begin, splitters[i]);
     ranks[i] = {begin, upper_bound(run.data + begin, run.n - begin, splitters[i])};
   }
-}
-
-template <class Item>
-std::vector<index_t> select_cuts(std::span<const Run<Item>> runs, index_t rank) {
-  std::vector<index_t> cuts(runs.size(), 0);
-  if (rank <= 0) return cuts;
-  const Item last = select_item(runs, rank);
-  index_t missing = rank;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    cuts[r] = lower_bound(runs[r].data, runs[r].n, last);
-    missing -= cuts[r];
-  }
-  for (std::size_t r = 0; r < runs.size() && missing > 0; ++r) {
-    const index_t equal = upper_bound(runs[r].data, runs[r].n, last) - cuts[r];
-    const index_t taken = std::min(equal, missing);
-    cuts[r] += taken;
-    missing -= taken;
-  }
-  return cuts;
 }
 
 template <class Item>

@@ -1,14 +1,7 @@
-// std::sort of the mapped bits: the reference that tests compare with.
-
-#include "kernels/sort/algorithms.hpp"
-#include "kernels/sort/common.hpp"
+#include "kernels/sort/standard.hpp"
 
 namespace tessera::sort {
 
-template <class Item>
-void standard(const Block<Item>& block) {
-  on_bits(block, [](Item* data, Item*, index_t n) { std::sort(data, data + n); });
-}
 TESSERA_SORT_INSTANTIATE(standard);
 
 }  // namespace tessera::sort

@@ -1,0 +1,86 @@
+#pragma once
+// Merge sort with a merge on one thread, whose last pass over all keys bounds the parallelism by about lg n,
+// and with a forked one (Cormen et al. 2009, 27.3): span lg^3 n. A template, so that it runs on plain and on
+// traced keys.
+
+#include <algorithm>
+
+#include "base/instrument.hpp"
+#include "kernels/forkjoin/keys.hpp"
+#include "machine/fork_join.hpp"
+
+namespace tessera::forkjoin {
+
+enum class Merge { serial, forked };
+
+/// Two sorted sequences.
+template <class Key>
+struct Pieces {
+  const Key* a;
+  index_t na;
+  const Key* b;
+  index_t nb;
+};
+
+template <class Key>
+void merge_serial(Pieces<Key> from, Key* to) {
+  const Key* const a_end = from.a + from.na;
+  const Key* const b_end = from.b + from.nb;
+  while (from.a != a_end && from.b != b_end) {
+    const bool second = *from.b < *from.a;
+    *to++ = second ? *from.b : *from.a;
+    from.b += second ? 1 : 0;
+    from.a += second ? 0 : 1;
+  }
+  std::copy(from.b, b_end, std::copy(from.a, a_end, to));
+}
+
+/// The longer side is halved, its middle key searched in the other.
+template <class Key>
+void merge_forked(Pieces<Key> from, Key* to, index_t threshold) {
+  if (from.na + from.nb <= std::max<index_t>(threshold, 2)) return merge_serial(from, to);
+  const bool halve_a = from.na >= from.nb;
+  const index_t a =
+      halve_a ? from.na / 2 : std::upper_bound(from.a, from.a + from.na, from.b[from.nb / 2]) - from.a;
+  const index_t b =
+      halve_a ? std::lower_bound(from.b, from.b + from.nb, from.a[from.na / 2]) - from.b : from.nb / 2;
+  const Pieces<Key> low{from.a, a, from.b, b};
+  const Pieces<Key> high{from.a + a, from.na - a, from.b + b, from.nb - b};
+  machine::fork_join([=] { merge_forked(low, to, threshold); },
+                     [=] { merge_forked(high, to + a + b, threshold); });
+}
+
+template <class Key>
+void mergesort_serial(Key* data, Key* scratch, index_t n, Key* result) {
+  [[maybe_unused]] const Subproblem<Key> here;
+  if (n <= insertion_leaf) {
+    insert_keys(data, n);
+    if (result != data) std::copy(data, data + n, result);
+    return;
+  }
+  const index_t half = n / 2;
+  Key* const parts = result == data ? scratch : data;
+  mergesort_serial(data, scratch, half, parts);
+  mergesort_serial(data + half, scratch + half, n - half, parts + half);
+  merge_serial({parts, half, parts + half, n - half}, result);
+}
+
+/// Sorts data[0:n] into result, which is data or scratch.
+template <class Key>
+void mergesort_forked(Key* data, Key* scratch, index_t n, Key* result, index_t threshold, Merge merge) {
+  if (n <= std::max(threshold, insertion_leaf)) return mergesort_serial(data, scratch, n, result);
+  [[maybe_unused]] const Subproblem<Key> here;
+  const index_t half = n / 2;
+  Key* const parts = result == data ? scratch : data;
+  machine::fork_join(
+      [=] { mergesort_forked(data, scratch, half, parts, threshold, merge); },
+      [=] { mergesort_forked(data + half, scratch + half, n - half, parts + half, threshold, merge); });
+  const Pieces<Key> pieces{parts, half, parts + half, n - half};
+  if (merge == Merge::serial) {
+    merge_serial(pieces, result);
+  } else {
+    merge_forked(pieces, result, threshold);
+  }
+}
+
+}  // namespace tessera::forkjoin

@@ -1,0 +1,176 @@
+#pragma once
+// Radix sort for caches: distribute once, finish in cache.
+//
+// Items stream into buckets of about a quarter of a second-level cache, without a counting pass: each thread
+// writes chunks (chunks.hpp). Then every bucket, as a task, streams in the same way into parts of at most a
+// few registers' worth of keys, which the leaf kernel of the instruction set sorts and writes to their place
+// (cache_sort.hpp). Buckets are even slices of the key range or slices of like weight (radix_plan.hpp), so
+// that skewed keys cost little more. A template, so that it runs on plain and on traced keys.
+
+#include <memory>
+
+#include "kernels/sort/algorithms.hpp"
+#include "kernels/sort/cache_sort.hpp"
+#include "kernels/sort/cache_sort_pairs.hpp"
+#include "kernels/sort/common.hpp"
+#include "machine/buffer.hpp"
+
+namespace tessera::sort {
+
+template <class Item>
+class Radix {
+  using B = KeyBits<Item>;
+
+ public:
+  Radix(Item* data, Item* scratch, index_t n, const KeyMap<B>& map)
+      : data_(data), scratch_(scratch), n_(n), map_(map) {}
+
+  void sort() {
+    if (n_ < 2) return;
+    if (n_ <= 2 * aim) {
+      sort_alone();
+      return;
+    }
+    plan_.divide_sampled(data_, n_, std::clamp<index_t>(n_ / aim, 16, most_buckets), map_);
+    allocate();
+    distribute();
+    place_buckets();
+    sort_buckets();
+  }
+
+ private:
+  // With its parts inside a second-level cache of 1 MiB.
+  static constexpr index_t bucket_bytes = index_t{256} << 10;
+  // More streams than this leave the first-level cache too often.
+  static constexpr index_t most_buckets = index_t{1} << 11;
+  static constexpr index_t chunk_bytes = index_t{1}
+                                         << 10;  // 256 buffers of the first distribution are 256 KiB
+  static constexpr index_t heavy = 8;            // times the aim; such buckets are distributed again
+  static constexpr index_t bytes = sizeof(Item);
+  static constexpr index_t aim = bucket_bytes / bytes;
+  static constexpr index_t chunk = chunk_bytes / bytes;
+  static constexpr index_t stride = chunk + pad_bytes / bytes;
+
+  struct Worker {
+    Worker(index_t most_items, Item* memory) : cache(most_items, memory) {}
+    CacheSort<Item> cache;
+    std::vector<Piece<Item>> pieces;
+  };
+
+  [[nodiscard]] index_t size(index_t b) const { return place_[b + 1] - place_[b]; }
+
+  /// One allocation for all workspace, so that what is touched of it shares huge pages.
+  void allocate() {
+    streams_ = std::vector<FlushedStreams<Item>>(team() == 1 ? 1 : 2 * static_cast<std::size_t>(team()));
+    const auto buffers = round_up(static_cast<index_t>(streams_.size()) * plan_.buckets() * stride, 64);
+    most_items_ = heavy * std::max(aim, n_ / most_buckets);
+    worker_items_ = round_up(CacheSort<Item>::keys_of_memory(most_items_), 64);
+    memory_ = machine::Buffer<Item>(std::max(buffers + team() * worker_items_, (2 << 20) / bytes));
+    worker_memory_ = memory_.data() + buffers;
+  }
+
+  /// All items of data into the streams, one set of them a task.
+  void distribute() {
+    const auto tasks = static_cast<index_t>(streams_.size());
+    const index_t length = round_up(ceil_div(n_, tasks), chunk);
+    machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
+      const index_t begin = std::min(n_, t * length), end = std::min(n_, begin + length);
+      auto& streams = streams_[static_cast<std::size_t>(t)];
+      streams.start(plan_.buckets(), chunk, stride, memory_.data() + t * plan_.buckets() * stride,
+                    scratch_ + begin, end - begin);
+      stream_all(plan_.division(), data_ + begin, end - begin, streams);
+    });
+  }
+
+  void place_buckets() {
+    place_ = machine::Buffer<index_t>(plan_.buckets() + 1);
+    place_[0] = 0;
+    for (index_t b = 0; b < plan_.buckets(); ++b) {
+      place_[b + 1] = place_[b];
+      for (const auto& streams : streams_) place_[b + 1] += streams.size(b);
+    }
+  }
+
+  void sort_buckets() {
+    std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(team()));
+    machine::parallel_for(0, plan_.buckets(), 1, [&](index_t b, index_t) {
+      const int thread = omp_get_thread_num();
+      auto& worker = workers[static_cast<std::size_t>(thread)];
+      if (!worker) worker = std::make_unique<Worker>(most_items_, worker_memory_ + thread * worker_items_);
+      worker->pieces.clear();
+      for (const auto& streams : streams_) streams.add_pieces(b, worker->pieces);
+      if (size(b) > most_items_)
+        gather(b, worker->pieces);
+      else if (size(b) > 0)
+        sort_bucket(b, *worker);
+    });
+    for (index_t b = 0; b < plan_.buckets(); ++b) {
+      if (size(b) > most_items_) sort_heavy(b);
+    }
+  }
+
+  void sort_bucket(index_t b, Worker& worker) {
+    Bounds<B> bounds = plan_.bounds(b);
+    if (b == 0 || b + 1 == plan_.buckets()) {  // open ones: what is there
+      Survey seen = survey_of(worker.pieces[0].data, worker.pieces[0].n, {});
+      for (const auto& piece : worker.pieces) {
+        const Survey its = survey_of(piece.data, piece.n, {});
+        seen.min = std::min(seen.min, its.min);
+        seen.max = std::max(seen.max, its.max);
+      }
+      bounds = {static_cast<B>(seen.min), static_cast<B>(seen.max)};
+    }
+    worker.cache.sort(worker.pieces, data_ + place_[b], size(b), bounds, {}, map_);
+  }
+
+  static Survey survey_of(const Item* items, index_t n, const KeyMap<B>& map) {
+    return survey(Block<Item>{const_cast<Item*>(items), nullptr, n, map});
+  }
+
+  void gather(index_t b, const std::vector<Piece<Item>>& pieces) {
+    Item* to = data_ + place_[b];
+    for (const auto& piece : pieces) {
+      for (index_t i = 0; i < piece.n; ++i) {
+        if constexpr (std::is_same_v<Plain<Item>, Pair>)
+          *to++ = piece.data[i];
+        else
+          *to++ = map_.to_raw(piece.data[i]);
+      }
+    }
+  }
+
+  void sort_heavy(index_t b) {
+    Radix part(data_ + place_[b], scratch_ + place_[b], size(b), map_);
+    if (size(b) < n_ - n_ / 4)
+      part.sort();
+    else
+      part.sort_alone();  // the sample did not see what differs: few keys do
+  }
+
+  /// Without a first distribution.
+  void sort_alone() {
+    const Survey seen = survey_of(data_, n_, map_);
+    if (seen.descents == 0) return;
+    machine::Buffer<Item> memory(CacheSort<Item>::keys_of_memory(n_));
+    const auto cache = std::make_unique<CacheSort<Item>>(n_, memory.data());
+    cache->sort({{data_, n_}}, data_, n_, {static_cast<B>(seen.min), static_cast<B>(seen.max)}, map_, map_);
+  }
+
+  Item* data_;
+  Item* scratch_;
+  index_t n_;
+  KeyMap<B> map_;
+  RadixPlan<B> plan_;
+  std::vector<FlushedStreams<Item>> streams_;  // of a task
+  machine::Buffer<Item> memory_;               // buffers of the streams, then what the workers need
+  Item* worker_memory_ = nullptr;
+  index_t most_items_ = 0, worker_items_ = 0;
+  machine::Buffer<index_t> place_;  // where in data a bucket begins
+};
+
+template <class Item>
+void radix(const Block<Item>& block) {
+  Radix<Item>(block.data, block.scratch, block.n, block.map).sort();
+}
+
+}  // namespace tessera::sort

@@ -1,0 +1,70 @@
+#pragma once
+// Exact selection across sorted runs, as a template: it runs on plain and on traced items.
+
+#include "base/instrument.hpp"
+#include "kernels/sort/common.hpp"
+#include "kernels/sort/runs.hpp"
+
+namespace tessera::sort {
+
+/// The position in the order of items as one number, to bisect on.
+__extension__ using Wide = unsigned __int128;
+
+template <class Item>
+Wide position_of(const Item& item) {
+  if constexpr (std::is_same_v<Plain<Item>, Pair>) {
+    const Pair pair = item;
+    return (Wide{pair.key} << 64) | pair.index;
+  } else {
+    return static_cast<Plain<Item>>(item);
+  }
+}
+template <class Item>
+Item item_at(Wide position) {
+  if constexpr (std::is_same_v<Plain<Item>, Pair>)
+    return Pair{static_cast<std::uint64_t>(position >> 64), static_cast<std::uint64_t>(position)};
+  else
+    return static_cast<Plain<Item>>(position);
+}
+
+/// The least item x of the order such that at least `rank` items of the runs are <= x; rank >= 1.
+template <class Item>
+Item select_item(std::span<const Run<Item>> runs, index_t rank) {
+  Wide low = ~Wide{0}, high = 0;
+  for (const auto& run : runs) {
+    if (run.n == 0) continue;
+    low = std::min(low, position_of(run.data[0]));
+    high = std::max(high, position_of(run.data[run.n - 1]));
+  }
+  while (low < high) {
+    const Wide middle = low + (high - low) / 2;
+    index_t not_above = 0;
+    for (const auto& run : runs) not_above += upper_bound(run.data, run.n, item_at<Item>(middle));
+    if (not_above >= rank)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return item_at<Item>(low);
+}
+
+template <class Item>
+std::vector<index_t> select_cuts(std::span<const Run<Item>> runs, index_t rank) {
+  std::vector<index_t> cuts(runs.size(), 0);
+  if (rank <= 0) return cuts;
+  const Item last = select_item(runs, rank);
+  index_t missing = rank;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    cuts[r] = lower_bound(runs[r].data, runs[r].n, last);
+    missing -= cuts[r];
+  }
+  for (std::size_t r = 0; r < runs.size() && missing > 0; ++r) {
+    const index_t equal = upper_bound(runs[r].data, runs[r].n, last) - cuts[r];
+    const index_t taken = std::min(equal, missing);
+    cuts[r] += taken;
+    missing -= taken;
+  }
+  return cuts;
+}
+
+}  // namespace tessera::sort

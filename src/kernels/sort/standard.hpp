@@ -1,0 +1,15 @@
+#pragma once
+// std::sort of the mapped bits: the reference that tests compare with. A template, so that it runs on plain
+// and on traced items.
+
+#include "kernels/sort/algorithms.hpp"
+#include "kernels/sort/common.hpp"
+
+namespace tessera::sort {
+
+template <class Item>
+void standard(const Block<Item>& block) {
+  on_bits(block, [](Item* data, Item*, index_t n) { std::sort(data, data + n); });
+}
+
+}  // namespace tessera::sort
