@@ -33,9 +33,22 @@ bool goes_out_of_core(const mpi::Communicator& comm, const Values& point, const 
   return wanted == "always" || most_memory(request, comm.size()) > run::memory_allowance(comm, point);
 }
 
+/// The point with everything looked up; in rounds where there is no memory for all at once. Collective.
+Request resolve_to_fit(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
+  Request request = resolve(comm, point, inputs);
+  const bool may = request.task == sort::Task::keys && request.algorithm == "exact" && !point.has("ranks");
+  if (!may) return request;
+  const index_t allowance = run::memory_allowance(comm, point);
+  if (most_memory(request, comm.size()) <= allowance) return request;
+  Request frugal = request;
+  frugal.algorithm = "rounds";
+  frugal.method.algorithm = dist::sort::Algorithm::rounds;
+  return most_memory(frugal, comm.size()) <= allowance ? frugal : request;
+}
+
 PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<const Inputs>& inputs) {
   const auto plan = [&comm, inputs](const Values& point, run::Session& session) {
-    const Request request = resolve(comm, point, *inputs);
+    const Request request = resolve_to_fit(comm, point, *inputs);
     if (!point.has("ranks") && goes_out_of_core(comm, point, request)) {
       print_external(comm, point, *inputs, request);
       return;
@@ -46,7 +59,7 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
     if (comm.is_root()) sort::print_plan(request, session.ceilings(), per_node);
   };
   const auto run = [&comm, inputs](const Values& point, run::Session& session) {
-    const Request request = resolve(comm, point, *inputs);
+    const Request request = resolve_to_fit(comm, point, *inputs);
     if (request.task == sort::Task::quantiles) return run_quantiles(comm, point, *inputs, request, session);
     if (goes_out_of_core(comm, point, request)) return run_external(comm, point, *inputs, request, session);
     const auto forecasts = sort::forecast_of(request, comm.size());

@@ -31,11 +31,16 @@ index_t exchange_messages(std::span<const index_t> bytes_to, int rank) {
 
 void exchange(const Communicator& comm, std::span<const std::byte> from, std::span<const index_t> bytes_to,
               std::span<std::byte> to, std::span<const index_t> bytes_from) {
+  exchange(comm, from, offsets_of(bytes_to), bytes_to, to, bytes_from);
+}
+
+void exchange(const Communicator& comm, std::span<const std::byte> from, std::span<const index_t> out,
+              std::span<const index_t> bytes_to, std::span<std::byte> to,
+              std::span<const index_t> bytes_from) {
   const auto ranks = static_cast<std::size_t>(comm.size()), me = static_cast<std::size_t>(comm.rank());
-  const auto out = offsets_of(bytes_to), in = offsets_of(bytes_from);
+  const auto in = offsets_of(bytes_from);
   TESSERA_EXPECTS(bytes_to.size() == ranks && bytes_from.size() == ranks && bytes_to[me] == bytes_from[me]);
-  TESSERA_EXPECTS(out.back() <= static_cast<index_t>(from.size()) &&
-                  in.back() <= static_cast<index_t>(to.size()));
+  TESSERA_EXPECTS(in.back() <= static_cast<index_t>(to.size()));
   if (bytes_to[me] > 0)
     std::memcpy(to.data() + in[me], from.data() + out[me], static_cast<std::size_t>(bytes_to[me]));
   const index_t piece = piece_bytes(ranks);
@@ -45,8 +50,8 @@ void exchange(const Communicator& comm, std::span<const std::byte> from, std::sp
   }
   for (index_t done = 0; done < most; done += piece) {
     std::vector<Request> requests;
-    const auto part = [&](const std::vector<index_t>& offsets, std::span<const index_t> bytes,
-                          std::size_t peer, auto data) {
+    const auto part = [&](std::span<const index_t> offsets, std::span<const index_t> bytes, std::size_t peer,
+                          auto data) {
       const index_t size = std::clamp<index_t>(bytes[peer] - done, 0, piece);
       return data.subspan(static_cast<std::size_t>(size > 0 ? offsets[peer] + done : 0),
                           static_cast<std::size_t>(size));

@@ -16,7 +16,11 @@ template <class Item>
 index_t samplesort(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                    mpi::Phases& phases);
 
-/// The first step of both: this rank's items in order. Collective, for a kernel may refuse its keys.
+template <class Item>
+index_t rounds(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
+               mpi::Phases& phases);
+
+/// The first step of the first two: this rank's items in order. Collective, for a kernel may refuse its keys.
 template <class Item>
 void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                   mpi::Phases& phases);

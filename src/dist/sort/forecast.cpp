@@ -33,6 +33,8 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
     f.most_sent_bytes *= 3;
     f.messages += 2;
   }
+  if (q.algorithm == Algorithm::rounds && !permutes)
+    sorting = std::max(parts_scratch(share), 2 * ceil_div(share, pieces_of_share)) * item_bytes;
   if (!permutes) {
     f.home_bytes = held + (q.keeps_input ? held : 0);
     f.work_bytes = sorting;

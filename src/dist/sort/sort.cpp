@@ -18,8 +18,14 @@ constexpr index_t map_grain = 1 << 18;  // keys mapped by one task
 template <class Item>
 index_t run(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
             mpi::Phases& phases) {
-  return method.algorithm == Algorithm::samplesort ? samplesort(comm, room, method, phases)
-                                                   : exact(comm, room, method, phases);
+  switch (method.algorithm) {
+    case Algorithm::samplesort:
+      return samplesort(comm, room, method, phases);
+    case Algorithm::rounds:
+      return rounds(comm, room, method, phases);
+    default:
+      return exact(comm, room, method, phases);
+  }
 }
 
 template <class B, class F>
@@ -37,7 +43,8 @@ const std::vector<AlgorithmInfo>& algorithms() {
   static const std::vector<AlgorithmInfo> table{
       {"exact", Algorithm::exact, "cut exactly at the borders of the shares by counting, one exchange"},
       {"samplesort", Algorithm::samplesort,
-       "cut at regular samples, then move the borders (Shi and Schaeffer 1992)"}};
+       "cut at regular samples, then move the borders (Shi and Schaeffer 1992)"},
+      {"rounds", Algorithm::rounds, "as exact, in rounds, with work space for an eighth of the keys"}};
   return table;
 }
 
@@ -92,7 +99,7 @@ template <class T>
 index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order, const Method& method,
                   mpi::Phases& phases) {
   using B = kernels::Bits<T>;
-  if (comm.size() == 1) {
+  if (comm.size() == 1 && method.algorithm != Algorithm::rounds) {
     const mpi::PhaseScope scope(phases, "sort");
     const auto n = static_cast<std::size_t>(room.n);
     mpi::together(comm, "sort", [&] {

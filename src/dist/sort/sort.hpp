@@ -20,6 +20,7 @@ enum class Algorithm {
   exact,       ///< sort, cut exactly at the borders of the shares, exchange once, merge
   samplesort,  ///< sort, cut at sampled pivots, exchange, merge, then move the borders (Shi and Schaeffer
                ///< 1992)
+  rounds,      ///< as exact, with an eighth of the keys as work space
 };
 struct AlgorithmInfo {
   std::string_view name;
@@ -33,6 +34,11 @@ struct Method {
   std::string kernel = "auto";  ///< what each rank runs: a row of sort::variants()
   int threads = 1;
 };
+
+/// Into so many pieces rounds cuts a share; its work space is two of them.
+inline constexpr index_t pieces_of_share = 16;
+/// Keys that rounds needs as scratch to sort n.
+[[nodiscard]] index_t parts_scratch(index_t n);
 
 /// What this rank holds: items[0:n], and spare, which overlaps nothing. Both have room for as many items as
 /// this rank holds before or after.

@@ -38,6 +38,13 @@ TEST(Forecast, CountsBytesAndMessages) {
             index_t{16} << 30);
 }
 
+TEST(Forecast, RoundsNeedAnEighthOfTheKeysBesideThem) {
+  for (const index_t ranks : {1, 4}) {
+    const auto f = forecast({.n = index_t{1} << 26, .ranks = ranks, .algorithm = Algorithm::rounds}).front();
+    EXPECT_LE(static_cast<double>(f.memory()), 1.13 * 8 * static_cast<double>(f.items));
+  }
+}
+
 TEST(Forecast, SurvivesCountsBeyondTwoToThe31) {
   const auto f = forecast({.n = index_t{1} << 40, .key_bytes = 8, .ranks = 3, .passes = 2}).front();
   EXPECT_GT(f.memory(), 2 * 16 * f.items);

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "kernels/sort/in_parts.hpp"
 #include "kernels/sort/inputs.hpp"
 #include "kernels/sort/variants.hpp"
 #include "kernels/sort/verify.hpp"
@@ -125,6 +126,26 @@ TYPED_TEST(Keys, ExtremeValuesAreKeptAndOrdered) {
     for (const Order order : {Order::ascending, Order::descending}) {
       expect_sorted(variant, keys, order, 2, "specials");
       if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+TYPED_TEST(Keys, AreSortedInPartsWithLittleScratch) {
+  using T = TypeParam;
+  for (const Input& made : inputs()) {
+    for (const index_t n : {index_t{0}, index_t{1}, index_t{100}, index_t{1009}, index_t{20011}}) {
+      const auto keys = make<T>(made.name, n);
+      for (const std::size_t room : {std::size_t{1}, std::size_t{64}, std::size_t{3000}}) {
+        if (room == 1 && n > 1009) continue;
+        auto data = keys;
+        std::vector<T> scratch(room + 1, T{77});
+        const Order order = n % 2 == 0 ? Order::ascending : Order::descending;
+        sort_in_parts<T>("auto", data, std::span<T>(scratch).first(room), order);
+        auto want = bits_of(keys, order);
+        std::sort(want.begin(), want.end());
+        ASSERT_TRUE(bits_of(data, order) == want) << made.name << " n " << n << " room " << room;
+        ASSERT_EQ(scratch.back(), T{77});
+      }
     }
   }
 }

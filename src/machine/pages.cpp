@@ -1,0 +1,18 @@
+#include "machine/pages.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace tessera::machine {
+
+void give_back(void* data, index_t bytes) noexcept {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t begin = (first + page - 1) / page * page;
+  const std::uintptr_t end = (first + static_cast<std::uintptr_t>(bytes)) / page * page;
+  if (begin < end) madvise(static_cast<char*>(data) + (begin - first), end - begin, MADV_DONTNEED);
+}
+
+}  // namespace tessera::machine
