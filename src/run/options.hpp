@@ -49,6 +49,8 @@ struct Parsed {
   std::map<std::string, std::vector<std::string>> lists;  ///< every option's values, expanded
   std::map<std::string, std::string> sources;  ///< "flag", "environment", "file.toml:3:1", "default"
   bool help = false;
+
+  [[nodiscard]] double real(const std::string& name) const;  ///< the first of its values
 };
 
 /// The options of one sub-command.
