@@ -63,7 +63,8 @@ void look_at_space(const std::string& folder, Findings& found) {
   struct statvfs space {};
   if (statvfs(folder.c_str(), &space) != 0) return;
   const double left = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
-  const bool little = left<1024.0 * 1024 * 1024, no_names = space.f_files> 0 && space.f_favail < 100;
+  const bool little = left < 1024.0 * 1024 * 1024;
+  const bool no_names = space.f_files > 0 && space.f_favail < 100;
   if (no_names)
     found.push_back({Level::hurts, "space", fmt::format("'{}' has {} inodes left", folder, space.f_favail),
                      "remove files, or --at another folder"});

@@ -4,6 +4,7 @@
 
 #include "command.hpp"
 #include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
 #include "points.hpp"
 #include "run/memory_plan.hpp"
 
@@ -18,10 +19,28 @@ index_t most_memory(const Request& request, index_t ranks) {
   return sort::forecast_of(request, ranks).front().memory();  // the first ranks hold one item more, if any
 }
 
+/// Asked for, or more than the ranks may hold. Collective.
+bool goes_out_of_core(const mpi::Communicator& comm, const Values& point, const Request& request) {
+  const std::string& wanted = point.text("out-of-core");
+  const bool can = can_go_out_of_core(point, request);
+  mpi::together(comm, "plan", [&] {
+    require(
+        wanted != "always" || can, ExitCode::usage,
+        "--out-of-core always goes with --out or --argsort of a file's rows, and not with --apply, --top or "
+        "--unique");
+  });
+  if (wanted == "never" || !can) return false;
+  return wanted == "always" || most_memory(request, comm.size()) > run::memory_allowance(comm, point);
+}
+
 ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
   const mpi::Communicator& comm = sweep.comm;
   const auto plan = [&](const Values& point, run::Session& session) {
     const Request request = resolve(comm, point, inputs);
+    if (!point.has("ranks") && goes_out_of_core(comm, point, request)) {
+      print_external(comm, point, inputs, request);
+      return;
+    }
     const index_t on_node = comm.node().size();
     const index_t per_node =
         point.has("ranks") ? std::min<index_t>(request.ranks, machine::default_threads()) : on_node;
@@ -29,10 +48,11 @@ ExitCode run_all(const Sweep& sweep, const Inputs& inputs) {
   };
   const auto run = [&](const Values& point, run::Session& session) {
     const Request request = resolve(comm, point, inputs);
+    if (request.task == sort::Task::quantiles) return run_quantiles(comm, point, inputs, request, session);
+    if (goes_out_of_core(comm, point, request)) return run_external(comm, point, inputs, request, session);
     const auto forecasts = sort::forecast_of(request, comm.size());
     run::require_memory(comm, point, forecasts[static_cast<std::size_t>(comm.rank())].memory(),
                         [&](index_t ranks) { return most_memory(request, ranks); });
-    if (request.task == sort::Task::quantiles) return run_quantiles(comm, point, inputs, request, session);
     return request.task == sort::Task::keys ? run_keys(comm, point, inputs, request, session)
                                             : run_table(comm, point, inputs, request, session);
   };

@@ -78,6 +78,12 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
                              const Request& request, run::Session& session);
 [[nodiscard]] bool run_quantiles(const mpi::Communicator& comm, const run::Values& point,
                                  const Inputs& inputs, const Request& request, run::Session& session);
+/// From file to file through sorted runs.
+[[nodiscard]] bool can_go_out_of_core(const run::Values& point, const Request& request);
+[[nodiscard]] bool run_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                                const Request& request, run::Session& session);
+void print_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                    const Request& request);
 
 /// The columns of the results that name a point.
 [[nodiscard]] std::vector<io::Cell> cells_of(const Request& request);
@@ -89,7 +95,9 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
                                       const std::string& file);
 /// "f64", "-8B": type and order.
 [[nodiscard]] std::string text_of(const SortColumn& column);
-/// Rows of a key column: from the file, or generated.
+/// Rows of a key column of the input's layout.
+void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to);
+/// Rows of a key column: from the input, or generated.
 void load(const Inputs& inputs, const Request& request, const SortColumn& column, layout::Range rows,
           std::byte* to);
 

@@ -90,14 +90,17 @@ std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo
   return result;
 }
 
+void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to) {
+  if (column.form.number)
+    io::read_numbers(file, column.column, rows, *column.form.number, to);
+  else
+    io::read_bytes(file, column.column, rows, column.bytes, to);
+}
+
 void load(const Inputs& inputs, const Request& request, const SortColumn& column, layout::Range rows,
           std::byte* to) {
   if (!request.generated()) {
-    const std::string& file = inputs.data->name().file;
-    if (column.form.number)
-      io::read_numbers(file, column.column, rows, *column.form.number, to);
-    else
-      io::read_bytes(file, column.column, rows, column.bytes, to);
+    read_key(inputs.data->name().file, column, rows, to);
     return;
   }
   dispatch_element(*column.form.number, [&]<class T>(Type<T>) {

@@ -190,6 +190,7 @@ run::OptionSet declare() {
        "tessera sort --in t.h5:/events --by energy --quantiles 0.01,0.5,0.99",
        "tessera sort --in records.h5:/records --by 0:10 --out s.h5:/records     # bytes 0 to 9 of every "
        "record",
+       "tessera sort --in huge.h5:/keys --out s.h5:/keys --memory 2GiB          # out of core",
        "tessera sort --n 1e6,1e7 --type u32,f64 --input uniform,zipf --kernel auto,radix,samplesort",
        "mpirun -n 7 tessera sort --n 1e9 --plan                                 # what would happen",
        "tessera sort --config configs/sort/variants.toml --results r.h5"});
@@ -202,6 +203,18 @@ run::OptionSet declare() {
            .group = "Method",
            .choices = run::names_of(dist::sort::algorithms()),
            .axis = true});
+  set.add({.name = "out-of-core",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help =
+               "from file to file through sorted runs, two reads and two writes (auto: where memory does not "
+               "suffice); an attempt that was ended goes on with the runs it finds",
+           .group = "Machine",
+           .choices = {"auto", "always", "never"}});
+  set.add({.name = "scratch",
+           .help = "folder for the runs (default: beside the output, NAME.runs)",
+           .group = "Machine",
+           .identity = false});
   run::add_plan_ranks(set);
   run::add_common_options(set);
   return set;

@@ -88,6 +88,7 @@ class Drawn:
         self.inputs = [rng.choice(list(INPUTS) if keys == 1 else ["few", "special", "zipf", "equal"])
                        for _ in range(keys)]
         self.part = rng.choice([("",), ("",), ("--unique",), ("--top", rng.choice([0, 1, 3, self.n // 2, self.n + 1]))])
+        self.streams = self.part[0] == "" and rng.random() < 0.4
         self.descending = [rng.random() < 0.4 for _ in range(keys)]
         self.storages = [rng.choice([s for s in tessera.STORAGES if s not in ("userblock", "deep_path")])
                          for _ in range(keys)]
@@ -101,12 +102,13 @@ class Drawn:
         return result
 
     def method(self):
-        return ["--kernel", self.kernel, "--algorithm", self.algorithm, *(self.part if self.part[0] else ())]
+        out_of_core = ["--out-of-core", "always", "--memory", "64KiB"] if self.streams and self.task != "quantiles" else []
+        return ["--kernel", self.kernel, "--algorithm", self.algorithm, *(self.part if self.part[0] else ()), *out_of_core]
 
     def __str__(self):
         return (f"case {self.number}: {self.task}, {self.n} rows, {self.elements} {self.inputs} descending "
                 f"{self.descending} stored {self.storages} on {self.ranks} ranks x {self.threads} threads, "
-                f"{self.kernel}, {self.algorithm}, {self.part}")
+                f"{self.kernel}, {self.algorithm}, {self.part}{', out of core' if self.streams else ''}")
 
 
 class AgainstNumpy(tessera.Case):
@@ -168,6 +170,7 @@ class AgainstNumpy(tessera.Case):
         if case.part[0]:
             return None
         again = self.path(f"{case.number}again.h5")
+        case.streams = False
         result = self.sort(case, "--in", f"{source}:/deep/table", "--apply", f"{out}:/P", "--out", f"{again}:/T")
         if result.code != 0:
             return str(result)
@@ -264,6 +267,60 @@ class AgainstNumpy(tessera.Case):
                               "--type", "u32,f64", "--repetitions", 1, "--warmups", 0, ranks=3, environment=PASSIVE)
         rows = [line for line in result.out.splitlines() if " passed " in line]
         self.assertEqual(len(rows), 20, str(result))
+
+
+class OutOfCore(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        self.values = numpy.random.default_rng(tessera.SEED).normal(size=30000)
+        self.write(self.values)
+        self.request = ("sort", "--in", "in.h5:/K", "--out", "out.h5:/K", "--memory", "64KiB", "--scratch", "runs")
+
+    def write(self, values):
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["K"] = values
+
+    def stop_at_run(self, number):
+        """An attempt that ends there, as when it is killed: in the place of that run is a folder."""
+        os.makedirs(self.path(f"runs/out.h5.runs/{number:06}.h5/x"))
+        self.fail_with(tessera.CANNOT_CREATE, *self.request, words="000003.h5")
+        os.rmdir(self.path(f"runs/out.h5.runs/{number:06}.h5/x"))
+        os.rmdir(self.path(f"runs/out.h5.runs/{number:06}.h5"))
+        self.assertFalse(os.path.exists(self.path("out.h5")))
+
+    def check(self, values):
+        self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").tobytes(), numpy.sort(values).tobytes())
+        self.assertEqual(os.listdir(self.path("runs")), [])  # the runs are gone
+        self.succeed("verify", "out.h5")
+
+    def test_an_ended_attempt_goes_on_with_its_runs(self):
+        self.stop_at_run(3)
+        self.assertIn("resumed: 3 of", self.succeed(*self.request, ranks=1).out)
+        self.check(self.values)
+
+    def test_runs_of_other_data_are_not_used(self):
+        self.stop_at_run(3)
+        self.write(self.values[::-1] + 1)
+        self.assertNotIn("resumed", self.succeed(*self.request).out)
+        self.check(self.values + 1)
+
+    def test_what_is_damaged_is_made_again(self):
+        self.stop_at_run(3)
+        with open(self.path("runs/out.h5.runs/000001.h5"), "r+b") as file:
+            file.truncate(1000)
+        self.assertIn("resumed: 2 of", self.succeed(*self.request).out)
+        self.check(self.values)
+
+    def test_bytes_and_memory(self):
+        self.succeed("sort", "--in", "in.h5:/K", "--out", "whole.h5:/K")
+        for ranks in (1, 3):
+            self.succeed(*self.request, "--overwrite", ranks=ranks, environment=PASSIVE)
+            self.check(self.values)
+        self.assertIn("out of core", self.succeed(*self.request, "--plan").out)
+        self.fail_with(tessera.MEMORY, "sort", "--in", "in.h5:/K", "--out", "o.h5:/K", "--memory", "1KiB", words="too few")
+        self.fail_with(tessera.MEMORY, *self.request[:5], "--memory", "64KiB", "--out-of-core", "never", "--overwrite")
+        self.fail_with(tessera.USAGE, "sort", "--in", "in.h5:/K", "--out-of-core", "always", words="--out")
+        self.fail_with(tessera.CANNOT_CREATE, *self.request[:7], "--scratch", "in.h5", "--overwrite", words="--scratch")
 
 
 class Refusals(tessera.Case):

@@ -140,6 +140,18 @@ bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, C
   return comm.sum(difference) == 0;
 }
 
+void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) {
+  const index_t bytes = column.element_bytes;
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, static_cast<index_t>(hashes.size()), grain, [&](index_t begin, index_t end) {
+      for (index_t j = begin; j < end; ++j) {
+        std::uint64_t& hash = hashes[static_cast<std::size_t>(j)];
+        hash = mix64(hash ^ hash_bytes(column.data + j * bytes, bytes));
+      }
+    });
+  });
+}
+
 #define INSTANTIATE(T)                                                                         \
   template Content content(const mpi::Communicator&, std::span<const T>, std::uint64_t, int);  \
   template index_t faults(const mpi::Communicator&, std::span<const T>, Order, const Content&, \

@@ -37,4 +37,7 @@ template <class T>
                                  ColumnView before, ColumnView after, Indices permutation, std::uint64_t seed,
                                  int threads);
 
+/// hashes[j] = a hash of itself and of element j: over all columns, a hash of whole rows. Local.
+void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads);
+
 }  // namespace tessera::dist::sort

@@ -1,0 +1,60 @@
+#pragma once
+// Rows that fit into memory, read from files, sorted and handed on column by column: what both passes of an
+// out-of-core sort are made of.
+
+#include <functional>
+
+#include "sort.hpp"
+
+namespace tessera::apps::sort {
+
+/// Consecutive rows of the input, or of a run.
+struct Slice {
+  std::string file;  ///< of the run; empty: the input
+  layout::Range rows;
+};
+
+/// A column of the input, or made here, as runs hold it.
+struct PieceColumn {
+  io::Column column;
+  bool is_index = false;  ///< the row's number in the input, for --argsort
+};
+
+/// What is known of sorted rows.
+struct Sorted {
+  index_t rows = 0;
+  std::vector<std::uint64_t> first = {}, last = {};  ///< words of the first and the last row
+  std::vector<std::uint64_t> samples = {};           ///< words of rows 0, step, 2 step, ...
+  std::uint64_t hash_before = 0;                     ///< of the rows as they came, in any order
+  std::uint64_t hash_after = 0;                      ///< of the rows as they were handed on
+  index_t faults = 0;
+};
+
+class Pieces {
+ public:
+  /// Gets a column's bytes of the sorted rows.
+  using Sink = std::function<void(std::size_t column, std::span<const std::byte> rows)>;
+
+  virtual ~Pieces() = default;
+  /// What runs hold.
+  [[nodiscard]] virtual const std::vector<PieceColumn>& columns() const = 0;
+  /// Bytes that a row takes while it is sorted.
+  [[nodiscard]] virtual index_t row_bytes() const = 0;
+  /// Words of a row (key_words.hpp).
+  [[nodiscard]] virtual std::size_t words() const = 0;
+  /// Sorts the rows of the slices, one after the other, stably. Local.
+  [[nodiscard]] virtual Sorted sort(std::span<const Slice> slices, index_t step, const Sink& sink,
+                                    mpi::Phases& phases) = 0;
+  /// The words of a run's rows. Local.
+  [[nodiscard]] virtual std::vector<std::uint64_t> words_of(const Slice& slice) const = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Request& request, bool verify,
+                                                  bool with_index);
+
+/// Where runs keep what is not a dataset of the input.
+inline constexpr const char* keys_path = "/tessera_keys";
+inline constexpr const char* index_path = "/tessera_index";
+inline constexpr const char* samples_path = "/tessera_samples";
+
+}  // namespace tessera::apps::sort

@@ -1,0 +1,105 @@
+#include "dist/sort/external.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace tessera::dist::sort {
+namespace {
+
+/// < 0, 0, > 0 as row a comes before row b, is equal, or comes after it.
+int compare(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
+  for (std::size_t w = 0; w < words; ++w) {
+    if (a[w] != b[w]) return a[w] < b[w] ? -1 : 1;
+  }
+  return 0;
+}
+
+bool comes_before(const std::uint64_t* row, index_t run, index_t place, const Border& border) {
+  const int order = compare(row, border.words.data(), border.words.size());
+  if (order != 0) return order < 0;
+  return run != border.run ? run < border.run : place < border.place;
+}
+
+/// Of rows [0, count), told by before(j), that come before a border: they are the first ones.
+template <class Before>
+index_t count_before(index_t count, const Before& before) {
+  index_t low = 0, high = count;
+  while (low < high) {
+    const index_t middle = low + (high - low) / 2;
+    if (before(middle))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+RunPlan plan_runs(index_t rows, index_t row_bytes, index_t allowance, index_t ranks) {
+  constexpr index_t coarsest = 4096;  // what is read to find a cut between two samples
+  RunPlan plan{.rows = rows, .at_once = allowance / row_bytes};
+  // A rank has as many runs as another; none is empty.
+  plan.runs = std::max<index_t>(
+      1, std::min(rows, round_up(ceil_div(rows, std::max<index_t>(1, plan.at_once)), ranks)));
+  plan.step = std::clamp<index_t>(plan.at_once / (8 * (plan.runs + 1)), 1, coarsest);
+  plan.part_aim = plan.at_once - (plan.runs + 1) * plan.step;
+  require(plan.part_aim >= plan.at_once / 2 && plan.part_aim > 0, ExitCode::memory,
+          human_bytes(static_cast<double>(allowance)) +
+              " of memory are too few to sort so many rows in two passes; allow more or use more ranks");
+  return plan;
+}
+
+std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSamples>& runs,
+                                 std::size_t words) {
+  struct Sample {
+    const std::uint64_t* words;
+    index_t run, place, rows;
+  };
+  std::vector<Sample> samples;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    for (index_t place = 0; place < runs[r].rows; place += plan.step) {
+      const auto at = static_cast<std::size_t>(place / plan.step) * words;
+      samples.push_back({runs[r].words.data() + at, static_cast<index_t>(r), place,
+                         std::min(plan.step, runs[r].rows - place)});
+    }
+  }
+  std::sort(samples.begin(), samples.end(), [&](const Sample& a, const Sample& b) {
+    const int order = compare(a.words, b.words, words);
+    if (order != 0) return order < 0;
+    return a.run != b.run ? a.run < b.run : a.place < b.place;
+  });
+  std::vector<Border> borders;
+  index_t held = 0;
+  for (const Sample& sample : samples) {
+    if (held > 0 && held + sample.rows > plan.part_aim) {
+      borders.push_back({{sample.words, sample.words + words}, sample.run, sample.place});
+      held = 0;
+    }
+    held += sample.rows;
+  }
+  return borders;
+}
+
+layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t run, const Border& border) {
+  const std::size_t words = border.words.size();
+  const index_t count = static_cast<index_t>(samples.words.size() / words);
+  const index_t before = count_before(count, [&](index_t i) {
+    return comes_before(samples.words.data() + static_cast<std::size_t>(i) * words, run, i * plan.step,
+                        border);
+  });
+  if (before == 0) return {0, 0};
+  // The last sample before the border is before it, the next one is not.
+  return {(before - 1) * plan.step + 1, std::min(before * plan.step, samples.rows)};
+}
+
+index_t rows_before(std::span<const std::uint64_t> words, index_t run, index_t first, const Border& border) {
+  const std::size_t width = border.words.size();
+  return count_before(static_cast<index_t>(words.size() / width), [&](index_t j) {
+    return comes_before(words.data() + static_cast<std::size_t>(j) * width, run, first + j, border);
+  });
+}
+
+}  // namespace tessera::dist::sort

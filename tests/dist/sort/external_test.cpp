@@ -1,0 +1,94 @@
+#include "dist/sort/external.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+
+namespace tessera::dist::sort {
+namespace {
+
+using Row = std::vector<std::uint64_t>;
+
+/// Runs of sorted rows, their samples, and all that follows.
+struct Runs {
+  RunPlan plan;
+  std::vector<std::vector<Row>> rows;
+  std::vector<RunSamples> samples;
+};
+
+Runs made(const RunPlan& plan, std::size_t words, std::uint64_t mask) {
+  Runs runs{plan, {}, {}};
+  for (index_t r = 0; r < plan.runs; ++r) {
+    std::vector<Row> rows;
+    const layout::Range range = plan.run(r);
+    for (index_t i = range.begin; i < range.end; ++i) {
+      Row row;
+      for (std::size_t w = 0; w < words; ++w) row.push_back(random_bits(3, w, i) & mask);
+      rows.push_back(row);
+    }
+    std::sort(rows.begin(), rows.end());
+    RunSamples samples{range.size(), {}};
+    for (index_t j = 0; j < range.size(); j += plan.step)
+      samples.words.insert(samples.words.end(), rows[static_cast<std::size_t>(j)].begin(),
+                           rows[static_cast<std::size_t>(j)].end());
+    runs.rows.push_back(rows);
+    runs.samples.push_back(samples);
+  }
+  return runs;
+}
+
+index_t cut_of(const Runs& runs, index_t run, const Border& border) {
+  const auto& rows = runs.rows[static_cast<std::size_t>(run)];
+  const layout::Range range = bracket(runs.plan, runs.samples[static_cast<std::size_t>(run)], run, border);
+  std::vector<std::uint64_t> words;
+  for (index_t j = range.begin; j < range.end; ++j)
+    words.insert(words.end(), rows[static_cast<std::size_t>(j)].begin(),
+                 rows[static_cast<std::size_t>(j)].end());
+  return range.begin + rows_before(words, run, range.begin, border);
+}
+
+void check(index_t n, std::size_t words, std::uint64_t mask, index_t at_once, index_t ranks) {
+  const Runs runs = made(plan_runs(n, 1, at_once, ranks), words, mask);
+  std::vector<index_t> from(static_cast<std::size_t>(runs.plan.runs), 0);
+  std::vector<Row> sorted;
+  auto borders = part_borders(runs.plan, runs.samples, words);
+  borders.push_back({Row(words, ~std::uint64_t{0}), runs.plan.runs, 0});  // after all
+  for (const Border& border : borders) {
+    std::vector<Row> part;
+    for (index_t r = 0; r < runs.plan.runs; ++r) {
+      const auto at = static_cast<std::size_t>(r);
+      const index_t to = cut_of(runs, r, border);
+      ASSERT_LE(from[at], to);
+      part.insert(part.end(), runs.rows[at].begin() + from[at], runs.rows[at].begin() + to);
+      from[at] = to;
+    }
+    EXPECT_LE(static_cast<index_t>(part.size()), at_once);
+    std::stable_sort(part.begin(), part.end());
+    sorted.insert(sorted.end(), part.begin(), part.end());
+  }
+  EXPECT_EQ(static_cast<index_t>(sorted.size()), n);
+  EXPECT_TRUE(std::is_sorted(sorted.begin(), sorted.end()));
+}
+
+TEST(External, PartsFitIntoMemoryAndFollowEachOther) {
+  for (const std::uint64_t mask : {~std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{0}}) {
+    for (const std::size_t words : {std::size_t{1}, std::size_t{2}}) {
+      check(10000, words, mask, 1000, 1);
+      check(10007, words, mask, 3000, 3);
+      check(500, words, mask, 100, 2);
+      check(5, words, mask, 1000, 4);
+      check(1, words, mask, 1000, 3);
+    }
+  }
+}
+
+TEST(External, NeedsMemoryForMoreThanOneRowOfEachRun) {
+  EXPECT_THROW((void)plan_runs(1000000, 8, 800, 1), Error);
+  EXPECT_GT(plan_runs(1000000, 8, 80000, 1).part_aim, 0);
+}
+
+}  // namespace
+}  // namespace tessera::dist::sort
