@@ -115,7 +115,7 @@ ExitCode body(const mpi::Communicator& comm, bool show, double seconds) {
 
 Body prepare(const run::Parsed& parsed, const Arguments&, ExitCode&) {
   const bool show = parsed.lists.at("show").front() == "true";
-  const double seconds = std::stod(parsed.lists.at("seconds").front());
+  const double seconds = parsed.real("seconds");
   return [=](const mpi::Communicator& comm) { return body(comm, show, seconds); };
 }
 

@@ -53,8 +53,7 @@ int run_command(const Command& command, const Arguments& arguments, int argc, ch
   ExitCode code = ExitCode::ok;
   const Body body = command.prepare(parsed, arguments, code);
   if (!body) return static_cast<int>(code);
-  const auto limit = parsed.lists.find("stall-limit");
-  const double stall_limit = limit == parsed.lists.end() ? 600 : std::stod(limit->second.front());
+  const double stall_limit = parsed.lists.contains("stall-limit") ? parsed.real("stall-limit") : 600;
   return mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
     const mpi::Watchdog watchdog(stall_limit);
     run::set_thread_default(comm);

@@ -31,11 +31,15 @@ namespace kernels = tessera::matmul;
 layout::ProcessGrid parse_grid(const std::string& text) {
   if (text.empty()) return {0, 0};
   const auto parts = split(text, 'x');
-  layout::ProcessGrid grid{parts.size() == 2 ? std::atoll(parts[0].c_str()) : 0,
-                           parts.size() == 2 ? std::atoll(parts[1].c_str()) : 0};
-  require(grid.rows > 0 && grid.cols > 0, ExitCode::usage,
+  std::vector<index_t> extents;
+  for (const std::string& part : parts) {
+    const bool is_number =
+        !part.empty() && part.size() < 8 && part.find_first_not_of("0123456789") == part.npos;
+    extents.push_back(is_number ? std::stoll(part) : 0);
+  }
+  require(extents.size() == 2 && extents[0] > 0 && extents[1] > 0, ExitCode::usage,
           "--grid '" + text + "' is no grid; write ROWSxCOLS, e.g. 2x3");
-  return grid;
+  return {extents[0], extents[1]};
 }
 
 /// The inputs that files hold, and what the first look found.
@@ -268,7 +272,7 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
 Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
   const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
   const bool from_files = !value("a").empty();
-  const bool adds = std::stod(value("beta")) != 0;
+  const bool adds = parsed.real("beta") != 0;
   require(from_files == !value("b").empty(), ExitCode::usage,
           "--a and --b go together; give both or neither");
   require(value("c").empty() || from_files, ExitCode::usage, "--c goes with --a and --b; give all three");

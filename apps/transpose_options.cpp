@@ -151,7 +151,7 @@ OptionSet declare() {
 
 void check_options(const OptionSet& set, const run::Parsed& parsed) {
   const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
-  const bool from_file = !value("in").empty(), adds = std::stod(value("beta")) != 0;
+  const bool from_file = !value("in").empty(), adds = parsed.real("beta") != 0;
   const auto refuse_if = [](bool wrong, const char* message) { require(!wrong, ExitCode::usage, message); };
   refuse_if(!value("c").empty() && !from_file, "--c goes with --in; give both");
   refuse_if(!value("c").empty() && !adds,

@@ -2,8 +2,8 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "io/probe.hpp"
 #include "io/schema.hpp"
-#include "io/verify_file.hpp"
 #include "mpi/runtime.hpp"
 
 namespace tessera::apps {
@@ -20,11 +20,11 @@ Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
   if (mpi::launcher_rank() != 0) return {};  // one is enough, however many were started
   const std::string file = parsed.lists.at("file").front();
   require(!file.empty(), ExitCode::usage, "name the file to verify: tessera verify c.h5");
-  const io::FileCheck check = io::check_file(file);
+  const io::FileCheck check = io::check_file_apart(file);
   bool right = check.state == io::schema::state_complete && !check.datasets.empty();
   for (const io::DatasetCheck& dataset : check.datasets) {
-    fmt::print("{}:{}  {}  checksum {}  {}\n", file, dataset.path, dataset.shape, dataset.found,
-               dataset.matches() ? "matches" : "DIFFERS from the stored " + dataset.expected);
+    fmt::print("{}:{}  {}  checksum {}  {}\n", file, printable(dataset.path), dataset.shape, dataset.found,
+               dataset.matches() ? "matches" : "DIFFERS from the stored " + printable(dataset.expected));
     right = right && dataset.matches();
   }
   if (check.datasets.empty()) fmt::print("{}: no dataset of ours is left in it\n", file);

@@ -20,6 +20,7 @@ exclude='^slow$'
 if [ "${1:-}" = --all ]; then
   shift
   exclude='^$'
+  tessera_packages+=(clang-14 libclang-rt-14-dev) # for the fuzzer of requests
 fi
 if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; fi # nothing there to run them on
 

@@ -40,6 +40,23 @@ std::string human_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+std::string printable(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c == '\t') {
+      line += "\\t";
+    } else if (code < 0x20 || code == 0x7f) {
+      line += fmt::format("\\x{:02x}", code);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
 std::string join(const std::vector<std::string>& words, std::string_view separator) {
   return fmt::format("{}", fmt::join(words, separator));
 }
@@ -112,6 +129,8 @@ index_t parse_bytes(std::string_view text) {
   std::transform(unit.begin(), unit.end(), unit.begin(), [](unsigned char c) { return std::tolower(c); });
   const std::string why = fmt::format("'{}' is not a number of bytes; write 4096, 64MiB, 1.5G or 2GB", text);
   require(error == std::errc() && std::isfinite(number) && number >= 0, ExitCode::usage, why);
+  constexpr double most = 9e18;
+  require(number < most, ExitCode::usage, why);
   if (unit.empty() || unit == "b") return static_cast<index_t>(number);
   const auto power = std::string_view("kmgt").find(unit[0]);
   require(power != std::string_view::npos, ExitCode::usage, why);
@@ -119,7 +138,7 @@ index_t parse_bytes(std::string_view text) {
   require(tail.empty() || tail == "b" || tail == "i" || tail == "ib", ExitCode::usage, why);
   const double base = tail == "b" ? 1000 : 1024;
   const double bytes = number * std::pow(base, static_cast<double>(power + 1));
-  require(bytes < 9e18, ExitCode::usage, why);
+  require(bytes < most, ExitCode::usage, why);
   return static_cast<index_t>(bytes);
 }
 

@@ -17,6 +17,9 @@ namespace tessera {
 /// Significant digits without an exponent where it reads well: "12.3", "0.0456", "1234".
 [[nodiscard]] std::string human_number(double value);
 
+/// The text on one line that a terminal takes for nothing else: control characters as "\n", "\x1b".
+[[nodiscard]] std::string printable(std::string_view text);
+
 [[nodiscard]] std::string join(const std::vector<std::string>& words, std::string_view separator);
 [[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);

@@ -3,6 +3,7 @@
 // and then it is the child that dies, and one clear message that comes out.
 
 #include "io/columns.hpp"
+#include "io/verify_file.hpp"
 
 namespace tessera::io {
 
@@ -17,8 +18,11 @@ inline constexpr const char* probe_command = "--probe-dataset";
 /// The same for a dataset or a group of columns.
 [[nodiscard]] TableInfo probe_table(const DatasetName& name);
 
-/// The child's side: argv is program, probe_command, file, path, and for a table one more. Returns its exit
-/// code.
+/// check_file in such a child, which may take as long as it gets on.
+[[nodiscard]] FileCheck check_file_apart(const std::string& file);
+
+/// The child's side: argv is program, probe_command, file, path, and for other than a dataset one more.
+/// Returns its exit code.
 [[nodiscard]] int probe_main(int argc, char** argv);
 
 }  // namespace tessera::io

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/error.hpp"
@@ -61,7 +62,9 @@ std::vector<layout::Range> resolve(const Selection& selection, const std::vector
     const Pick pick = d < selection.size() ? selection[d] : Pick{};
     const auto from_end = [&](index_t bound) { return bound < 0 ? bound + extent : bound; };
     const index_t begin = from_end(pick.begin);
-    const index_t end = pick.is_index ? begin + 1 : pick.to_the_end ? extent : from_end(pick.end);
+    const index_t end = pick.is_index     ? std::min(begin, extent) + 1  // of a huge index none is the next
+                        : pick.to_the_end ? extent
+                                          : from_end(pick.end);
     require(0 <= begin && begin <= end && end <= extent, ExitCode::usage,
             fmt::format("the selection wants {} to {} of dimension {} of {}, which has {}", begin, end, d,
                         name, extent));

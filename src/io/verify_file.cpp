@@ -1,12 +1,13 @@
 #include "io/verify_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <numeric>
+#include <sstream>
 
 #include "io/checksum.hpp"
 #include "io/dataset.hpp"
 #include "io/schema.hpp"
-#include "mpi/watchdog.hpp"
 
 namespace tessera::io {
 namespace {
@@ -17,13 +18,30 @@ herr_t collect_datasets(hid_t, const char* name, const H5O_info_t* info, void* l
   return 0;
 }
 
+/// Elements in an index of the first dimension. What a damaged file claims may be more than it can hold.
+index_t row_elements(hid_t dataset, const DatasetInfo& info, const DatasetName& name) {
+  index_t row = 1, bytes = info.element_bytes;
+  bool fits = bytes > 0;
+  for (std::size_t d = 0; d < info.shape.size(); ++d) {
+    if (d > 0) row = fits ? row * info.shape[d] : 0;
+    fits = fits && !__builtin_mul_overflow(bytes, info.shape[d], &bytes);
+  }
+  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()), H5Pclose);
+  const bool as_it_is = H5Pget_layout(creation) != H5D_CHUNKED;
+  require(fits && (!as_it_is || static_cast<hsize_t>(bytes) <= H5Dget_storage_size(dataset)),
+          ExitCode::bad_data,
+          fmt::format("{} says that it is {}, which its file does not hold; make it again", name.text(),
+                      info.shape_text()));
+  return row;
+}
+
 /// The checksum of the whole dataset, read along the first dimension in pieces of about 64 MiB, unconverted.
-std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const DatasetName& name) {
+std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const DatasetName& name,
+                               const std::function<void()>& progress) {
   const Handle type(H5Dget_type(dataset), H5Tclose);
   const Handle space(H5Dget_space(dataset), H5Sclose);
   std::vector<hsize_t> start(info.shape.size(), 0), count(info.shape.begin(), info.shape.end());
-  const index_t row = std::accumulate(info.shape.begin() + (info.shape.empty() ? 0 : 1), info.shape.end(),
-                                      index_t{1}, std::multiplies<>());
+  const index_t row = row_elements(dataset, info, name);
   const index_t rows = info.shape.empty() ? 1 : info.shape[0];
   if (row == 0 || rows == 0) return 0;
   const index_t at_once = std::clamp<index_t>((index_t{64} << 20) / (row * info.element_bytes), 1, rows);
@@ -43,14 +61,14 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
                 "cannot read " + name.text());
     const auto bytes = static_cast<std::size_t>(now * row * info.element_bytes);
     sum += checksum(std::span<const std::byte>(buffer.data(), bytes), info.element_bytes, i * row);
-    mpi::heartbeat();
+    progress();
   }
   return sum;
 }
 
 }  // namespace
 
-FileCheck check_file(const std::string& file) {
+FileCheck check_file(const std::string& file, const std::function<void()>& progress) {
   const Handle in = open_file(file);
   require(
       H5Lexists(in, schema::group, H5P_DEFAULT) > 0, ExitCode::bad_data,
@@ -68,9 +86,43 @@ FileCheck check_file(const std::string& file) {
     if (!has_attribute(dataset, schema::checksum)) continue;
     const DatasetInfo info = inspect(dataset, name);
     result.datasets.push_back({path, info.shape_text(), read_text_attribute(dataset, schema::checksum),
-                               checksum_text(dataset_checksum(dataset, info, name))});
+                               checksum_text(dataset_checksum(dataset, info, name, progress))});
   }
   return result;
+}
+
+std::string to_text(const FileCheck& check) {
+  const auto counted = [](const std::string& word) { return fmt::format("{} {}\n", word.size(), word); };
+  std::string text = counted(check.state);
+  for (const DatasetCheck& dataset : check.datasets)
+    text +=
+        counted(dataset.path) + counted(dataset.shape) + counted(dataset.expected) + counted(dataset.found);
+  return text;
+}
+
+FileCheck parse_check(const std::string& text) {
+  std::istringstream in(text);
+  const auto next = [&] {
+    std::size_t length = 0;
+    in >> length;
+    in.get();
+    if (length > text.size()) in.setstate(std::ios::failbit);
+    std::string word(in ? length : 0, '\0');
+    in.read(word.data(), static_cast<std::streamsize>(word.size()));
+    return word;
+  };
+  FileCheck check;
+  check.state = next();
+  while (in && in.peek() == '\n' && in.get() && in.peek() != std::istringstream::traits_type::eof()) {
+    DatasetCheck dataset;
+    for (std::string* word : {&dataset.path, &dataset.shape, &dataset.expected, &dataset.found}) {
+      *word = next();
+      if (word != &dataset.found) in.get();
+    }
+    check.datasets.push_back(std::move(dataset));
+  }
+  require(!in.fail(), ExitCode::internal, "the process that looks at the file gave no answer");
+  return check;
 }
 
 }  // namespace tessera::io

@@ -1,6 +1,7 @@
 #pragma once
 // Is a file one of ours, complete, and does it match its checksums?
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,12 @@ struct FileCheck {
 };
 
 /// Re-hashes every dataset of ours in the file. Throws Error: 66 when it is not there, 65 when it is no HDF5
-/// file, damaged, or not written by Tessera.
-[[nodiscard]] FileCheck check_file(const std::string& file);
+/// file, damaged, or not written by Tessera. `progress` is called after each piece of a dataset; a file that
+/// is damaged can crash or hang the HDF5 library in between (probe.hpp has the call that survives it).
+[[nodiscard]] FileCheck check_file(const std::string& file, const std::function<void()>& progress);
+
+/// The check as text and back, for other processes.
+[[nodiscard]] std::string to_text(const FileCheck& check);
+[[nodiscard]] FileCheck parse_check(const std::string& text);
 
 }  // namespace tessera::io

@@ -104,7 +104,7 @@ Runtime::~Runtime() {
 }
 
 void print_error(const std::string& message) noexcept {
-  const std::string line = "tessera: error: " + message + "\n";
+  const std::string line = "tessera: error: " + printable(message) + "\n";  // names come from files too
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 
 #include "base/text.hpp"
@@ -32,6 +33,14 @@ double parse_real(const std::string& text, const std::string& where) {
     usage(fmt::format("{}: '{}' is not a finite number", where, text));
   }
   return value;
+}
+
+index_t parse_amount(const std::string& text, const std::string& where) {
+  try {
+    return parse_bytes(text);
+  } catch (const Error& error) {
+    usage(where + ": " + error.what());
+  }
 }
 
 void check_bounds(const Option& option, double value, const std::string& text, const std::string& where) {
@@ -65,11 +74,7 @@ std::string check_one(const Option& option, const std::string& text, const std::
     case Kind::bytes:
       break;
   }
-  try {
-    check_bounds(option, static_cast<double>(parse_bytes(text)), text, where);
-  } catch (const Error& error) {
-    usage(where + ": " + error.what());
-  }
+  check_bounds(option, static_cast<double>(parse_amount(text, where)), text, where);
   return text;
 }
 
@@ -90,7 +95,9 @@ std::vector<std::string> expand_range(const std::string& text, const std::string
   for (index_t value = begin; value <= end;) {
     values.push_back(std::to_string(value));
     if (values.size() > most) usage(fmt::format("{}: the range '{}' has over {} values", where, text, most));
-    if (times ? value > end / step : value > end - step) break;
+    // In this order nothing overflows: a growing range by factors is positive, a difference never negative.
+    const auto left = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(value);
+    if (times ? value > end / step : left < static_cast<std::uint64_t>(step)) break;
     value = times ? value * step : value + step;
   }
   return values;

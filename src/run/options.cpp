@@ -88,6 +88,10 @@ index_t Values::integer(const std::string& name) const {
 double Values::real(const std::string& name) const { return std::strtod(text(name).c_str(), nullptr); }
 index_t Values::bytes(const std::string& name) const { return has(name) ? parse_bytes(text(name)) : 0; }
 
+double Parsed::real(const std::string& name) const {
+  return std::strtod(lists.at(name).front().c_str(), nullptr);  // std::stod throws at denormal ones
+}
+
 Option& OptionSet::add(Option option) {
   options_.push_back(std::move(option));
   return options_.back();
@@ -139,6 +143,10 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
     } else {
       app.add_option(flag, raw[option.name])->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
+  }
+  for (const std::string& argument : arguments) {  // CLI11 would take the next argument for the value
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1)
+      usage(fmt::format("'{}' says no value; give one, or leave the option out", argument));
   }
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -226,10 +234,19 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
 
 std::vector<Values> OptionSet::points(const Parsed& parsed) const {
   std::vector<Values> result(1);
+  constexpr std::size_t most = 10000;  // a point takes some 5 KB
   for (const Option& option : options_) {
+    const auto& values = parsed.lists.at(option.name);
+    if (result.size() * values.size() > most)
+      usage(fmt::format("a sweep over {} points at least, and {} are the most; give shorter lists or ranges",
+                        result.size() * values.size(), most));
+    if (values.size() == 1) {
+      for (Values& point : result) point.set(option.name, values.front());
+      continue;
+    }
     std::vector<Values> extended;
     for (const Values& point : result) {
-      for (const std::string& value : parsed.lists.at(option.name)) {
+      for (const std::string& value : values) {
         extended.push_back(point);
         extended.back().set(option.name, value);
       }

@@ -50,6 +50,8 @@ struct Parsed {
   std::map<std::string, std::string> sources;  ///< "flag", "environment", "file.toml:3:1", "default"
   std::vector<std::string> rest;  ///< what an OptionSet that passes it on does not know, in its order
   bool help = false;
+
+  [[nodiscard]] double real(const std::string& name) const;  ///< the first of its values
 };
 
 /// The options of one sub-command.

@@ -1,7 +1,7 @@
 #pragma once
 // Asked to stop by a signal: not at once, but where the run can go on later.
 
-#include "mpi/communicator.hpp"
+#include "mpi/agreement.hpp"
 
 namespace tessera::run {
 
@@ -15,6 +15,9 @@ void take_stop_signals();
 [[nodiscard]] bool stop_asked_here();
 
 /// Thrown on every rank by what was asked to stop and is not done; run_points() ends the run.
-struct Stopped {};
+class Stopped : public mpi::AgreedError {
+ public:
+  Stopped() : AgreedError(ExitCode::stopped_early, "stopped by a signal") {}
+};
 
 }  // namespace tessera::run

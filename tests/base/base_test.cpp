@@ -109,12 +109,17 @@ TEST(Text, NearestFindsTyposAndRefusesStrangers) {
   EXPECT_EQ(suggestion("naiv", names), "; did you mean 'naive'?");
 }
 
+TEST(Text, PrintableKeepsWordsAndTellsControlCharacters) {
+  EXPECT_EQ(printable("caf\xc3\xa9 /A"), "caf\xc3\xa9 /A");
+  EXPECT_EQ(printable(std::string_view("a\nb\t\x1b[2J\x7f\0", 10)), "a\\nb\\t\\x1b[2J\\x7f\\x00");
+}
+
 TEST(Text, ParsesBytes) {
   EXPECT_EQ(parse_bytes("4096"), 4096);
   EXPECT_EQ(parse_bytes("64MiB"), index_t{64} << 20);
   EXPECT_EQ(parse_bytes("1.5G"), index_t{3} << 29);
   EXPECT_EQ(parse_bytes("2 GB"), 2000000000);
-  for (const char* bad : {"", "x", "12Q", "-1", "1e30G", "5 MiBs", "nan"}) {
+  for (const char* bad : {"", "x", "12Q", "-1", "1e30G", "1e300", "9.3e18", "5 MiBs", "nan"}) {
     EXPECT_THROW((void)parse_bytes(bad), Error) << bad;
   }
 }

@@ -122,6 +122,28 @@ TEST(Options, NumbersAreChecked) {
   EXPECT_NE(message_of({"--seed", "1,2"}), "");
 }
 
+TEST(Options, RangesEndAtTheEndsOfTheIntegers) {
+  Option any{.name = "n", .kind = Kind::integer, .axis = true};
+  const auto count = [&](const std::string& text) { return expand(any, text, "--n").size(); };
+  EXPECT_EQ(count("-9223372036854775808:-9223372036854775800:100"), 1u);
+  EXPECT_EQ(count("9223372036854775800:9223372036854775807:3"), 3u);
+  EXPECT_EQ(count("-9223372036854775808:9223372036854775807:9223372036854775807"), 3u);
+  EXPECT_EQ(count("1:9223372036854775807:x2"), 63u);
+}
+
+TEST(Options, ASweepOfTooManyPointsIsRefusedBeforeItFillsTheMemory) {
+  const OptionSet set = make();
+  EXPECT_THROW((void)set.points(set.parse({"--n", "1:9999,1:9999,1:9999"})), Error);
+  EXPECT_THROW((void)set.points(set.parse({"--n", "1:5001", "--kernel", "naive,tiled"})), Error);
+  EXPECT_EQ(set.points(set.parse({"--n", "1:5000", "--kernel", "naive,tiled"})).size(), 10000u);
+}
+
+TEST(Options, AnEmptyValueTakesNoOtherArgumentForOne) {
+  EXPECT_NE(message_of({"--limit=", "--quick"}).find("'--limit='"), std::string::npos);
+}
+
+TEST(Options, DenormalNumbersAreNumbers) { EXPECT_GT(make().parse({"--alpha", "1e-310"}).real("alpha"), 0); }
+
 TEST(Options, FlagsComeFromTomlToo) {
   const TomlFile toml("quick = true\nlimit = '64MiB'\n");
   const OptionSet set = make();

@@ -1,0 +1,258 @@
+"""Damaged HDF5 files: whatever is in them, the program ends by itself, in time, with a documented code and one line.
+
+    damaged.py [Corpus] [Random]        as tests; TESSERA_FUZZ_SECONDS (10) is how long Random lasts
+    TESSERA_FUZZ_SECONDS=600 TESSERA_FUZZ_KEEP=found damaged.py Random     ten minutes, breaking files kept
+
+Corpus: files that once broke a promise, as recipes (what they are made of, which bytes are changed).
+"""
+
+import collections
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "apps"))
+
+import tessera  # noqa: E402
+from tessera import BAD_DATA, MEMORY, MISSING, OK, USAGE, VERIFICATION, h5py, numpy  # noqa: E402
+
+CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "damaged")
+SECONDS = float(os.environ.get("TESSERA_FUZZ_SECONDS", "10"))
+KEEP = os.environ.get("TESSERA_FUZZ_KEEP")
+READER = os.environ.get("TESSERA_FUZZ_READER", "")
+LIMIT = 40  # of the clock: probe, start of MPI and work, on a loaded machine
+
+
+# --- what is damaged: small, real files ------------------------------------------------------------------------
+
+
+def matrix(path, **how):
+    with h5py.File(path, "w", userblock_size=how.pop("userblock", 0), libver=how.pop("libver", None)) as file:
+        file.create_dataset("A", data=numpy.arange(400.0).reshape(20, 20).astype(how.pop("dtype", "f8")), **how)
+
+
+def table(path):
+    rng = numpy.random.default_rng(1)
+    with h5py.File(path, "w") as file:
+        for name, kind in (("time", "i8"), ("x", "f4"), ("id", ">u2")):
+            file.create_dataset(f"A/{name}", data=rng.integers(0, 100, 300).astype(kind), chunks=(64,), compression=1)
+
+
+def compound(path):
+    with h5py.File(path, "w") as file:
+        file["A"] = numpy.zeros(50, dtype=[("key", "i4"), ("name", "S7"), ("v", "f8", (3,))])
+
+
+def made_by(*arguments):
+    def make(path):
+        result = tessera.run(*arguments, f"{path}:/A" if arguments[-1] == "--out" else path, "--repetitions", 1)
+        assert result.code == OK, str(result)
+    return make
+
+
+MAKERS = {
+    "contiguous": matrix,
+    "gzip": lambda path: matrix(path, chunks=(7, 6), compression=1, shuffle=True),
+    "fletcher": lambda path: matrix(path, chunks=(5, 5), fletcher32=True),
+    "extendible": lambda path: matrix(path, chunks=(3, 3), maxshape=(None, None)),
+    "latest": lambda path: matrix(path, chunks=(3, 3), maxshape=(None, None), libver="latest"),
+    "compact_types": lambda path: matrix(path, dtype=">f2", userblock=512),
+    "table": table,
+    "compound": compound,
+    "product": made_by("matmul", "--n", 12, "--out"),
+    "sorted": made_by("sort", "--n", 500, "--out"),
+    "results": made_by("matmul", "--n", 4, "--results"),
+}
+
+# What reads them: the arguments, and the codes that are right.
+READERS = {
+    "verify": (("verify", "{}"), (OK, BAD_DATA, MISSING, VERIFICATION)),
+    "matmul": (("matmul", "--a", "{}:/A", "--b", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY)),
+    "transpose": (("transpose", "--in", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY)),
+    "stencil": (("stencil", "--in", "{}:/A", "--steps", 1), (OK, BAD_DATA, MISSING, MEMORY)),
+    "sort": (("sort", "--in", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY, USAGE)),
+    "sort_table": (("sort", "--in", "{}:/A", "--by", "time"), (OK, BAD_DATA, MISSING, MEMORY, USAGE)),
+    "results": (("matmul", "--n", 4, "--results", "{}"), (OK, BAD_DATA, MISSING)),
+}
+WHO_READS = {"table": ("sort_table",), "compound": ("transpose", "sort"), "product": ("verify", "matmul"),
+             "sorted": ("verify", "sort"), "results": ("results",)}
+MATRIX_READERS = ("matmul", "transpose", "stencil")
+
+# The same by their functions, each in a fork: the look that comes first, and what is read if that finds nothing.
+LOOKS = {"table": ("probe_table", "table"), "compound": ("probe_table", "table"), "results": (None, "results"),
+         "product": (None, "verify"), "sorted": (None, "verify")}
+MATRIX_LOOK = ("probe", "dataset")
+
+
+# --- how ------------------------------------------------------------------------------------------------------
+
+NUMBERS = [0, 1, 2, 7, 8, 255, 4096, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**64 - 1]
+
+
+def metadata(content):
+    """Where the bytes are that say what the others mean: not in long runs of the values of a dataset."""
+    signatures = (b"\x89HDF", b"TREE", b"HEAP", b"SNOD", b"OHDR", b"GCOL", b"FRHP", b"BTHD", b"FADB", b"EAHD", b"OCHK")
+    places = [content.find(s, at) for s in signatures for at in range(0, len(content), 512)]
+    return sorted({p for p in places if p >= 0}) or [0]
+
+
+def draw_changes(rng, content):
+    """[(offset, bytes)], or a cut [(offset, None)]."""
+    places = metadata(content)
+    changes = []
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
+        at = min(len(content) - 1, max(0, rng.choice(places) + int(rng.expovariate(1 / 120))))
+        if rng.random() < 0.3:
+            at = rng.randrange(len(content))
+        kind = rng.randrange(6)
+        if kind == 0:
+            new = bytes([content[at] ^ (1 << rng.randrange(8))])
+        elif kind == 1:
+            new = rng.randbytes(rng.choice((1, 1, 2, 4, 16)))
+        elif kind == 2:
+            size = rng.choice((1, 2, 4, 8))
+            number = rng.choice(NUMBERS + [len(content)] + places)
+            new, at = (number % 256**size).to_bytes(size, "little"), at - at % size
+        elif kind == 3:
+            source, size = rng.choice(places), rng.choice((8, 24, 64, 200))
+            new = content[source:source + size]
+        elif kind == 4:
+            new = bytes(rng.choice((4, 16, 64)))
+        elif rng.random() < 0.3:
+            return [(rng.randrange(len(content)), None)]
+        else:
+            new = bytes([(content[at] + rng.choice((-1, 1))) % 256])
+        changes.append((at, new))
+    return changes
+
+
+def damaged(content, changes):
+    content = bytearray(content)
+    for at, new in changes:
+        if new is None:
+            return bytes(content[:at])
+        new = new[:len(content) - at]
+        content[at:at + len(new)] = new
+    return bytes(content)
+
+
+class Damaged(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        self.whole, self.counts = {}, collections.Counter()
+
+    def content(self, maker):
+        if maker not in self.whole:
+            MAKERS[maker](self.path(f"{maker}.h5"))
+            with open(self.path(f"{maker}.h5"), "rb") as file:
+                self.whole[maker] = file.read()
+        return self.whole[maker]
+
+    def write(self, content):
+        with open(self.path("damaged.h5"), "wb") as file:
+            file.write(content)
+
+    def read(self, reader):
+        """What is wrong with how the reader ended, or nothing."""
+        words, codes = READERS[reader]
+        arguments = [str(word).format("damaged.h5") for word in words]
+        more = () if reader == "verify" else ("--repetitions", 1, "--warmups", 0)
+        result = self.run_tessera(*arguments, *more, timeout=LIMIT)
+        self.counts[f"{reader} {result.code}"] += 1
+        told = len(result.errors) == (0 if result.code in (OK, VERIFICATION) else 1)
+        told = told and len(result.err.splitlines()) == len(result.errors)
+        return None if result.code in codes and told else str(result)
+
+
+class Corpus(Damaged):
+    def test_what_once_broke_a_promise(self):
+        for name in sorted(os.listdir(CORPUS)):
+            with open(os.path.join(CORPUS, name), encoding="utf-8") as file:
+                recipe = json.load(file)
+            with self.subTest(name):
+                changes = [(at, None if new is None else bytes.fromhex(new)) for at, new in recipe["changes"]]
+                self.write(damaged(self.content(recipe["maker"]), changes))
+                self.assertIsNone(self.read(recipe["reader"]))
+
+
+class Reader:
+    """The functions that read, in forks of one process."""
+
+    def __init__(self, folder):
+        self.process = subprocess.Popen([READER], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        errors="replace", bufsize=1)
+
+    def ask(self, how):
+        self.process.stdin.write(f"{how}\tdamaged.h5\t/A\n")
+        code, words = self.process.stdout.readline().split("\t", 1)
+        return int(code), words.strip()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+class Random(Damaged):
+    def keep(self, recipe, wrong):
+        """A file that broke a promise: its recipe, and the file where files are kept."""
+        self.broken.append(f"{json.dumps(recipe)}\n{wrong}")
+        print(self.broken[-1], flush=True)
+        if not KEEP:
+            return
+        os.makedirs(KEEP, exist_ok=True)
+        name = os.path.join(KEEP, f"{recipe['maker']}_{recipe['reader']}_{tessera.SEED}_{len(self.broken)}")
+        with open(f"{name}.json", "w", encoding="utf-8") as file:
+            json.dump(recipe, file)
+        shutil.copy(self.path("damaged.h5"), f"{name}.h5")
+
+    def look_and_read(self, maker):
+        """What is wrong, or nothing: a look may die, what comes after a good one may not."""
+        look, how = LOOKS.get(maker, MATRIX_LOOK)
+        code, words = self.reader.ask(look) if look else (OK, "")
+        self.outcomes[maker, look, code, "".join(c for c in words if not c.isdigit())[:200]] += 1
+        if look and (code > 0 and code not in (BAD_DATA, MISSING)):
+            return f"{look}: {code} {words}"
+        if code != OK:
+            return None
+        code, words = self.reader.ask(how)
+        self.outcomes[maker, how, code, "".join(c for c in words if not c.isdigit())[:200]] += 1
+        contained = how == "verify"  # by the program, which asks a child
+        return f"{how}: {code} {words}" if code not in (OK, BAD_DATA, MISSING) and not contained else None
+
+    def test_no_damage_breaks_a_promise(self):
+        rng = random.Random(tessera.SEED)
+        self.broken, self.outcomes, self.reader = [], collections.Counter(), Reader(self.folder)
+        self.addCleanup(self.reader.close)
+        contents = {maker: self.content(maker) for maker in MAKERS}
+        started, files, novel = time.monotonic(), 0, []
+        while time.monotonic() < started + SECONDS:
+            maker = rng.choice(list(MAKERS))
+            changes = draw_changes(rng, contents[maker])
+            if novel and rng.random() < 0.4:  # more of what showed something new
+                maker, more = rng.choice(novel)
+                changes = [c for c in more + draw_changes(rng, contents[maker])[:2] if c[1] is not None] or more
+            self.write(damaged(contents[maker], changes))
+            files, known = files + 1, len(self.outcomes)
+            wrong, reader = self.look_and_read(maker), "read"
+            if len(self.outcomes) > known:
+                novel.append((maker, changes))
+            if wrong is not None or len(self.outcomes) > known or files % 500 == 0:  # the program itself
+                reader = rng.choice(WHO_READS.get(maker, MATRIX_READERS))
+                wrong = self.read(reader) or wrong
+            if wrong is not None:
+                recipe = {"maker": maker, "reader": reader,
+                          "changes": [(at, new if new is None else new.hex()) for at, new in changes]}
+                self.keep(recipe, wrong)
+        died = sum(count for (_, _, code, _), count in self.outcomes.items() if code < 0)
+        print(f"{files} damaged files in {SECONDS:.0f} s: {len(self.outcomes)} outcomes, {died} deaths contained, program: " +
+              ", ".join(f"{what}: {count}" for what, count in sorted(self.counts.items())), flush=True)
+        self.assertEqual(self.broken, [])
+
+
+if __name__ == "__main__":
+    tessera.main()
