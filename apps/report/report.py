@@ -141,6 +141,12 @@ def write_page(sections, title, html, folder):
     return len(names)
 
 
+def title_of(sections):
+    names = [section.title for section in sections]
+    more = f" and {len(names) - 4} more" if len(names) > 5 else ""
+    return "Tessera: " + ", ".join(names[:4] if more else names) + more
+
+
 def head(sections):
     runs = [run for section in sections for run in section.runs]
     wrong = sum(point.measured["verified"] == 0 for run in runs for point in run.points)
@@ -170,7 +176,7 @@ def main(words=None):
     try:
         if not arguments.png:
             clear(folder)
-        count = write_page(sections, arguments.title or "Tessera: " + ", ".join(s.title for s in sections), html, folder)
+        count = write_page(sections, arguments.title or title_of(sections), html, folder)
     except OSError as error:
         pick.fail(73, f"cannot write '{error.filename or html}' ({error.strerror}); name other places with --html and --png")
     print(f"page: {html}\n{count} pictures: {folder}")

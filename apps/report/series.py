@@ -13,8 +13,7 @@ MOST_BARS = 16
 MOST_FACETS = 4   # pictures of one kind
 SIZES = ("m", "n", "k", "shape", "size")
 MACHINE = ("ranks", "threads")
-# What the program found out, not what was asked for: never an axis, never what tells two points apart.
-FOUND = ("grid", "messages", "hash", "kind")
+FOUND = tables.FOUND
 UNITS = {"ranks": "ranks", "threads": "threads a rank", "tile": "elements", "tile_x": "points", "tile_y": "points",
          "column_width": "elements", "threshold": "elements", "steps": "time steps", "halo_steps": "time steps",
          "base_steps": "time steps", "panel": "elements", "block": "threads", "stride": "bytes", "size": "bytes",

@@ -1,5 +1,8 @@
 """The tables, as rows of texts (the first the headings) and as the terminal shows them."""
 
+# What the program found out, not what was asked for: never an axis, never what tells two points apart.
+FOUND = ("grid", "messages", "hash", "kind")
+
 
 def seconds(value):
     for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "us")):
@@ -75,7 +78,7 @@ def side_by_side(points, axis="kernel"):
     if not points or axis not in points[0].config:
         return []
     names = list(dict.fromkeys(point.config[axis] for point in points))
-    others = [n for n in varying(points) if n != axis]
+    others = [n for n in varying(points) if n != axis and n not in FOUND]
     times = {}
     for point in points:
         times.setdefault(tuple(point.config[n] for n in others), {})[point.config[axis]] = point.measured["median"]
