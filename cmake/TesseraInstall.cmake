@@ -14,7 +14,6 @@ install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera FILES_MAT
 install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
 install(FILES jobs/env.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/jobs)
-install(DIRECTORY jobs/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/jobs)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
 install(EXPORT TesseraTargets NAMESPACE tessera:: DESTINATION ${package})

@@ -251,8 +251,9 @@ class PrivateSlurm:
         end = time.monotonic() + limit
         while True:
             tasks = self.job(number)
+            # A cancelled job is listed as long as its processes live.
             if not any(task["JobState"] in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "REQUEUED")
-                       for task in tasks):
+                       for task in tasks) and not self.client("squeue", "-h", "-j", number, check=False).stdout.strip():
                 return tasks
             if time.monotonic() > end:
                 raise AssertionError(f"job {number} has not ended after {limit} s: {tasks}")
