@@ -10,9 +10,10 @@
 #include "kernels/sort/leaf.hpp"
 
 namespace tessera::sort::plain {
+namespace {  // each instruction set its own
 
 template <class B>
-inline constexpr index_t few = 1024 / sizeof(B);
+constexpr index_t few = 1024 / sizeof(B);
 
 template <class B>
 void insert_all(B* keys, index_t n) {
@@ -112,7 +113,7 @@ void classify(const Division<Plain<B>>& division, const B* raw, index_t n, const
   }
 }
 
-inline void copy_past_cache(const void* from, void* to, index_t bytes) {
+void copy_past_cache(const void* from, void* to, index_t bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
@@ -140,4 +141,5 @@ constexpr LeafKernels<B> kernels() {
   return {few<B>, sort_few<B>, sort_many<B>, classify<B>, copy_past_cache, survey<B>};
 }
 
+}  // namespace
 }  // namespace tessera::sort::plain
