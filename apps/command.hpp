@@ -33,7 +33,14 @@ struct Command {
 [[nodiscard]] Command machine_command();
 [[nodiscard]] Command verify_command();
 [[nodiscard]] Command report_command();
+[[nodiscard]] Command compare_command();
+[[nodiscard]] Command rerun_command();
+[[nodiscard]] Command export_command();
+[[nodiscard]] Command doctor_command();
 
+/// $TESSERA_PYTHON, the python3 of the PATH, or the system's: the first that has the modules ("h5py numpy").
+/// Throws Error(usage).
+[[nodiscard]] std::string find_python(const std::string& modules);
 [[nodiscard]] std::string general_help(const std::vector<Command>& commands);
 
 }  // namespace tessera::apps

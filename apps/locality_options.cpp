@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "locality.hpp"
+#include "run/common_options.hpp"
 
 namespace tessera::apps::locality {
 
@@ -147,6 +148,7 @@ run::OptionSet declare() {
            .help = "trace points again that the results file already holds",
            .group = "Files",
            .identity = false});
+  run::add_title(set);
   set.add({.name = "config",
            .help = "TOML file with any of these options as keys",
            .group = "Files",

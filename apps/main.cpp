@@ -64,9 +64,9 @@ int run_command(const Command& command, const Arguments& arguments, int argc, ch
 
 int main_of(int argc, char** argv) {
   std::vector<Command> commands;
-  for (const auto make :
-       {matmul_command, transpose_command, stencil_command, sort_command, locality_command,
-        scalability_command, memory_command, list_command, machine_command, verify_command, report_command}) {
+  for (const auto make : {matmul_command, transpose_command, stencil_command, sort_command, locality_command,
+                          scalability_command, memory_command, list_command, machine_command, verify_command,
+                          report_command, compare_command, rerun_command, export_command, doctor_command}) {
     commands.push_back(make());
   }
   const std::string name = argc > 1 ? argv[1] : "--help";

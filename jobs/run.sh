@@ -38,12 +38,12 @@ launch() {
   TESSERA_SHOW_COMMAND=1 tessera_launch "$ranks" "$threads" "$program" "$@"
 }
 
-draw_report() { # results picture
-  if "$program" report "$1" --png "$2" >"$2.log" 2>&1; then
-    rm -f "$2.log"
-    files+=("$2" "the picture of all that was measured")
+draw_report() { # folder
+  if "$program" report "$1/results.h5" --html "$1/report.html" --png "$1/pictures" >"$1/report.log" 2>&1; then
+    rm -f "$1/report.log"
+    files+=("$1/report.html" "all that was measured, as a page; its pictures are in $1/pictures")
   else
-    tail -n 2 "$2.log" >&2
+    tail -n 2 "$1/report.log" >&2
   fi
 }
 
@@ -71,7 +71,7 @@ sys.exit(0 if error < 1e-5 else 76)
 PYTHON
   tessera_say "the kernels side by side (configs/matmul/variants.toml)"
   launch matmul --config configs/matmul/variants.toml --results $folder/results.h5
-  draw_report $folder/results.h5 $folder/variants.png
+  draw_report $folder
   files+=("$folder/spectra.h5" "input: ideal spectra" "$folder/response.h5" "input: the detector's response"
     "$folder/counted.h5" "the product, with its checksum, check and provenance"
     "$folder/results.h5" "every repetition and phase: tessera report $folder/results.h5")
@@ -87,7 +87,7 @@ job_transpose() {
   launch transpose --in $input --out $folder/by_channel.h5:/counts --overwrite --results $folder/results.h5
   tessera_say "the kernels side by side, on a size that is kind to caches and on a power of two"
   launch transpose --n 4000,4096 --kernel naive,tiled,column,cache_oblivious --repetitions 3 --results $folder/results.h5
-  draw_report $folder/results.h5 $folder/variants.png
+  draw_report $folder
   files+=("$folder/by_channel.h5" "the spectra transposed" "$folder/results.h5" "its timings")
   next+=("$program transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml --results results/study.h5")
 }
@@ -115,7 +115,7 @@ PYTHON
   tessera_say "the kernels side by side, many steps of a field in two dimensions"
   launch stencil --shape 2048x2048 --steps 32 --kernel naive,tiled,column,streaming,cache_oblivious --repetitions 3 \
     --results $folder/results.h5
-  draw_report $folder/results.h5 $folder/variants.png
+  draw_report $folder
   files+=("$folder/smooth.h5" "the counts smoothed" "$folder/results.h5" "its timings")
   next+=("$program stencil --config configs/stencil/variants.toml --results results/stencil.h5")
 }
@@ -152,7 +152,7 @@ PYTHON
   tessera_say "the kernels side by side"
   launch sort --n 4000000 --type u64 --kernel std,quicksort,mergesort,samplesort,radix --repetitions 3 \
     --results $folder/results.h5
-  draw_report $folder/results.h5 $folder/variants.png
+  draw_report $folder
   files+=("$folder/sorted.h5" "the events in order" "$folder/results.h5" "its timings")
   next+=("$program sort --config configs/studies/counting_sort.toml --results results/study.h5")
 }

@@ -24,7 +24,7 @@ fi
 if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; fi # nothing there to run them on
 
 # What the tests of files read them with.
-tessera_packages+=(python3-scipy python3-xarray python3-h5netcdf python3-netcdf4 netcdf-bin python3-vtk9)
+tessera_packages+=(python3-scipy python3-pandas python3-xarray python3-h5netcdf python3-netcdf4 netcdf-bin python3-vtk9)
 tessera_install
 tessera_build all
 TESSERA_PYTHON=$(tessera_python) && export TESSERA_PYTHON

@@ -1,26 +1,20 @@
 """Pictures of traced runs: miss curves beside the theorem, and space-time diagrams."""
-import os
-
 import h5py
-import matplotlib
+import numpy as np
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from matplotlib.collections import PolyCollection  # noqa: E402
+import results
+import textplot
+from picture import Picture
 
-import picture  # noqa: E402
-import results  # noqa: E402
-
-MOST_CURVES = 12
+MOST_CURVES = 6
 RESIDENT, LOADED, STORED, FETCHED = "#D9D9D9", "#0072B2", "#009E73", "#D55E00"
 
 
 class Traced:
     """One traced point of a run."""
 
-    def __init__(self, key, config, tables):
-        self.key, self.config, self.tables = key, config, tables
+    def __init__(self, key, config, tables, title):
+        self.key, self.config, self.tables, self.title = key, config, tables, title
 
     @property
     def label(self):
@@ -53,17 +47,19 @@ def read(path):
             tables = {name: results.columns(part) for name, part in group.items()}
             points = tables["points"]
             for row, key in enumerate(points["point"]):
-                found[key] = Traced(key, {name: values[row] for name, values in points.items()}, tables)
+                found[key] = Traced(key, {name: values[row] for name, values in points.items()}, tables,
+                                    group.attrs.get("option_title") or "locality")
     return list(found.values())
 
 
-def text(points):
-    lines = [f"{len(points)} traced point{'s' if len(points) != 1 else ''}:"]
+def table(points):
+    """A row a traced point, as texts."""
+    rows = [["what", "accesses", "compulsory misses", "theorem", "constant"]]
     for point in points:
         c = point.config
-        fit = f", theorem {c['theorem']}: constant {c['constant']:.3f}" if c["theorem"] else ""
-        lines.append(f"  {point.label}: {c['loads'] + c['stores']} accesses, {c['compulsory']:.0f} compulsory misses{fit}")
-    return "\n".join(lines)
+        rows.append([point.label, str(c["loads"] + c["stores"]), f"{c['compulsory']:.0f}", c["theorem"] or "-",
+                     f"{c['constant']:.3f}" if c["theorem"] else "-"])
+    return rows
 
 
 def human_bytes(value, _=None):
@@ -74,10 +70,11 @@ def human_bytes(value, _=None):
 
 
 def draw_curves(axes, points):
-    for index, point in enumerate(points[:MOST_CURVES]):
+    import style
+    for index, point in enumerate(points):
         curve = point.rows("curves", array="all")
         order = np.argsort(curve["bytes"])
-        colour = picture.COLOURS[index % len(picture.COLOURS)]
+        colour = style.COLOURS[index % len(style.COLOURS)]
         axes.plot(curve["bytes"][order], curve["misses"][order], drawstyle="steps-post", color=colour, label=point.label)
         if np.isfinite(curve["theorem"]).any():
             axes.plot(curve["bytes"][order], curve["theorem"][order], drawstyle="steps-post", color=colour,
@@ -89,11 +86,10 @@ def draw_curves(axes, points):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter(human_bytes)
-    axes.set_xlabel("cache size")
-    axes.set_ylabel("misses")
-    axes.grid(True, color="#DDDDDD", linewidth=0.6)
-    axes.legend(fontsize=8, frameon=False)
-    axes.set_title("misses by cache size: LRU (steps), the theorem (dotted), the ideal cache (triangles)", fontsize=10)
+    axes.set_xlabel("cache size (bytes)")
+    axes.set_ylabel("misses (lines)")
+    axes.grid(True, which="major")
+    style.legend_below(axes)
 
 
 def array_rows(point):
@@ -113,7 +109,8 @@ def place(point, arrays, names, lines):
 
 
 def draw_accesses(axes, point, arrays):
-    """Access by access: a bar where a line is resident, a dot for each touch, a ring where it was fetched."""
+    """Access by access: a bar where a line is resident, a dot for each touch, a larger one where it was fetched."""
+    from matplotlib.collections import PolyCollection
     line = point.config["line_bytes"]
     stays = point.rows("stays")
     y = place(point, arrays, stays["array"], stays["line"])
@@ -123,7 +120,7 @@ def draw_accesses(axes, point, arrays):
     marks = point.rows("marks")
     first = np.array([arrays[name][2] - arrays[name][0] for name in marks["array"]], dtype=float)
     at = first + marks["address"] / line + 0.5 * point.config["element_bytes"] / line
-    size = max(1.5, min(4, 20000 / max(1, len(at))))
+    size = max(0.6, min(3, 6000 / max(1, len(at))))
     for chosen, colour, label in (((marks["store"] == 0) & (marks["fetched"] == 0), LOADED, "loaded"),
                                   ((marks["store"] == 1) & (marks["fetched"] == 0), STORED, "stored"),
                                   (marks["fetched"] == 1, FETCHED, "fetched")):
@@ -131,7 +128,6 @@ def draw_accesses(axes, point, arrays):
                      marker="s", linewidths=0, zorder=3 if label == "fetched" else 2, label=label)
     axes.plot([], [], color=RESIDENT, linewidth=6, label="resident")
     axes.set_xlim(0, marks["time"].max() + 1)
-    return f"{int((marks['fetched'] == 1).sum())} fetches in {len(at)} accesses"
 
 
 def draw_density(axes, point, arrays, height):
@@ -153,45 +149,86 @@ def draw_density(axes, point, arrays, height):
                 interpolation="nearest")
     axes.plot([], [], color=blue, linewidth=6, label="touched, found in the cache")
     axes.plot([], [], color=red, linewidth=6, label="fetched at every touch")
-    return f"{int(fetched.sum())} fetches in {int(touches.sum())} touches"
 
 
 def draw_diagram(axes, point):
+    import style
     arrays, height = array_rows(point)
     table = point.rows("arrays")
     axes.set_ylim(height, 0)
-    exact = bool(table["exact"][0])
-    counted = draw_accesses(axes, point, arrays) if exact else draw_density(axes, point, arrays, height)
+    if bool(point.rows("arrays")["exact"][0]):
+        draw_accesses(axes, point, arrays)
+    else:
+        draw_density(axes, point, arrays, height)
     for name, (_, lines, row) in arrays.items():
         axes.axhline(row, color="#888888", linewidth=0.5)
         axes.axhline(row + lines, color="#888888", linewidth=0.5)
-    axes.set_yticks([row + lines / 2 for _, lines, row in arrays.values()], list(arrays), fontsize=11)
+    axes.set_yticks([row + lines / 2 for _, lines, row in arrays.values()], list(arrays))
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("time (accesses)")
-    elements = point.config["line_bytes"] // point.config["element_bytes"]
-    axes.set_title(f"{point.label}: cache of {int(table['cache_lines'][0])} lines of {elements}; {counted}", fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=4, fontsize=9, frameon=False,
-                markerscale=4 if exact else 1)
+    axes.set_ylabel("cache lines of the arrays")
+    style.legend_below(axes, markerscale=3 if bool(point.rows("arrays")["exact"][0]) else 1)
 
 
-def draw(points, png):
-    """Writes the curves to `png`, and the diagrams, one a picture, beside it. Returns the names."""
-    names = []
-    curves = [point for point in points if len(point.rows("curves").get("misses", ()))]
-    if curves:
-        figure, axes = plt.subplots(figsize=(11, 7), layout="constrained")
-        draw_curves(axes, curves)
-        axes.spines[["top", "right"]].set_visible(False)
-        figure.savefig(png, dpi=130)
-        plt.close(figure)
-        names.append(png)
-    stem, kind = os.path.splitext(png)
+def curves_text(points):
+    lines = {}
+    for point in points:
+        curve = point.rows("curves", array="all")
+        order = np.argsort(curve["bytes"])
+        lines[point.label] = curve["bytes"][order], curve["misses"][order]
+    return textplot.lines(lines, "cache size in bytes", "misses", log_y=True)
+
+
+def diagram_text(point, width=72, most=40):
+    """Lines down, time across; F where a touch fetches, o where lines are touched and found."""
+    arrays, height = array_rows(point)
+    exact = bool(point.rows("arrays")["exact"][0])
+    table = point.rows("marks" if exact else "density")
+    line = point.config["line_bytes"]
+    if exact:
+        first = np.array([arrays[name][2] - arrays[name][0] for name in table["array"]], dtype=int)
+        rows, fetched = first + (table["address"] // line).astype(int), table["fetched"] == 1
+    else:
+        rows, fetched = place(point, arrays, table["array"], table["line"]).astype(int), table["fetched"] > 0
+    step = -(-height // most)
+    across = (int(table["time"].max()) + 1) / width
+    canvas = np.full((-(-height // step), width), " ")
+    for mark, chosen in (("o", ~fetched), ("F", fetched)):
+        canvas[rows[chosen] // step, np.minimum(width - 1, (table["time"][chosen] / across)).astype(int)] = mark
+    names = {row // step: name for name, (_, _, row) in arrays.items()}
+    longest = max(map(len, arrays))
+    out = [f"  {names.get(i, ''):<{longest}} |{''.join(row)}|" for i, row in enumerate(canvas)]
+    return "\n".join(out + [f"  {'':<{longest}}  time (accesses); F: fetched, o: found in the cache"]) + "\n"
+
+
+def counted(point):
+    if bool(point.rows("arrays")["exact"][0]):
+        fetched = point.rows("marks")["fetched"]
+        return f"{int((fetched == 1).sum())} fetches in {len(fetched)} accesses"
+    table = point.rows("density")
+    return f"{int(table['fetched'].sum())} fetches in {int(table['touches'].sum())} touches"
+
+
+def by_workload(points):
+    found = {}
+    for point in points:
+        found.setdefault(point.config["workload"], []).append(point)
+    return found
+
+
+def pictures(points):
+    """Miss curves, six a picture, and every space-time diagram."""
+    for workload, mine in by_workload(points).items():
+        curves = [p for p in mine if len(p.rows("curves").get("misses", ()))]
+        for start in range(0, len(curves), MOST_CURVES):
+            part = curves[start:start + MOST_CURVES]
+            yield Picture(f"misses_{workload}_{start // MOST_CURVES + 1}", f"{workload}, misses by cache size",
+                          "Steps: LRU. Dotted: the theorem. Triangles: the ideal cache.",
+                          lambda axes, p=part: draw_curves(axes, p), lambda p=part: curves_text(p), 3.3 + 0.17 * len(part))
     for number, point in enumerate([p for p in points if len(p.rows("arrays").get("array", ()))], 1):
-        figure, axes = plt.subplots(figsize=(15, 10), layout="constrained")
-        draw_diagram(axes, point)
-        name = f"{stem}_diagram_{number}_{point.config['workload']}_{point.config['kernel']}{kind}"
-        figure.savefig(name, dpi=130)
-        plt.close(figure)
-        names.append(name)
-    return names
+        table = point.rows("arrays")
+        elements = point.config["line_bytes"] // point.config["element_bytes"]
+        yield Picture(f"diagram_{number}_{point.config['workload']}_{point.config['kernel']}", f"{point.label}, space and time",
+                      f"A cache of {int(table['cache_lines'][0])} lines of {elements} elements; {counted(point)}. A row is a line, "
+                      "time runs to the right.",
+                      lambda axes, p=point: draw_diagram(axes, p), lambda p=point: diagram_text(p), 4.2)

@@ -1,59 +1,169 @@
-"""report.py RESULTS.h5 [--png FILE]: what a results file holds, as tables and as one picture.
+"""report.py RESULTS.h5... [--html FILE] [--png FOLDER] [--text]: what results files hold, as a page, pictures and tables.
 
-Needs Python 3 with h5py, numpy and matplotlib. `tessera report` calls it.
+Needs Python 3 with h5py and numpy, and matplotlib unless --text. `tessera report` calls it.
 """
 import argparse
 import os
-import sys
 
+import heatmap
 import locality
-import picture
+import page
+import phases
+import pick
+import rates
 import results
+import roofline
+import scaling
 import speedup
 import tables
 
 
-def fail(code, message):
-    print(f"tessera: error: {message}", file=sys.stderr)
-    sys.exit(code)
+def read(paths):
+    """The runs and the traced points of all files."""
+    runs, traced = [], []
+    for path in paths:
+        if not os.path.exists(path):
+            pick.fail(66, f"there is no file '{path}'; check the path")
+        try:
+            mine, points = results.read(path), locality.read(path)
+        except (OSError, KeyError, ValueError, IndexError) as error:
+            pick.fail(65, f"'{path}' is no results file ({error}); give one that --results named")
+        if not mine and not points:
+            pick.fail(65, f"'{path}' holds no finished point; measure something with --results {path}")
+        runs += mine
+        traced += points
+    return runs, traced
 
 
-def main(words=None):
-    parser = argparse.ArgumentParser(prog="tessera report", description="Tables and a picture of a results file.")
-    parser.add_argument("file")
-    parser.add_argument("--png", help="where the picture goes (default: beside the results)")
-    arguments = parser.parse_args(words)
-    if not os.path.exists(arguments.file):
-        fail(66, f"there is no file '{arguments.file}'; check the path")
-    try:
-        runs = results.read(arguments.file)
-        traced = locality.read(arguments.file)
-    except (OSError, KeyError, ValueError) as error:
-        fail(65, f"'{arguments.file}' is no results file ({error}); give one that --results named")
-    if not runs and not traced:
-        fail(65, f"'{arguments.file}' holds no finished point; measure something with --results {arguments.file}")
+class Section:
+    """What the page says under one title: a study, or all that has none of one workload."""
+
+    def __init__(self, title):
+        self.title, self.runs, self.merged, self.traced = title, [], [], []
+
+    def pictures(self):
+        for run in self.merged:
+            mine = [*speedup.pictures(run.scalability)] if run.scalability else \
+                [*rates.variants(run), *rates.lines(run), *scaling.pictures(run), *heatmap.maps(run), *roofline.pictures(run),
+                 *phases.by_variant(run), *phases.by_rank(run)]
+            for one in mine:
+                yield one, run.workload
+        for one in locality.pictures(self.traced):
+            yield one, "locality"
+
+    def tables(self):
+        """(heading, rows of texts) of everything that is a table."""
+        for run in self.merged:
+            beside = tables.side_by_side(run.points)
+            if beside and not run.scalability:
+                yield f"{run.workload}: medians side by side", beside
+            if run.scalability:
+                yield f"{run.workload}: bounds and measured speed-ups", speedup.table(run.scalability)
+            else:
+                same = tables.fixed(run.points)
+                yield f"{run.workload}: all points{f'; everywhere {same}' if same else ''}", \
+                    tables.summary(run.points, run.rate_units)
+            for heading, rows in ((f"{run.workload}: scaling", scaling.table(run)),
+                                  (f"{run.workload}: imbalance, the slowest rank over the mean", phases.table(run.points))):
+                if rows and not run.scalability:
+                    yield heading, rows
+        if self.traced:
+            yield "locality: traced points", locality.table(self.traced)
+
+
+def sections_of(runs, traced):
+    found = {}
+    for (title, _), run in results.by_workload(runs).items():
+        found.setdefault(title, Section(title)).merged.append(run)
     for run in runs:
+        found[run.title].runs.append(run)
+    for point in traced:
+        found.setdefault(point.title, Section(point.title)).traced.append(point)
+    return list(found.values())
+
+
+def print_tables(runs, sections):
+    for run in runs:
+        run.points = results.tell_apart(run.points)
         print(tables.text(run))
         if run.scalability:
             print(speedup.text(run.scalability))
-    for workload, run in results.by_workload(runs).items():
-        beside = tables.side_by_side(run.points)
-        if beside and not run.scalability:
-            print(f"{workload}, medians side by side\n{beside}")
-    png = arguments.png or os.path.splitext(arguments.file)[0] + ".png"
-    names = []
+    for section in sections:
+        for heading, rows in section.tables():
+            if "all points" not in heading and "bounds and" not in heading:
+                print(f"{heading}\n{tables.grid(rows)}")
+
+
+def print_pictures(sections):
+    for section in sections:
+        for one, _ in section.pictures():
+            if one.text:
+                print(f"{one.title}\n{one.text()}")
+
+
+def provenance(section):
+    rows = [["run", "file", "when", "hosts", "processor", "version", "command"]]
+    for run in section.runs:
+        a = run.attributes
+        rows.append([run.name, run.file, a.get("start_time", ""), a.get("hosts", ""), a.get("processor", ""),
+                     f"{a.get('git_describe', '')} ({a.get('build_type', '')})", a.get("command_line", "")])
+    return rows
+
+
+def write_page(sections, title, html, folder):
+    """Draws every picture into the folder and all of them into the page. Returns how many there were."""
+    import style  # only here: tables and plots of characters do without matplotlib
+    parts, names = [], set()
+    os.makedirs(folder, exist_ok=True)
+    for section in sections:
+        drawn = []
+        for one, workload in section.pictures():
+            stem = f"{page.identity(section.title)}_{one.name}" if section.title == workload else \
+                f"{page.identity(section.title)}_{workload}_{one.name}"
+            one.name = next(n for n in [stem] + [f"{stem}_{i}" for i in range(2, 1000)] if n not in names)
+            names.add(one.name)
+            png = style.render(one)
+            with open(os.path.join(folder, one.name + ".png"), "wb") as file:
+                file.write(png)
+            drawn.append((one, png))
+        text = page.pictures(drawn) + "".join(page.folded(heading, rows) for heading, rows in section.tables())
+        parts.append((section.title, text + (page.folded("runs", provenance(section), 8) if section.runs else "")))
+    with open(html, "w", encoding="utf-8") as file:
+        file.write(page.document(title, head(sections), parts))
+    return len(names)
+
+
+def head(sections):
+    runs = [run for section in sections for run in section.runs]
+    wrong = sum(point.measured["verified"] == 0 for run in runs for point in run.points)
+    machines = dict.fromkeys(f"{run.attributes.get('hosts', '')}: {run.attributes.get('processor', '')}" for run in runs)
+    lines = ["; ".join(machines)] if machines else []
+    lines.append(f"{sum(len(run.points) for run in runs)} points in {len(runs)} runs; "
+                 + ("every check passed or none was asked for" if not wrong else f"{wrong} FAILED their check"))
+    return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines)
+
+
+def main(words=None):
+    parser = argparse.ArgumentParser(prog="tessera report", description="A page, pictures and tables of results files.")
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--html", help="the page (default: beside the first file, .html)")
+    parser.add_argument("--png", help="folder for the pictures (default: beside the page, its name and _png)")
+    parser.add_argument("--title", help="of the page")
+    parser.add_argument("--text", action="store_true", help="tables and plots in characters, no files")
+    arguments = parser.parse_args(words)
+    runs, traced = read(arguments.files)
+    sections = sections_of(runs, traced)
+    print_tables(runs, sections)
+    if arguments.text:
+        print_pictures(sections)
+        return
+    html = arguments.html or os.path.splitext(arguments.files[0])[0] + ".html"
+    folder = arguments.png or os.path.splitext(html)[0] + "_png"
     try:
-        if runs:
-            picture.draw(results.by_workload(runs), png)
-            names.append(png)
-        if traced:
-            print(locality.text(traced))
-            stem, kind = os.path.splitext(png)
-            names += locality.draw(traced, f"{stem}_misses{kind}" if runs else png)
+        count = write_page(sections, arguments.title or "Tessera: " + ", ".join(s.title for s in sections), html, folder)
     except OSError as error:
-        fail(73, f"cannot write '{png}' ({error.strerror}); name another place with --png")
-    for name in names:
-        print(f"picture: {name}")
+        pick.fail(73, f"cannot write '{error.filename or html}' ({error.strerror}); name other places with --html and --png")
+    print(f"page: {html}\n{count} pictures: {folder}")
 
 
 if __name__ == "__main__":

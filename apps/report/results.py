@@ -1,5 +1,7 @@
-"""A results file as Python values: runs, and in them points with their configuration, timings and phases."""
+"""Results files as Python values: runs, and in them points with their configuration, timings and phases."""
 import dataclasses
+import os
+import re
 
 import h5py
 import numpy as np
@@ -14,8 +16,19 @@ class Point:
     key: str        # the identity of the configuration, the same in every run
     config: dict    # what was computed, with ranks and threads, in the order of the file
     measured: dict
-    phases: dict    # name: seconds, median over repetitions of the mean over ranks
+    phases: dict    # name: seconds of every rank, median over repetitions
     timed: tuple    # the phases that are part of a repetition; the others happened once
+    seconds: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))  # one a repetition
+    run: object = None
+    sweeps: int = 1  # how often the file holds it
+
+    @property
+    def options(self):
+        return options_of(self.key)
+
+    @property
+    def cores(self):
+        return int(self.config["ranks"]) * int(self.config["threads"])
 
     @property
     def rate(self):
@@ -44,10 +57,38 @@ class Run:
     rate_units: str
     points: list
     scalability: list = dataclasses.field(default_factory=list)  # rows of that table, as dicts
+    machine: list = dataclasses.field(default_factory=list)      # measured ceilings, as dicts
+    ranks: list = dataclasses.field(default_factory=list)        # hosts and cores of the ranks, as dicts
+    file: str = ""
 
     @property
     def workload(self):
         return self.attributes.get("workload", self.name.split("_")[0])
+
+    @property
+    def title(self):
+        """The study it belongs to, or its workload."""
+        return self.attributes.get("option_title") or self.workload
+
+    @property
+    def cpus(self):
+        """The cpus that its ranks could use, on all hosts; 0 where nobody noted them."""
+        return len({(row["host"], cpu) for row in self.ranks for cpu in cpus_of(row["cpus"])})
+
+
+def cpus_of(text):
+    """The numbers in "0-3,8"."""
+    out = []
+    for part in filter(None, str(text).split(",")):
+        first, _, last = part.partition("-")
+        out += range(int(first), int(last or first) + 1)
+    return out
+
+
+def options_of(key):
+    """"matmul n=1 weights=0 1 0 ranks=2" as a dict; of a name twice the last, which is what really ran."""
+    parts = re.split(r" ([a-z][a-z0-9-]*)=", key)
+    return dict(zip(parts[1::2], parts[2::2]))
 
 
 def columns(group):
@@ -59,16 +100,23 @@ def columns(group):
     return out
 
 
-def phases_of(table, key):
-    """Phases of one point, and which of them belong to a repetition."""
-    mine = table["point"] == key
+def split_by(table, name):
+    """{value: numbers of its rows}, in the order of first use."""
+    found = {}
+    for row, value in enumerate(table[name]):
+        found.setdefault(value, []).append(row)
+    return {value: np.array(rows) for value, rows in found.items()}
+
+
+def phases_of(table, mine):
+    """{phase: seconds of every rank, median over the repetitions} of one point, and which belong to a repetition."""
+    names, repetitions, ranks, seconds = (table[c][mine] for c in ("phase", "repetition", "rank", "seconds"))
     phases, timed = {}, []
-    for name in dict.fromkeys(table["phase"][mine]):
-        rows = mine & (table["phase"] == name)
-        repetitions = table["repetition"][rows]
-        seconds = table["seconds"][rows]
-        phases[name] = float(np.median([seconds[repetitions == r].mean() for r in np.unique(repetitions)]))
-        if (repetitions >= 0).any():
+    for name in dict.fromkeys(names):
+        rows = names == name
+        of_ranks = [np.median(seconds[rows & (ranks == rank)]) for rank in np.unique(ranks[rows])]
+        phases[name] = np.array(of_ranks)
+        if (repetitions[rows] >= 0).any():
             timed.append(name)
     return phases, tuple(timed)
 
@@ -81,31 +129,81 @@ def rows_of(group):
 
 def read_run(name, group):
     summary = columns(group["summary"])
-    phase_table = columns(group["phases"]) if "phases" in group else None
+    phase_table = columns(group["phases"]) if "phases" in group else {"point": []}
+    sample_table = columns(group["samples"]) if "samples" in group else {"point": []}
+    phase_rows, sample_rows = split_by(phase_table, "point"), split_by(sample_table, "point")
     config = [column for column in summary if column not in MEASURED and column != "point"]
-    points = []
+    run = Run(name, dict(group.attrs), group["summary/rate"].attrs.get("units", ""), [],
+              *(rows_of(group[table]) if table in group else [] for table in ("scalability", "machine", "ranks")))
     for row, key in enumerate(summary["point"]):
-        phases, timed = phases_of(phase_table, key) if phase_table else ({}, ())
-        points.append(Point(key, {c: summary[c][row] for c in config}, {c: summary[c][row] for c in MEASURED},
-                            phases, timed))
-    further = rows_of(group["scalability"]) if "scalability" in group else []
-    return Run(name, dict(group.attrs), group["summary/rate"].attrs.get("units", ""), points, further)
+        phases, timed = phases_of(phase_table, phase_rows[key]) if key in phase_rows else ({}, ())
+        seconds = sample_table["seconds"][sample_rows[key]] if key in sample_rows else np.array([])
+        run.points.append(Point(key, {c: summary[c][row] for c in config}, {c: summary[c][row] for c in MEASURED},
+                                phases, timed, seconds, run))
+    return run
 
 
 def read(path):
-    """The runs of a file that finished a point at least."""
+    """The runs of a file that finished a point at least, in the order in which they were made."""
     with h5py.File(path, "r") as file:
-        return [read_run(name, group) for name, group in file.items()
+        runs = [read_run(name, group) for name, group in file.items()
                 if isinstance(group, h5py.Group) and "summary" in group]
+    for run in runs:
+        run.file = os.path.basename(path)
+    return runs
+
+
+def tell_apart(points):
+    """The points with the options in their configuration that have no column of their own and tell some of them apart."""
+    names = dict.fromkeys(name for point in points for name in point.config)
+    same = {}
+    for point in points:
+        same.setdefault(tuple(point.config.get(name, "") for name in names), []).append(point)
+    extra = {}
+    for alike in same.values():
+        options = [point.options for point in alike]
+        for name in options[0]:
+            if name.replace("-", "_") not in names and len({o.get(name) for o in options}) > 1:
+                extra[name.replace("-", "_")] = name
+    out = []
+    for point in points:
+        config = {name: point.config.get(name, "") for name in names}
+        options = point.options
+        for name, option in extra.items():
+            text = options.get(option, "")
+            config[name] = int(text) if re.fullmatch(r"-?\d+", text) else text
+        out.append(dataclasses.replace(point, config=config))
+    return out
+
+
+def as_asked(points):
+    """Columns that say what the program chose (halo steps 0: as many as pay) say what it was asked for instead: a choice
+    is neither an axis nor what tells two points apart."""
+    for point in points:
+        options = point.options
+        for name in point.config:
+            option = name.replace("_", "-")
+            if options.get(option) == "0" and option != "threads" and str(point.config[name]) != "0":
+                point.config[name] = "chosen"
+    return points
+
+
+def merge(runs):
+    """One run with the points of all; of a point measured more than once the latest."""
+    first = runs[0]
+    whole = Run(first.name, first.attributes, first.rate_units, [], [], first.machine, first.ranks, first.file)
+    known = {}
+    for run in runs:
+        known.update({point.key: point for point in run.points})
+        whole.scalability = whole.scalability + run.scalability
+        whole.machine = run.machine or whole.machine
+    whole.points = as_asked(tell_apart(list(known.values())))
+    return whole
 
 
 def by_workload(runs):
-    """One run a workload with all its points; of a point measured more than once the latest."""
-    merged = {}
+    """{(title, workload): one run with all its points}."""
+    found = {}
     for run in runs:
-        whole = merged.setdefault(run.workload, Run(run.name, run.attributes, run.rate_units, []))
-        known = {point.key: point for point in whole.points}
-        known.update({point.key: point for point in run.points})
-        whole.points = list(known.values())
-        whole.scalability = whole.scalability + run.scalability
-    return merged
+        found.setdefault((run.title, run.workload), []).append(run)
+    return {key: merge(parts) for key, parts in found.items()}

@@ -1,10 +1,12 @@
-"""The picture of a scalability run: measured speed-ups between the bounds that work and span give, and how the
-parallelism grows with n beside what theory says."""
+"""Pictures of scalability runs: measured speed-ups between the bounds that work and span give, and how the parallelism
+grows with n beside what theory says."""
 import numpy as np
 
 import tables
+import textplot
+from picture import Picture
 
-MOST_PANELS = 12
+MOST_PICTURES = 12
 BUSY = 0.03  # a larger share of waiting for a core is worth a word
 
 
@@ -66,8 +68,8 @@ def fit(parallelism, theory):
     return a, b, 1 - rest.var() / parallelism.var()
 
 
-def text(rows):
-    """The bounds and the measurements as a table."""
+def table(rows):
+    """The bounds and the measurements as rows of texts."""
     lines = [["what", "processors", "parallelism", "burdened", "at least", "measured", "at most", "is"]]
     for key, found in panels_of(rows).items():
         for row in found:
@@ -76,7 +78,12 @@ def text(rows):
                           number(row["burdened_parallelism"]), f"{row['lower_bound']:.2f}",
                           f"{row['speedup']:.2f} ({row['speedup_low']:.2f} .. {row['speedup_high']:.2f})" if known
                           else "-", f"{row['upper_bound']:.2f}", row["place"] or "-"])
-    out = tables.grid(lines)
+    return lines
+
+
+def text(rows):
+    """The table, and how far theory explains each growth."""
+    out = tables.grid(table(rows))
     for (key, growth), (n, parallelism, theory) in growths_of(rows).items():
         a, b, explained = fit(parallelism, theory)
         out += (f"{key}: parallelism {number(parallelism[0])} .. {number(parallelism[-1])} for n {n[0]:.0f} .. {n[-1]:.0f};"
@@ -84,90 +91,104 @@ def text(rows):
     return out
 
 
-def draw_panel(axes, key, rows):
+def draw_bounds(axes, rows):
+    import style
     processors = np.array([1] + [row["processors"] for row in rows], dtype=float)
     low = np.array([1] + [row["lower_bound"] for row in rows])
     high = np.array([1] + [row["upper_bound"] for row in rows])
     axes.fill_between(processors, low, high, color="#56B4E9", alpha=0.3, linewidth=0, label="between the bounds")
-    axes.plot(processors, high, color="#0072B2", linewidth=1.5, label="at most: min(P, parallelism)")
-    axes.plot(processors, low, color="#0072B2", linewidth=1.5, linestyle="--", label="at least: burdened")
+    axes.plot(processors, high, color="#0072B2", label="at most: min(P, parallelism)")
+    axes.plot(processors, low, color="#0072B2", linestyle="--", label="at least: burdened")
     measured = [row for row in rows if row["speedup"] == row["speedup"]]
     if measured:
         middle = np.array([row["speedup"] for row in measured])
         ends = np.array([[row["speedup_low"], row["speedup_high"]] for row in measured]).T
         axes.errorbar([row["processors"] for row in measured], middle,
                       yerr=np.maximum(0, [middle - ends[0], ends[1] - middle]), color="#D55E00", marker="o",
-                      markersize=7, linestyle="none", capsize=4, label="measured (95 % interval)", zorder=3)
-        for row in measured:
-            if row["waited"] > BUSY:
-                axes.annotate(f"others had the cores\n{100 * row['waited']:.0f} % of the time",
-                              (row["processors"], row["speedup"]), xytext=(9, 0), textcoords="offset points",
-                              fontsize=8, color="#D55E00", va="center")
+                      linestyle="none", label="measured (95 % interval)", zorder=3)
     most = processors[-1]
     if most > 4:
-        axes.set_xscale("log", base=2)
+        style.pow_two_axis(axes.xaxis, processors)
         axes.set_yscale("log", base=2)
         smallest = min([*low, *(row["speedup_low"] for row in measured)])
         axes.set_ylim(max(2.0 ** -8, 0.8 * min(1, smallest)), 1.25 * most)
         axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_xticks(processors, [f"{p:.0f}" for p in processors])
-    axes.minorticks_off()
-    last = rows[-1]
-    axes.set_title(f"{key.replace(', ', chr(10), 1)}\nparallelism {number(last['parallelism'])}, burdened "
-                   f"{number(last['burdened_parallelism'])}", fontsize=10)
+    else:
+        axes.set_xticks(processors, [f"{p:.0f}" for p in processors])
+        axes.set_ylim(bottom=0)
     axes.set_xlabel("processors")
     axes.set_ylabel("speed-up")
+    axes.grid(True, which="major")
+    style.legend_below(axes)
 
 
-def draw_growth(axes, key, growth, series):
+def draw_growth(axes, growth, series):
+    import style
     n, parallelism, theory = series
-    a, b, explained = fit(parallelism, theory)
+    a, b, _ = fit(parallelism, theory)
     axes.plot(n, parallelism, color="#D55E00", marker="o", linestyle="none", label="recorded")
     axes.plot(n, a + b * theory, color="#0072B2", linestyle="--", label=f"{a:.3g} + {b:.3g} ({growth})")
-    axes.set_xscale("log", base=2)
+    style.pow_two_axis(axes.xaxis, n)
     if parallelism.max() / parallelism.min() > 20:
         axes.set_yscale("log")
-    axes.set_title(f"{key}\nexplained by theory: {100 * explained:.1f} %", fontsize=10)
-    axes.set_xlabel("n")
-    axes.set_ylabel("parallelism")
-    axes.legend(loc="upper left", fontsize=8, frameon=False)
+    axes.set_xlabel("n (elements)")
+    axes.set_ylabel("parallelism (work / span)")
+    axes.grid(True, which="major")
+    style.legend_below(axes)
 
 
-def draw_thresholds(axes, n, kernels):
-    for (kernel, (threshold, one, many, processors)), colour in zip(kernels.items(), ("#0072B2", "#D55E00", "#009E73")):
+def draw_thresholds(axes, kernels):
+    import style
+    for (kernel, (threshold, one, many, processors)), colour in zip(kernels.items(), style.COLOURS):
         axes.plot(threshold, one, color=colour, linestyle="--", marker="o", label=f"{kernel}, 1 thread")
         axes.plot(threshold, many, color=colour, marker="s", label=f"{kernel}, {processors[-1]:.0f} threads")
-    axes.set_xscale("log", base=2)
+    style.pow_two_axis(axes.xaxis, [t for series in kernels.values() for t in series[0]])
     axes.set_yscale("log")
-    axes.set_title(f"n {n}, by threshold", fontsize=10)
-    axes.set_xlabel("threshold")
-    axes.set_ylabel("seconds")
-    axes.legend(loc="best", fontsize=8, frameon=False)
+    axes.set_xlabel("threshold (elements)")
+    axes.set_ylabel("time (s)")
+    axes.grid(True, which="major")
+    style.legend_below(axes)
 
 
-def panels_to_draw(rows):
-    """Functions that draw into axes: growths and thresholds first, then speed-ups."""
-    growths = [lambda axes, k=key, s=series: draw_growth(axes, *k, s) for key, series in growths_of(rows).items()]
-    speedups = [lambda axes, k=key, f=found: draw_panel(axes, k, f) for key, found in panels_of(rows).items()]
-    growths += [lambda axes, n=n, k=kernels: draw_thresholds(axes, n, k) for n, kernels in thresholds_of(rows).items()]
-    return (growths + speedups)[:MOST_PANELS], len(growths)
+def busy(rows):
+    worst = max((row["waited"] for row in rows if row["speedup"] == row["speedup"]), default=0)
+    return f" Others had the cores for {100 * worst:.0f} % of the time." if worst > BUSY else ""
 
 
-def draw(rows, figure):
-    """Fills the figure with a panel for every kernel and size."""
-    panels, growths = panels_to_draw(rows)
-    across = min(3, len(panels))
-    grid = figure.subplots(-(-len(panels) // across), across, squeeze=False).ravel()
-    for axes, panel in zip(grid, panels):
-        panel(axes)
-        axes.grid(True, which="major", color="#DDDDDD", linewidth=0.6)
-        axes.spines[["top", "right"]].set_visible(False)
-    for axes in grid[len(panels):]:
-        axes.set_visible(False)
-    if growths < len(panels):
-        grid[growths].legend(loc="upper left", fontsize=8, frameon=False)
+def bounds_text(found):
+    known = [row for row in found if row["speedup"] == row["speedup"]]
+    lines = {"at most": ([row["processors"] for row in found], [row["upper_bound"] for row in found]),
+             "at least": ([row["processors"] for row in found], [row["lower_bound"] for row in found])}
+    if known:
+        lines["measured"] = ([row["processors"] for row in known], [row["speedup"] for row in known])
+    return textplot.lines(lines, "processors", "speed-up")
 
 
-def height(rows):
-    """Inches that the panels want."""
-    return 4.6 * -(-len(panels_to_draw(rows)[0]) // 3)
+def every_picture(rows):
+    for number, ((key, growth), series) in enumerate(growths_of(rows).items(), 1):
+        explained = fit(series[1], series[2])[2]
+        yield Picture(f"growth_{number}", f"{key}: how the parallelism grows",
+                      f"Recorded parallelism beside a + b ({growth}), which explains {100 * explained:.1f} % of its variance.",
+                      lambda axes, g=growth, d=series: draw_growth(axes, g, d),
+                      lambda d=series: textplot.lines({"recorded": (d[0], d[1])}, "n", "parallelism", log_y=True))
+    for number, (n, kernels) in enumerate(thresholds_of(rows).items(), 1):
+        yield Picture(f"threshold_{number}", f"n {n}: time by threshold",
+                      "Medians; dashed on one thread.", lambda axes, k=kernels: draw_thresholds(axes, k),
+                      lambda k=kernels: textplot.lines({name: (d[0], d[2]) for name, d in k.items()}, "threshold", "seconds",
+                                                       log_y=True), 3.5)
+    for number, (key, found) in enumerate(panels_of(rows).items(), 1):
+        last = found[-1]
+        yield Picture(f"speedup_{number}", key,
+                      f"Parallelism {tables.number(last['parallelism'])}, burdened {tables.number(last['burdened_parallelism'])}; "
+                      "bounds after He, Leiserson and Leiserson (2010)." + busy(found),
+                      lambda axes, f=found: draw_bounds(axes, f), lambda f=found: bounds_text(f), 3.4)
+
+
+def pictures(rows):
+    """Growths and thresholds first, then speed-ups, not too many."""
+    found = list(every_picture(rows))
+    rest = len(found) - MOST_PICTURES
+    if rest > 0:
+        found = found[:MOST_PICTURES]
+        found[-1].caption += f" ({rest} more are in the table.)"
+    return found

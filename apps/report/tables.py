@@ -1,4 +1,4 @@
-"""The tables that the terminal shows."""
+"""The tables, as rows of texts (the first the headings) and as the terminal shows them."""
 
 
 def seconds(value):
@@ -8,8 +8,12 @@ def seconds(value):
     return f"{value * 1e9:.3g} ns" if value > 0 else "0 s"
 
 
+def rate(value):
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
 def number(value):
-    return str(value) if isinstance(value, str) else f"{value:.3g}" if value != int(value) else str(int(value))
+    return str(value) or "-" if isinstance(value, str) else f"{value:.3g}" if value != int(value) else str(int(value))
 
 
 def grid(rows):
@@ -33,32 +37,43 @@ def share(point):
     return f"{100 * value:.0f} %" if value == value else "-"
 
 
-def text(run):
-    points = run.points
+def summary(points, rate_units):
+    """A row a point: what tells it from the others, its median with the interval, rate, check and phases."""
     shown = varying(points, always=("kernel", "ranks", "threads"))
-    fixed = ", ".join(f"{n} {number(points[0].config[n])}" for n in points[0].config if n not in shown)
     phases = list(dict.fromkeys(name for point in points for name in point.phases))
-    rows = [shown + ["median", "95 % interval", run.rate_units, "of ceiling", "check"] + phases]
+    rows = [shown + ["median", "95 % interval", rate_units, "of ceiling", "check"] + phases]
     for point in points:
         m = point.measured
         rows.append([number(point.config[n]) for n in shown]
                     + [seconds(m["median"]), f"{seconds(m['ci_low'])} .. {seconds(m['ci_high'])}",
-                       f"{point.rate:.3g}", share(point), point.verdict]
-                    + [seconds(point.phases[p]) if p in point.phases else "-" for p in phases])
-    a = run.attributes
+                       rate(point.rate), share(point), point.verdict]
+                    + [seconds(point.phases[p].mean()) if p in point.phases else "-" for p in phases])
+    return rows
+
+
+def fixed(points):
+    """What is the same everywhere, in words."""
+    shown = varying(points, always=("kernel", "ranks", "threads"))
+    return ", ".join(f"{n} {number(points[0].config[n])}" for n in points[0].config if n not in shown)
+
+
+def text(run):
+    points, a = run.points, run.attributes
+    same = fixed(points)
     return (f"{run.name}: {a.get('command_line', '')}\n"
             f"  {a.get('start_time', '')}, {a.get('hosts', '')}, {a.get('processor', '')}, "
             f"Tessera {a.get('git_describe', '')} ({a.get('build_type', '')})\n"
-            + (f"  everywhere: {fixed}\n" if fixed else "")
-            + grid(rows)
-            + ("phases: seconds a rank (mean of the ranks), median of the repetitions\n" if phases else ""))
+            + (f"  everywhere: {same}\n" if same else "")
+            + grid(summary(points, run.rate_units))
+            + ("phases: seconds a rank (mean of the ranks), median of the repetitions\n"
+               if any(point.phases for point in points) else ""))
 
 
 def side_by_side(points, axis="kernel"):
     """The variants in columns, as the literature prints it: a row a size, the times, and how many times the first takes
     longer than each other. Empty where no two variants did the same."""
     if not points or axis not in points[0].config:
-        return ""
+        return []
     names = list(dict.fromkeys(point.config[axis] for point in points))
     others = [n for n in varying(points) if n != axis]
     times = {}
@@ -66,9 +81,9 @@ def side_by_side(points, axis="kernel"):
         times.setdefault(tuple(point.config[n] for n in others), {})[point.config[axis]] = point.measured["median"]
     first = names[0]
     if len(names) < 2 or not any(len(row) > 1 and first in row for row in times.values()):
-        return ""
+        return []
     rows = [others + names + [f"{first} / {name}" for name in names[1:]]]
     for values, row in times.items():
         ratios = [f"{row[first] / row[name]:.2f}" if first in row and name in row else "-" for name in names[1:]]
         rows.append([number(v) for v in values] + [seconds(row[n]) if n in row else "-" for n in names] + ratios)
-    return grid(rows)
+    return rows

@@ -57,6 +57,7 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .help = "measure points again that the results file already holds",
                .group = "Measuring",
                .identity = false});
+  add_title(options);
   options.add({.name = "no-verify",
                .kind = Kind::flag,
                .help = "skip the check of the result",
@@ -82,6 +83,13 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .kind = Kind::flag,
                .help = "print memory, messages, bytes and predicted time, and stop",
                .group = "Files",
+               .identity = false});
+}
+
+void add_title(OptionSet& options) {
+  options.add({.name = "title",
+               .help = "the study that the results belong to: `tessera report` collects them under it",
+               .group = "Measuring",
                .identity = false});
 }
 

@@ -15,6 +15,9 @@ struct CommonDefaults {
 /// once.
 void add_common_options(OptionSet& options, const CommonDefaults& defaults = {});
 
+/// --title of a study, for commands with results.
+void add_title(OptionSet& options);
+
 /// --seed "of ..."; --kernel, auto or one of the names; --ranks of a plan: what every distributed workload
 /// has at a place of its own among its options.
 void add_seed(OptionSet& options, const std::string& of_what);

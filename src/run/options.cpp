@@ -128,11 +128,14 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
   bool help = false;
   app.add_flag("-h,--help", help);
   std::map<std::string, std::string> raw;
+  std::map<std::string, std::vector<std::string>> several;
   std::map<std::string, bool> flags;
   for (const Option& option : options_) {
     const std::string flag = (option.positional ? "" : "--") + option.name;
     if (option.kind == Kind::flag) {
       app.add_flag(flag, flags[option.name]);
+    } else if (option.many) {
+      app.add_option(flag, several[option.name]);
     } else {
       app.add_option(flag, raw[option.name])->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
@@ -157,6 +160,8 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
   for (const Option& option : options_) {
     if (option.kind == Kind::flag && flags[option.name]) {
       parsed.lists[option.name] = {"true"};
+    } else if (option.many && !several[option.name].empty()) {
+      parsed.lists[option.name] = several[option.name];
     } else if (option.kind != Kind::flag && app.count((option.positional ? "" : "--") + option.name) > 0) {
       parsed.lists[option.name] = expand(option, raw[option.name], "--" + option.name);
     } else {

@@ -23,6 +23,7 @@ struct Option {
   bool axis = false;                      ///< may be a list or range: an axis of a sweep
   bool identity = true;  ///< part of what a measured point is (not where it goes or how often it runs)
   bool positional = false;
+  bool many = false;    ///< positional: as many words as are given
   bool nested = false;  ///< in TOML also a list of lists of numbers: rows joined by ';', planes by '/'
   double low = -1e300, high = 1e300;  ///< bounds of integer, real and bytes
 };

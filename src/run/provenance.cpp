@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/text.hpp"
 #include "io/h5.hpp"
@@ -32,6 +33,8 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   result["command_line"] =
       "tessera " + options.command() + (arguments.empty() ? "" : " " + join(arguments, " "));
   result["options_set"] = join(sources, ", ");
+  std::error_code none;
+  result["working_directory"] = std::filesystem::current_path(none).string();
   result["workload"] = options.command();
   result["tessera_version"] = version();
   result["git_describe"] = std::string(TESSERA_GIT_DESCRIBE);

@@ -1,145 +1,226 @@
-"""report_test.py REPORT.py TESSERA SCRATCH: the report on small results, made here and by the program. 77: no matplotlib."""
-import contextlib
-import io
+"""report_test.py SCRIPTS TESSERA SCRATCH: the page, its pictures and tables, on small results. 77: no matplotlib."""
+import base64
+import html.parser
 import os
+import re
+import shutil
 import subprocess
 import sys
-import unittest
+
+import made
+from made import h5py, np, row, write
 
 try:
-    import h5py
     import matplotlib.image
-    import numpy as np
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-REPORT, TESSERA, SCRATCH = sys.argv[1:4]
-sys.path.insert(0, os.path.dirname(REPORT))
-import report  # noqa: E402
-import results  # noqa: E402
+import io
+
+import page
+import report
+import results
+
+TWO = [row(k, n) for n in (64, 128) for k in ("naive", "tiled")]
 
 
-def write_results(path, kernels=("naive", "tiled"), sizes=(64, 128), ranks=(2,), run="matmul_0001", rate=10.0):
-    """A results file of the present schema, with made-up timings."""
-    points = [(kernel, n, r) for r in ranks for n in sizes for kernel in kernels]
-    with h5py.File(path, "a", track_order=True) as file:
-        group = file.create_group(run, track_order=True)
-        group.attrs["workload"], group.attrs["hosts"] = run.split("_")[0], "nowhere"
-        summary, phases = group.create_group("summary", track_order=True), group.create_group("phases")
-        keys = [f"kernel={kernel} n={n} ranks={r}" for kernel, n, r in points]
-        seconds = np.array([1e-3 * n for _, n, _ in points])
-        count = len(points)
-        table = {"point": keys, "kernel": [p[0] for p in points], "type": ["f64"] * count,
-                 "m": [p[1] for p in points], "n": [p[1] for p in points], "k": [p[1] for p in points],
-                 "ranks": [p[2] for p in points], "threads": [1] * count, "repetitions": [3] * count,
-                 "median": seconds, "ci_low": seconds * 0.9, "ci_high": seconds * 1.2, "min": seconds * 0.9,
-                 "max": seconds * 1.2, "mean": seconds, "work": [1.0] * count,
-                 "rate": [rate * (i + 1) for i in range(count)], "ceiling_share": [float("nan")] * count,
-                 "verification_method": ["freivalds"] * count, "verification_ratio": [0.5] * count,
-                 "verification_tolerance": [16.0] * count, "verified": [1] * (count - 1) + [0]}
-        for name, column in table.items():
-            summary[name] = column
-        summary["rate"].attrs["units"] = "GFLOP/s"
-        rows = [(key, rep, rank, phase, s * part) for key, s in zip(keys, seconds)
-                for rep, phase, part in ((0, "compute", 0.7), (0, "exchange", 0.2), (1, "compute", 0.6),
-                                         (1, "exchange", 0.3), (-1, "verify", 0.1)) for rank in range(2)]
-        for column, name in enumerate(("point", "repetition", "rank", "phase", "seconds")):
-            phases[name] = [row[column] for row in rows]
+class Links(html.parser.HTMLParser):
+    """What a page refers to, its pictures, and whether its tags close."""
+    ALONE = ("meta", "link", "img", "br")
+
+    def __init__(self, text):
+        super().__init__()
+        self.outside, self.images, self.names, self.open, self.scripts = [], [], [], [], 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        for name, value in attrs:
+            if name in ("src", "href", "srcset", "action") and not value.startswith(("data:", "#")):
+                self.outside.append(value)
+            if name == "id":
+                self.names.append(value)
+        if tag == "img":
+            self.images.append(dict(attrs))
+        self.scripts += tag == "script"
+        if tag not in self.ALONE:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (tag, self.open[-3:])
+        self.open.pop()
 
 
-class Report(unittest.TestCase):
-    def path(self, name):
-        os.makedirs(SCRATCH, exist_ok=True)
-        path = os.path.join(SCRATCH, name)
-        for stale in (path, path.replace(".h5", ".png")):
-            if os.path.exists(stale):
-                os.remove(stale)
+class Report(made.Case):
+    def report(self, *words, code=0):
+        return self.run_script(report, *words, code=code)
+
+    def page_of(self, path):
+        with open(os.path.splitext(path)[0] + ".html", encoding="utf-8") as file:
+            return file.read()
+
+    def pictures_of(self, path):
+        return sorted(os.listdir(os.path.splitext(path)[0] + "_png"))
+
+    def fresh(self, name):
+        path = self.path(name)
+        shutil.rmtree(os.path.splitext(path)[0] + "_png", ignore_errors=True)
         return path
 
-    def report(self, *words, code=0):
-        out, err, ended = io.StringIO(), io.StringIO(), 0
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                report.main(words)
-            except SystemExit as end:
-                ended = end.code
-        self.assertEqual(ended, code, err.getvalue())
-        return out.getvalue() if code == 0 else err.getvalue()
-
-    def assert_picture(self, path):
-        pixels = matplotlib.image.imread(path)[..., :3].reshape(-1, 3)
-        self.assertGreater(len(np.unique((pixels * 255).astype(int), axis=0)), 20, "an empty picture")
+    def assert_picture(self, png):
+        pixels = matplotlib.image.imread(io.BytesIO(png))[..., :3]
+        self.assertGreater(len(np.unique((pixels.reshape(-1, 3) * 255).astype(int), axis=0)), 20, "an empty picture")
+        self.assertGreater(pixels.shape[1], 900, "too coarse for half a page")
+        edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+        self.assertTrue((edge > 0.99).all(), "something is cut at the edge")
 
     def test_prints_every_point_with_its_verdict_and_phases(self):
-        path = self.path("two.h5")
-        write_results(path)
-        words = self.report(path)
+        points = [dict(p) for p in TWO]
+        points[-1]["verified"] = 0
+        path = write(self.fresh("two.h5"), points)
+        words = self.report(path, "--text")
         self.assertEqual(words.count("passed (0.5 <= 16)"), 3)
         self.assertEqual(words.count("FAILED"), 1)
-        for expected in ("matmul_0001", "GFLOP/s", "compute", "verify", "57.6 ms .. 76.8 ms", "type f64"):
+        for expected in ("matmul_0001", "GFLOP/s", "compute", "verify", "64 ms .. 64 ms", "type f64"):
             self.assertIn(expected, words)
-        self.assert_picture(path.replace(".h5", ".png"))
 
     def test_prints_variants_side_by_side_with_their_ratio(self):
-        path = self.path("beside.h5")
-        write_results(path)
-        with h5py.File(path, "r+") as file:  # points: naive 64, tiled 64, naive 128, tiled 128
-            file["matmul_0001/summary/median"][:] = [0.3, 0.1, 8.0, 2.0]
-        words = self.report(path)
+        times = {("naive", 64): 0.3, ("tiled", 64): 0.1, ("naive", 128): 8.0, ("tiled", 128): 2.0}
+        path = write(self.fresh("beside.h5"), [row(k, n, seconds=s) for (k, n), s in times.items()])
+        words = self.report(path, "--text")
         table = words[words.index("side by side"):].splitlines()
         self.assertEqual(table[1].split(), ["m", "n", "k", "naive", "tiled", "naive", "/", "tiled"])
         self.assertEqual(table[3].split(), ["64", "64", "64", "300", "ms", "100", "ms", "3.00"])
         self.assertEqual(table[4].split(), ["128", "128", "128", "8", "s", "2", "s", "4.00"])
-        alone = self.path("alone.h5")
-        write_results(alone, kernels=("naive",))
-        self.assertNotIn("side by side", self.report(alone))
+        alone = write(self.fresh("alone.h5"), [row(n=n) for n in (64, 128)])
+        self.assertNotIn("medians side by side", self.report(alone, "--text"))
 
-    def test_draws_whatever_varies(self):
-        for name, shape in {"one": {"kernels": ["naive"], "sizes": [64]},
-                            "bars": {"sizes": [64]},
-                            "ranks": {"sizes": [64], "ranks": [1, 2, 4, 7]},
-                            "crowd": {"kernels": [f"kernel_{i}" for i in range(20)]}}.items():
+    def test_draws_whatever_the_data_can_carry_and_nothing_else(self):
+        ranks = [row("tiled", 64, r, seconds=0.1 + 0.9 / r) for r in (1, 2, 4, 7)]
+        tuned = [row("tiled", 64, options={"tile": t, "column-width": w}, seconds=1e-3 * t + 1e-4 * w)
+                 for t in (8, 16, 32) for w in (4, 64)]
+        cases = {"one": ([row()], {"phases", "ranks", "roofline_f64"}),
+                 "bars": (TWO[:2], {"variants", "phases", "ranks", "roofline_f64"}),
+                 "sizes": (TWO, {"variants", "by_n", "phases", "ranks", "roofline_f64"}),
+                 "scaling": (ranks, {"strong", "phases", "ranks", "roofline_f64"}),
+                 "weak": ([row("tiled", 64, r, work=100.0 * r, options={"m": 64 * r}) for r in (1, 2, 4)], {"weak"}),
+                 "tuned": (tuned, {"map_1"}),
+                 "crowd": ([row(f"kernel_{i}", n) for i in range(20) for n in (64, 128)], {"phases"})}
+        for name, (points, expected) in cases.items():
             with self.subTest(name):
-                path, png = self.path(f"{name}.h5"), os.path.join(SCRATCH, f"{name}_named.png")
-                write_results(path, **shape)
-                self.assertIn(f"picture: {png}", self.report(path, "--png", png))
-                self.assert_picture(png)
+                path = write(self.fresh(f"{name}.h5"), points)
+                self.report(path)
+                found = self.pictures_of(path)
+                self.assertLessEqual({f"matmul_{e}.png" for e in expected}, set(found))
+                for unwanted in {"map_1", "strong", "weak", "by_n"} - expected:
+                    if name not in ("weak", "crowd"):
+                        self.assertNotIn(f"matmul_{unwanted}.png", found)
+                for picture in found:
+                    with open(os.path.join(os.path.splitext(path)[0] + "_png", picture), "rb") as file:
+                        self.assert_picture(file.read())
 
-    def test_joins_runs_and_takes_the_latest_of_a_point(self):
-        path = self.path("runs.h5")
-        write_results(path)
-        write_results(path, run="matmul_0002", kernels=("tiled",), rate=99.0)
-        write_results(path, run="sort_0001")
-        merged = results.by_workload(results.read(path))
-        self.assertEqual(list(merged), ["matmul", "sort"])
-        rates = {point.key: point.rate for point in merged["matmul"].points}
-        self.assertEqual(len(rates), 4)
-        self.assertEqual(rates["kernel=tiled n=64 ranks=2"], 99.0)
-        self.assertAlmostEqual(merged["matmul"].points[0].phases["compute"], 0.064 * 0.65)
+    def test_the_page_needs_nothing_beside_itself(self):
+        path = write(self.fresh("page.h5"), [row(k, n, r) for k in ("naive", "a<b&c") for n in (64, 128) for r in (1, 2)])
+        words = self.report(path)
+        text = self.page_of(path)
+        links = Links(text)
+        self.assertEqual((links.outside, links.scripts, links.open), ([], 0, []))
+        self.assertEqual(len(links.names), len(set(links.names)))
+        self.assertIn("a&lt;b&amp;c", text)
+        self.assertNotIn("a<b", text)
+        self.assertIn(f"{len(links.images)} pictures", words)
+        self.assertEqual(len(links.images), len(self.pictures_of(path)))
+        for image in links.images:
+            self.assertTrue(image["alt"])
+            self.assert_picture(base64.b64decode(image["src"].removeprefix("data:image/png;base64,")))
+
+    def test_chromium_opens_the_page_without_an_error(self):
+        chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if not chromium:
+            self.skipTest("no Chromium here")
+        path = write(self.fresh("browser.h5"), TWO)
         self.report(path)
-        self.assert_picture(path.replace(".h5", ".png"))
+        shot = self.path("browser.png")
+        profile = os.path.join(made.SCRATCH, "profile")
+        done = subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
+                               "--enable-logging=stderr", f"--screenshot={shot}", "--window-size=1200,1600",
+                               "file://" + os.path.splitext(path)[0] + ".html"], capture_output=True, text=True, timeout=100,
+                              check=False)
+        shutil.rmtree(profile, ignore_errors=True)
+        if not os.path.exists(shot):
+            self.skipTest(f"Chromium does not start here: {done.stderr[-200:]}")
+        self.assertEqual([line for line in done.stderr.splitlines() if "CONSOLE" in line], [])
+        pixels = matplotlib.image.imread(shot)[..., :3]
+        self.assertGreater(len(np.unique((pixels[::7, ::7].reshape(-1, 3) * 255).astype(int), axis=0)), 50)
+
+    def test_joins_runs_and_files_and_takes_the_latest_of_a_point(self):
+        path = write(self.fresh("runs.h5"), TWO)
+        write(path, [row("tiled", 64, rate=99.0)], run="matmul_0002")
+        other = write(self.fresh("others.h5"), TWO, run="sort_0001")
+        merged = results.by_workload(results.read(path) + results.read(other))
+        self.assertEqual(list(merged), [("matmul", "matmul"), ("sort", "sort")])
+        rates = {point.key: point.rate for point in merged["matmul", "matmul"].points}
+        self.assertEqual(len(rates), 4)
+        self.assertEqual(rates["matmul n=64 kernel=tiled ranks=2 threads=1"], 99.0)
+        both = os.path.join(made.SCRATCH, "both.html")
+        self.report(path, other, "--html", both)
+        with open(both, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn('<h2 id="matmul">matmul</h2>', text)
+        self.assertIn('<h2 id="sort">sort</h2>', text)
+
+    def test_collects_the_runs_of_a_study_under_its_title(self):
+        path = write(self.fresh("study.h5"), TWO, option_title="Naive against tiled")
+        write(path, TWO, run="matmul_0002")
+        write(path, TWO, run="transpose_0001", option_title="Naive against tiled")
+        self.report(path)
+        heads = re.findall(r"<h2 id=\"[^\"]*\">([^<]*)</h2>", self.page_of(path))
+        self.assertEqual(heads, ["Naive against tiled", "matmul"])
+
+    def test_says_what_a_column_does_not(self):
+        # Two points that the columns of the summary cannot tell apart, only the options in the key.
+        path = write(self.fresh("apart.h5"), [row(options={"tile": t}) for t in (8, 16)])
+        words = self.report(path, "--text")
+        self.assertRegex(words, r"kernel +ranks +threads +tile")
+
+    def test_text_needs_no_matplotlib_and_writes_no_file(self):
+        path = write(self.fresh("text.h5"), TWO)
+        blocked = "import sys; sys.modules['matplotlib'] = None; import runpy; sys.argv = sys.argv[1:]; " \
+            "sys.path.insert(0, sys.argv[0].rsplit('/', 1)[0]); runpy.run_path(sys.argv[0], run_name='__main__')"
+        done = subprocess.run([sys.executable, "-c", blocked, os.path.join(made.REPORT, "report.py"), path, "--text"],
+                              check=True, capture_output=True, text=True)
+        self.assertIn("GFLOP/s", done.stdout)
+        self.assertIn("|####", done.stdout)
+        self.assertFalse(os.path.exists(os.path.splitext(path)[0] + ".html"))
 
     def test_refuses_what_is_no_results_file_in_one_line(self):
-        other = self.path("other.h5")
+        other = self.fresh("other.h5")
         with h5py.File(other, "w") as file:
             file["data"] = [1, 2]
-        text = self.path("text.h5")
+        text = self.fresh("words.h5")
         with open(text, "w", encoding="utf-8") as file:
             file.write("no HDF5")
-        for path, code in ((other, 65), (text, 65), (self.path("missing.h5"), 66)):
-            words = self.report(path, code=code)
-            self.assertTrue(words.startswith("tessera: error: ") and words.count("\n") == 1, words)
+        for path, code in ((other, 65), (text, 65), (self.fresh("missing.h5"), 66)):
+            self.assert_refused(self.report(path, code=code), path)
+        good = write(self.fresh("good.h5"), TWO)
+        self.assert_refused(self.report(good, "--html", os.path.join(made.SCRATCH, "no", "such", "a.html"), "--png",
+                                        os.path.join(made.SCRATCH, "good_png"), code=73), "--html")
 
     def test_reads_what_the_program_writes(self):
-        path = self.path("real.h5")
-        subprocess.run([TESSERA, "matmul", "--n", "8,16", "--kernel", "naive,tiled", "--results", path],
-                       check=True, capture_output=True)
-        done = subprocess.run([TESSERA, "report", path], env=dict(os.environ, TESSERA_PYTHON=sys.executable),
-                              check=True, capture_output=True, text=True)
+        path = self.fresh("real.h5")
+        environment = dict(os.environ, TESSERA_PYTHON=sys.executable)
+        subprocess.run([made.TESSERA, "matmul", "--n", "8,16", "--kernel", "naive,tiled", "--title", "Small & real",
+                        "--results", path], check=True, capture_output=True)
+        done = subprocess.run([made.TESSERA, "report", path], env=environment, check=True, capture_output=True, text=True)
         self.assertEqual(done.stdout.count("passed"), 4)
-        self.assert_picture(path.replace(".h5", ".png"))
+        self.assertIn("<h2 id=\"small---real\">Small &amp; real</h2>", self.page_of(path))
+        self.assertGreaterEqual(len(self.pictures_of(path)), 3)
+
+    def test_long_tables_begin_closed(self):
+        rows = [["a", "b"]] + [[str(i), "x"] for i in range(30)]
+        self.assertNotIn("<details open>", page.folded("t", rows))
+        self.assertIn("<details open>", page.folded("t", rows[:5]))
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    made.main()

@@ -1,0 +1,132 @@
+#include "doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "machine/topology.hpp"
+#include "mpi/runtime.hpp"
+
+namespace tessera::apps {
+namespace doctor {
+
+std::optional<std::string> Surroundings::read(const std::string& path) const {
+  std::ifstream in(root + path);
+  if (!in) return {};
+  std::ostringstream text;
+  text << in.rdbuf();
+  std::string whole = text.str();
+  while (!whole.empty() && whole.back() == '\n') whole.pop_back();
+  return whole;
+}
+
+bool Surroundings::exists(const std::string& path) const {
+  std::error_code error;
+  return std::filesystem::exists(root + path, error);
+}
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string counted(index_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+}  // namespace doctor
+
+namespace {
+
+using doctor::Finding;
+using doctor::Findings;
+using doctor::Level;
+using doctor::Surroundings;
+
+run::OptionSet declare() {
+  run::OptionSet set(
+      "doctor", "what here will hurt a job, and the cure",
+      {"tessera doctor", "tessera doctor --ranks 4 --threads 2 --at /scratch/me   # of a job that is meant",
+       "mpirun -n 4 tessera doctor               # as the ranks of a job see it"});
+  set.add({.name = "ranks",
+           .kind = run::Kind::integer,
+           .fallback = "0",
+           .help = "ranks on this node of the job that is meant; 0: none is",
+           .group = "Job",
+           .low = 0,
+           .high = 65536});
+  set.add({.name = "threads",
+           .kind = run::Kind::integer,
+           .fallback = "0",
+           .help = "its threads a rank; 0: OMP_NUM_THREADS",
+           .group = "Job",
+           .low = 0,
+           .high = 4096});
+  set.add({.name = "at", .fallback = ".", .help = "the folder where data and results go", .group = "Job"});
+  set.add({.name = "root",
+           .help = "look at the /proc, /sys and /dev below this folder instead of this machine's",
+           .group = "Output"});
+  set.add({.name = "quiet", .kind = run::Kind::flag, .help = "only what will hurt", .group = "Output"});
+  return set;
+}
+
+/// Every look has its own turn: one that fails says so and the others go on.
+Findings look(const Surroundings& here) {
+  Findings found;
+  for (const auto& at :
+       {doctor::look_at_machine, doctor::look_at_limits, doctor::look_at_shared_memory,
+        doctor::look_at_openmp, doctor::look_at_launcher, doctor::look_at_binding, doctor::look_at_slurm,
+        doctor::look_at_gpus, doctor::look_at_files, doctor::look_at_tessera}) {
+    try {
+      at(here, found);
+    } catch (const std::exception& error) {
+      found.push_back({Level::note, "doctor", error.what(), ""});
+    }
+  }
+  return found;
+}
+
+void print(const Findings& found, bool quiet) {
+  for (const Finding& one : found) {
+    if (quiet && one.level != Level::hurts) continue;
+    const char* mark = one.level == Level::hurts ? "HURTS" : one.level == Level::note ? "note" : "fine";
+    fmt::print("{:<6} {:<13} {}\n", mark, one.subject, one.what);
+    if (!one.cure.empty()) fmt::print("{:<20} cure: {}\n", "", one.cure);
+  }
+}
+
+int number(const run::Parsed& parsed, const char* name) {
+  return std::atoi(parsed.lists.at(name).front().c_str());
+}
+
+Body examine(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
+  if (mpi::launcher_rank() != 0) return {};
+  Surroundings here;
+  here.root = parsed.lists.at("root").front();
+  here.folder = parsed.lists.at("at").front();
+  here.ranks = number(parsed, "ranks");
+  here.threads = number(parsed, "threads");
+  here.cores = machine::topology().cores;
+  const Findings found = look(here);
+  print(found, parsed.lists.at("quiet").front() == "true");
+  int hurts = 0, notes = 0;
+  for (const Finding& one : found) {
+    hurts += one.level == Level::hurts ? 1 : 0;
+    notes += one.level == Level::note ? 1 : 0;
+  }
+  fmt::print("{}, {}: {}\n", doctor::counted(hurts, "thing") + (hurts == 1 ? " hurts" : " hurt"),
+             doctor::counted(notes, "note"), hurts == 0 ? "go ahead" : "the cures stand above");
+  code = static_cast<ExitCode>(hurts == 0 ? 0 : 1);
+  return {};
+}
+
+}  // namespace
+
+Command doctor_command() { return {declare(), examine}; }
+
+}  // namespace tessera::apps

@@ -1,0 +1,70 @@
+"""Two swept options against each other."""
+import numpy as np
+
+import series as s
+import tables
+import textplot
+from picture import Picture
+
+MOST_MAPS = 6
+
+
+def axes_of(points):
+    """The two columns to cross: options first, sizes after them; None where no two numbers are swept."""
+    names = s.numeric_names(points, leave_out=s.MACHINE)
+    names += [n for n in ("n", "size", "shape") if n in s.varying(points) and n not in names]
+    names = [n for n in names if 2 <= s.count(points, [n]) <= 24]
+    return tuple(names[:2]) if len(names) >= 2 and set(names[:2]) - set(s.SIZES) else None
+
+
+def taken_by(names, points):
+    return set(names) | ({"m", "n", "k"} if "n" in names and "m" in points[0].config else set())
+
+
+def table_of(points, row, column):
+    def order(name):
+        values = {p.config[name] for p in points}
+        return sorted(values, key=lambda v: (s.numeric(v) or 0, str(v)))
+    rows, columns = order(row), order(column)
+    values = np.full((len(rows), len(columns)), np.nan)
+    for p in points:
+        values[rows.index(p.config[row]), columns.index(p.config[column])] = p.rate
+    return [tables.number(r) for r in rows], [tables.number(c) for c in columns], values
+
+
+def draw(axes, rows, columns, values, labels, units):
+    import style
+    image = axes.imshow(values, aspect="auto", cmap="cividis", origin="lower")
+    axes.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) * len(columns) > 48 else 0)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylabel(labels[0])
+    axes.set_xlabel(labels[1])
+    axes.spines[:].set_visible(False)
+    if len(columns) <= 9 and len(rows) <= 12:
+        low, high = np.nanmin(values), np.nanmax(values)
+        for (r, c), value in np.ndenumerate(values):
+            if np.isfinite(value):
+                dark = (value - low) < 0.55 * (high - low)
+                axes.text(c, r, f"{value:.3g}", ha="center", va="center", fontsize=8 if len(columns) <= 7 else 7,
+                          color="white" if dark else "black")
+    axes.figure.colorbar(image, ax=axes, label=f"rate ({units})")
+
+
+def maps(run):
+    names = axes_of(run.points)
+    if not names:
+        return
+    row, column = names
+    others = [n for n in s.varying(run.points) if n not in taken_by(names, run.points)]
+    found = [(label, points) for label, points in s.split(run.points, others).items()
+             if len({p.config[row] for p in points}) > 1 and len({p.config[column] for p in points}) > 1]
+    for number, (label, points) in enumerate(found[:MOST_MAPS], 1):
+        rows, columns, values = table_of(points, row, column)
+        labels = s.labelled(row, run.workload), s.labelled(column, run.workload)
+        yield Picture(
+            f"map_{number}", f"{run.workload} by {row.replace('_', ' ')} and {column.replace('_', ' ')}"
+            + (f": {label}" if others else ""),
+            "Median rates; brighter is faster.",
+            lambda axes, r=rows, c=columns, v=values, lb=labels: draw(axes, r, c, v, lb, run.rate_units),
+            lambda r=rows, c=columns, v=values, lb=labels: textplot.heat(r, c, v, *lb, run.rate_units),
+            1.5 + 0.3 * max(4, len(rows)))

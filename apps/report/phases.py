@@ -1,0 +1,141 @@
+"""Where the time of a repetition goes: by variant, and rank by rank with the imbalance."""
+import numpy as np
+
+import rates
+import series as s
+import tables
+import textplot
+from picture import Picture
+
+COLOURS = {"compute": "#0072B2", "exchange": "#E69F00", "waiting": "#BBBBBB", "read": "#56B4E9", "verify": "#CC79A7",
+           "write": "#009E73"}
+SPARE = ("#D55E00", "#F0E442", "#999933", "#882255", "#444444")
+MOST_RANKS = 32
+
+
+def colours_of(names):
+    spare = iter(SPARE * 8)
+    return {name: COLOURS.get(name) or next(spare) for name in names}
+
+
+def shares(point):
+    """(phase, seconds, part of a repetition) in the order to stack them; what no phase names is waiting."""
+    timed = [(name, float(point.phases[name].mean()), True) for name in point.phases if name in point.timed]
+    waiting = point.measured["median"] - sum(seconds for _, seconds, _ in timed)
+    once = [(name, float(point.phases[name].mean()), False) for name in point.phases if name not in point.timed]
+    return timed + [("waiting", max(0.0, waiting), True)] + once
+
+
+def draw_shares(axes, rows):
+    import style
+    colours = colours_of(dict.fromkeys(name for _, parts in rows for name, _, _ in parts))
+    seen = set()
+    for y, (_, parts) in enumerate(rows):
+        total, left = sum(seconds for _, seconds, _ in parts) or 1.0, 0.0
+        for name, value, timed in parts:
+            label = None if name in seen else name if timed else f"{name} (once)"
+            seen.add(name)
+            axes.barh(y, 100 * value / total, left=left, height=0.62, color=colours[name], edgecolor="white", linewidth=0.4,
+                      hatch=None if timed else "////", label=label)
+            left += 100 * value / total
+        axes.annotate(tables.seconds(total), (1.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=8)
+    axes.set_yticks(range(len(rows)), [label for label, _ in rows])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 100)
+    axes.set_xticks(range(0, 101, 25))
+    axes.set_xlabel("share of a rank's time (%)")
+    style.legend_below(axes)
+
+
+def by_variant(run):
+    points = [p for p in run.points if p.phases]
+    if not points:
+        return
+    axis = s.choose_axis(points, run.workload)
+    inside, outside = s.facets(points, axis.columns if axis else (), s.MOST_BARS)
+    parts = s.split(points, outside)
+    facet, mine = next(iter(parts.items()))
+    x = rates.most_shared(s.split(mine, inside), axis) if axis else None
+    chosen = rates.at(mine, axis, x)
+    varied = [n for n in inside if s.count(chosen, [n]) > 1]
+    rows = [(s.label_of(p, varied), shares(p)) for p in chosen]
+    words = [w for w in (facet if outside else "", rates.place(axis, x, chosen),
+                         s.common(chosen, [n for n in inside if n not in varied])) if w]
+    names = dict.fromkeys(name for _, parts_ in rows for name, _, _ in parts_)
+    flat = [(label, {name: seconds for name, seconds, _ in parts_}, tables.seconds(sum(p[1] for p in parts_)))
+            for label, parts_ in rows]
+    yield Picture(
+        "phases", f"{run.workload}, where the time goes{': ' + ', '.join(words) if words else ''}",
+        "Mean of the ranks, median of the repetitions; hatched phases happen once a point, not in every repetition. "
+        "Waiting is the part of the slowest rank's time that no phase of this one names.",
+        lambda axes: draw_shares(axes, rows), lambda: textplot.stacks(flat, list(names)), 1.5 + 0.28 * max(3, len(rows)))
+
+
+def imbalance(values):
+    """How much longer the slowest rank takes than the mean of them: max / mean - 1."""
+    mean = float(np.mean(values))
+    return float(np.max(values)) / mean - 1 if mean > 0 else 0.0
+
+
+def widest(points):
+    """The point worth looking at rank by rank: most ranks, then the longest."""
+    many = [p for p in points if p.phases and int(p.config["ranks"]) > 1 and p.timed]
+    return max(many, key=lambda p: (p.config["ranks"], p.measured["median"]), default=None)
+
+
+def draw_ranks(axes, point):
+    import style
+    names = [name for name in point.phases if name in point.timed]
+    colours = colours_of(names)
+    scale, unit = style.time_unit(point.measured["median"])
+    ranks = max(len(point.phases[name]) for name in names)
+    left = np.zeros(ranks)
+    for name in names:
+        values = np.zeros(ranks)
+        values[:len(point.phases[name])] = point.phases[name] * scale
+        axes.barh(range(ranks), values, left=left, height=0.7, color=colours[name], edgecolor="white", linewidth=0.4,
+                  label=f"{name}: {100 * imbalance(values):.0f} % imbalance")
+        left += values
+    axes.axvline(point.measured["median"] * scale, color=style.QUIET, linestyle=":", linewidth=1.2,
+                 label="a repetition (slowest rank)")
+    shown = style.spread(list(range(ranks)), 16)
+    axes.set_yticks(shown, [str(r) for r in shown])
+    axes.invert_yaxis()
+    axes.set_ylabel("rank")
+    axes.set_xlabel(f"time of a repetition ({unit})")
+    style.legend_below(axes)
+
+
+def describe(point, points):
+    names = [n for n in s.varying(points) if n not in s.MACHINE]
+    return s.label_of(point, [n for n in names if n != "k" or point.config.get("m") != point.config["k"]][:5])
+
+
+def by_rank(run):
+    point = widest(run.points)
+    if point is None:
+        return
+    names = [name for name in point.phases if name in point.timed]
+    ranks = int(point.config["ranks"])
+    rows = [(f"rank {r}", {n: float(point.phases[n][r]) for n in names if r < len(point.phases[n])},
+             tables.seconds(sum(float(point.phases[n][r]) for n in names if r < len(point.phases[n]))))
+            for r in range(min(ranks, MOST_RANKS))]
+    yield Picture(
+        "ranks", f"{run.workload}, rank by rank: {describe(point, run.points)}",
+        "Seconds of every rank, median of the repetitions, of the point with most ranks that took longest. The imbalance is "
+        "how much longer the slowest rank takes than the mean of all (max / mean - 1).",
+        lambda axes: draw_ranks(axes, point), lambda: textplot.stacks(rows, names), 1.9 + 0.2 * min(16, max(4, ranks)))
+
+
+def table(points):
+    """Imbalance of every phase as a table: empty where no point has several ranks."""
+    many = [p for p in points if p.phases and int(p.config["ranks"]) > 1 and p.timed]
+    if not many:
+        return []
+    shown = [n for n in tables.varying(many, always=("ranks",)) if n not in s.FOUND]
+    names = list(dict.fromkeys(n for p in many for n in p.phases if n in p.timed))
+    rows = [shown + [f"{n} max / mean" for n in names]]
+    for p in many:
+        rows.append([tables.number(p.config[n]) for n in shown]
+                    + [f"{1 + imbalance(p.phases[n]):.2f}" if n in p.phases else "-" for n in names])
+    return rows

@@ -1,0 +1,163 @@
+"""How fast: the variants side by side, and rates along the size or another option."""
+import numpy as np
+
+import heatmap
+import series as s
+import tables
+import textplot
+from picture import Picture
+
+INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals of the median."
+
+
+def most_shared(groups, axis):
+    """The x at which most of the groups have a point, the largest such."""
+    counts = {}
+    for points in groups.values():
+        for x in {axis.value(p) for p in points}:
+            counts[x] = counts.get(x, 0) + 1
+    return max(counts, key=lambda x: (counts[x], x))
+
+
+def at(points, axis, x):
+    return [p for p in points if axis is None or axis.value(p) == x]
+
+
+def place(axis, x, points):
+    """Where a picture stands on the axis it does not show, in words."""
+    if axis is None:
+        return ""
+    if len({tuple(p.config[c] for c in axis.columns) for p in points}) > 1:
+        return f"edge {x:.0f}"
+    if len({points[0].config[c] for c in axis.columns}) == 1 and len(axis.columns) > 1:
+        return f"{' = '.join(axis.columns)} = {points[0].config['n']}"
+    return s.label_of(points[0], axis.columns)
+
+
+def draw_bars(axes, rows, units, ceiling=None):
+    import style
+    rates = [row[1] for row in rows]
+    where = np.arange(len(rows))
+    errors = np.maximum(0, np.array([[v - low, high - v] for _, v, low, high, _ in rows]).T)
+    log = s.wants_log(rates)
+    axes.barh(where, rates, xerr=errors, color=style.COLOURS[0], height=0.62, ecolor="#222222",
+              error_kw={"elinewidth": 1})
+    axes.set_yticks(where, [row[0] for row in rows])
+    axes.invert_yaxis()
+    right = max(max(row[3] for row in rows), max(rates))
+    if ceiling and ceiling < 3 * right:
+        axes.axvline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2, label="measured ceiling")
+        right = max(right, ceiling)
+        style.legend_below(axes)
+    if log:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_xlim(min(rate for rate in rates if rate > 0) / 3, right * 1.5)
+    else:
+        axes.set_xlim(0, right * 1.05)
+    for y, (_, rate, _, _, note) in zip(where, rows):
+        axes.annotate(f"{tables.rate(rate)}{f' ({note})' if note else ''}", (1.02, y), xycoords=("axes fraction", "data"),
+                      va="center", fontsize=8)
+    axes.set_xlabel(f"rate ({units}){', logarithmic' if log else ''}")
+    axes.grid(True, axis="x", which="major")
+    axes.set_axisbelow(True)
+
+
+def bar_rows(points, names):
+    """(label, rate, ends of its interval, note): the share of the ceiling and how many times the first's rate."""
+    first, rows = points[0], []
+    for point in points:
+        share = point.measured["ceiling_share"]
+        note = [f"{100 * share:.0f} %"] if share == share else []
+        if point is not first and first.rate > 0:
+            note.append(f"{point.rate / first.rate:.3g}x")
+        rows.append((s.label_of(point, names), point.rate, *point.rate_interval, ", ".join(note)))
+    return rows
+
+
+def ceiling_of(points):
+    """The machine's ceiling where all points have the same one."""
+    tops = {round(p.rate / p.measured["ceiling_share"], 3) for p in points if p.measured["ceiling_share"] > 0}
+    return tops.pop() if len(tops) == 1 else None
+
+
+def variants(run):
+    """Bars at the size that most variants share."""
+    axis = s.choose_axis(run.points, run.workload)
+    taken = axis.columns if axis else ()
+    if axis is not None and axis.name in s.MACHINE:
+        return
+    inside, outside = s.facets(run.points, taken, s.MOST_BARS)
+    if not inside:
+        return
+    ladder = run.workload == "transpose" and "kernel" in inside
+    parts = s.split(run.points, outside)
+    for number, (facet, points) in enumerate(list(parts.items())[:s.MOST_FACETS], 1):
+        x = most_shared(s.split(points, inside), axis) if axis else None
+        chosen = at(points, axis, x)
+        if len(chosen) < 2:
+            continue
+        names = [n for n in inside if s.count(chosen, [n]) > 1]
+        rows = bar_rows(chosen, names)
+        same = [n for n in inside if n not in names] + [n for n in ("type", "ranks", "threads") if n not in outside + inside]
+        words = [w for w in (facet if outside else "", place(axis, x, chosen), s.common(chosen, same)) if w]
+        noted = any(p.measured["ceiling_share"] == p.measured["ceiling_share"] for p in chosen)
+        yield Picture(
+            f"variants_{number}" if len(parts) > 1 else "variants",
+            f"{run.workload}, {'the ladder' if ladder else 'side by side'}: {', '.join(words)}",
+            INTERVAL + " In brackets " + ("the share of the measured ceiling, and " if noted else "")
+            + f"how many times as fast as the first ({rows[0][0]}).",
+            lambda axes, r=rows, c=chosen: draw_bars(axes, r, run.rate_units, ceiling_of(c)),
+            lambda r=rows: textplot.bars(r, run.rate_units), 1.3 + 0.3 * max(3, len(rows)))
+
+
+def draw_lines(axes, groups, axis, units, ceiling):
+    import style
+    for index, (label, points) in enumerate(groups.items()):
+        points = sorted(points, key=axis.value)
+        axes.errorbar([axis.value(p) for p in points], [p.rate for p in points], yerr=s.errors_of(points), label=label,
+                      **style.look(index))
+    every = [p for points in groups.values() for p in points]
+    style.value_axis(axes.xaxis, [axis.value(p) for p in every])
+    log = s.wants_log([p.rate for p in every])
+    if log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+    else:
+        axes.set_ylim(bottom=0)
+    if ceiling and ceiling < 5 * max(p.rate for p in every):
+        axes.axhline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2, label="measured ceiling")
+    axes.set_xlabel(axis.label)
+    axes.set_ylabel(f"rate ({units})")
+    axes.grid(True, which="major")
+    style.legend_below(axes)
+
+
+def along(run, axis, name):
+    every = [p for p in run.points if axis.value(p) > 0] or run.points
+    inside, outside = s.facets(every, axis.columns, s.MOST_SERIES)
+    parts = {facet: points for facet, points in s.split(every, outside).items()
+             if any(len({axis.value(p) for p in group}) > 1 for group in s.split(points, inside).values())}
+    for number, (facet, points) in enumerate(list(parts.items())[:s.MOST_FACETS], 1):
+        groups = s.split(points, inside)
+        words = [w for w in (facet if outside else "",
+                             s.common(points, [n for n in ("kernel", "algorithm", "type", "ranks", "threads")
+                                               if n not in outside and n not in inside])) if w]
+        more = "" if len(parts) <= s.MOST_FACETS else f" Picture {number} of {s.MOST_FACETS}; {len(parts) - s.MOST_FACETS} " \
+            "more combinations are in the tables."
+        plain = {label: ([axis.value(p) for p in sorted(g, key=axis.value)], [p.rate for p in sorted(g, key=axis.value)])
+                 for label, g in groups.items()}
+        log = s.wants_log([p.rate for p in points])
+        yield Picture(
+            f"{name}_{number}" if len(parts) > 1 else name, f"{run.workload} by {axis.label.split(' (')[0]}: {', '.join(words)}",
+            INTERVAL + more,
+            lambda axes, g=groups, p=points: draw_lines(axes, g, axis, run.rate_units, ceiling_of(p)),
+            lambda d=plain, lg=log: textplot.lines(d, axis.label, f"rate ({run.rate_units})", log_y=lg),
+            3.0 + 0.17 * (1 + len(groups) // 2))
+
+
+def lines(run):
+    """Rates along the sizes, or along the only other number that varies (two are a map)."""
+    axis = s.choose_axis(run.points, run.workload)
+    if axis is not None and axis.name not in s.MACHINE and not heatmap.axes_of(run.points):
+        yield from along(run, axis, "by_" + axis.name)

@@ -1,0 +1,128 @@
+"""rerun.py RESULTS.h5[#run] [--results FILE] [--repetitions N] [--launcher WORDS] [--dry-run]: a stored run once more.
+
+The run is made from the options that it stores as set (by flag, environment or file), on as many ranks and threads, with the same
+instruction set, in its own folder where that is still there. What it would write goes to a temporary folder beside the results. Then
+`compare` says how the new run compares with the stored one; its exit code is that of compare, or the run's own where that failed (70 for 1 and 2, which are verdicts).
+"""
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import compare
+import pick
+
+# Written by a run: repeated elsewhere. Steering of the stored job alone: left out.
+OUTPUTS = ("out", "snapshots", "argsort", "checkpoint", "preview", "frames")
+LEFT_OUT = ("results", "again", "config", "overwrite", "resume", "plan", "repetitions", "checkpoint-every", "xdmf")
+
+
+def set_options(run):
+    """(name, value) of what was not left to the defaults."""
+    names = re.findall(r"(?:^|, )([a-z0-9-]+) \(", run.attributes.get("options_set", ""))
+    return [(name, str(run.attributes.get(f"option_{name}", ""))) for name in names]
+
+
+def inside(value, folder):
+    """ "file.h5:/data" or "picture.png" as a name in the folder."""
+    file, colon, data = value.partition(":")
+    return os.path.join(folder, os.path.basename(file)) + colon + data
+
+
+def arguments_of(run, folder, repetitions):
+    words, positional = [], []
+    for name, value in set_options(run):
+        if name in LEFT_OUT or value == "":
+            continue
+        if name in OUTPUTS:
+            value = inside(value, folder)
+        if name == "workload":
+            positional = [value]
+        else:
+            words += [f"--{name}"] if value == "true" else [f"--{name}", value]
+    stored = repetitions or run.attributes.get("option_repetitions", "")
+    return [run.workload] + positional + words + (["--repetitions", str(stored)] if stored else [])
+
+
+def threads_of(run):
+    """Threads a rank where all points agree; 0: they were swept."""
+    found = {int(point.config["threads"]) for point in run.points}
+    return found.pop() if len(found) == 1 else 0
+
+
+def environment_of(run):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_") or k in ("TESSERA_MACHINE_FILE",)}
+    if run.attributes.get("instruction_set"):
+        environment["TESSERA_ISA"] = str(run.attributes["instruction_set"])
+    if threads_of(run):
+        environment["OMP_NUM_THREADS"] = str(threads_of(run))
+    if os.getuid() == 0:
+        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    return environment
+
+
+def launch_words(run, launcher, environment):
+    """What stands before the program: nothing for one rank."""
+    ranks, threads = int(run.attributes.get("ranks", 1)), threads_of(run) or 1
+    if launcher:
+        return shlex.split(launcher.replace("{ranks}", str(ranks)).replace("{threads}", str(threads)))
+    if ranks == 1:
+        return []
+    if ranks * threads > len(os.sched_getaffinity(0)):
+        environment.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
+        return ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none"]
+    return ["mpirun", "-n", str(ranks), "--map-by", f"slot:PE={threads}", "--bind-to", "core"]
+
+
+def start(run, scratch, options):
+    """Runs it; returns the file with the new results, or ends with the run's exit code."""
+    fresh = os.path.abspath(options.results) if options.results else os.path.join(scratch, "results.h5")
+    environment = environment_of(run)
+    command = launch_words(run, options.launcher, environment) + [os.environ.get("TESSERA_PROGRAM", "tessera")] \
+        + arguments_of(run, scratch, options.repetitions) + ["--results", fresh, "--again"]
+    folder = str(run.attributes.get("working_directory", ""))
+    folder = folder if os.path.isdir(folder) else None
+    print(f"{f'cd {shlex.quote(folder)} && ' if folder else ''}{shlex.join(command)}", flush=True)
+    if options.dry_run:
+        sys.exit(0)
+    try:
+        code = subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+    except OSError as error:
+        pick.fail(66, f"cannot start '{command[0]}' ({error.strerror}); name another way with --launcher")
+    if code != 0:
+        pick.fail(code if code > 2 else 70, f"the run ended with exit code {code}; what it says stands above")
+    return fresh
+
+
+def main(words=None):
+    parser = argparse.ArgumentParser(prog="tessera rerun")
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--results")
+    parser.add_argument("--repetitions", type=int)
+    parser.add_argument("--launcher")
+    parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--tolerance", type=float, default=0.05)
+    parser.add_argument("--text", action="store_true")
+    options = parser.parse_args(words)
+    if len(options.files) != 1:
+        pick.fail(64, f"{len(options.files)} runs were named; rerun takes one")
+    runs = pick.runs(options.files[0])
+    run = runs[-1]
+    if len(runs) > 1:
+        print(f"of {len(runs)} runs the last: {run.name} (name another one as {options.files[0]}#RUN)")
+    beside = os.path.dirname(os.path.abspath(pick.split(options.files[0])[0]))
+    scratch = tempfile.mkdtemp(prefix=".rerun-", dir=beside if os.access(beside, os.W_OK) else None)
+    try:
+        fresh = start(run, scratch, options)
+        print()
+        return compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""The roofline (Williams, Waterman and Patterson 2009) on ceilings that `tessera machine` measured."""
+import math
+import re
+
+import numpy as np
+
+import series as s
+import textplot
+from picture import Picture
+
+BYTES = {"f32": 4, "f64": 8}
+
+
+def weights_of(stencil, dims):
+    """How many weights a named stencil has; None for those that do not add weighted values."""
+    box, star = re.fullmatch(r"box(\d+)x\1", stencil), re.fullmatch(r"star(\d+)", stencil)
+    if box:
+        return int(box[1]) ** 2
+    if star:
+        return 2 * dims * int(star[1]) + 1
+    return {"heat": 2 * dims + 1, "laplace": 2 * dims, "advection": dims + 1, "wave": 2 * dims + 2}.get(stencil)
+
+
+def flops_and_bytes(point, workload):
+    """FLOP of a repetition, and its bytes when every operand travels once (of a stencil: once a step); or None."""
+    c = point.config
+    size = BYTES.get(c.get("type"))
+    if workload == "matmul" and size:
+        m, n, k = (float(c[d]) for d in "mnk")
+        return (2 * m * n * k, size * (m * k + k * n + m * n)) if m * n * k > 0 else None
+    if workload == "stencil" and size:
+        given = point.options.get("weights")
+        count = len([w for w in re.split(r"[ ,;/]+", given) if w and float(w) != 0]) if given else \
+            weights_of(c["stencil"], len(s.dims_of(c["shape"])))
+        if count:
+            return float(point.measured["work"]) * (2 * count - 1), float(point.measured["work"]) * 2 * size
+    return None
+
+
+def ceiling(machine, name, threads):
+    """As the program takes it: between measured counts of threads by a straight line, beyond them the last."""
+    rows = sorted((int(r["threads"]), float(r["value"])) for r in machine if r["name"] == name)
+    return float(np.interp(threads, *zip(*rows))) if rows else None
+
+
+def roofs(run, kind, cores, nodes):
+    """(GFLOP/s, GB/s) of the nodes at so many cores; None where nobody measured them."""
+    peak = ceiling(run.machine, f"fma_{kind}", cores / nodes)
+    streams = [v for v in (ceiling(run.machine, n, cores / nodes) for n in ("copy", "triad")) if v]
+    return (peak * nodes, max(streams) * nodes) if peak and streams else None
+
+
+def draw(axes, groups, peak, stream, run):
+    import style
+    xs = [x for points in groups.values() for x, _ in points]
+    ys = [y for points in groups.values() for _, y in points]
+    ridge = peak / stream
+    left, right = min(min(xs), ridge) / 8, max(max(xs), ridge) * 3
+    span = np.geomspace(left, right, 200)
+    axes.plot(span, np.minimum(peak, stream * span), color="#222222", linewidth=1.6)
+    axes.annotate(f"{peak:.0f} GFLOP/s", (right, peak), xytext=(-2, 3), textcoords="offset points", ha="right", fontsize=8)
+    for index, (label, points) in enumerate(groups.items()):
+        axes.plot(*zip(*points), label=label, **{**style.look(index), "linestyle": "none"})
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    low = min(min(ys), stream * left)
+    axes.set_ylim(low / 1.5, max(peak, max(ys)) * 2)
+    axes.set_xlim(left, right)
+    at = math.sqrt(left * ridge)
+    axes.annotate(f"{stream:.3g} GB/s", (at, stream * at), xytext=(5, -9), textcoords="offset points", fontsize=8)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("arithmetic intensity (FLOP per byte)")
+    axes.set_ylabel("performance (GFLOP/s)")
+    axes.grid(True, which="major")
+    style.legend_below(axes)
+
+
+def counted(point, workload):
+    found = flops_and_bytes(point, workload)
+    return (found[0] / found[1], found[0] / point.measured["median"] / 1e9) if found and point.measured["median"] > 0 else None
+
+
+def pictures(run):
+    """A picture for every element type, of the number of cores that most points ran on."""
+    for kind in ("f32", "f64"):
+        mine = [p for p in run.points if p.config.get("type") == kind and counted(p, run.workload)]
+        if not mine:
+            continue
+        numbers = [p.cores for p in mine]
+        cores = max(set(numbers), key=lambda c: (numbers.count(c), c))
+        mine = [p for p in mine if p.cores == cores]
+        nodes = len(str(mine[0].run.attributes.get("hosts", "")).split(",")) if mine[0].run else 1
+        tops = roofs(run, kind, cores, nodes)
+        on_gpu = [p for p in mine if str(p.config.get("kernel", "")).startswith(("cuda", "cublas"))]
+        mine = [p for p in mine if p not in on_gpu]
+        if not tops or not mine:
+            continue
+        names = [n for n in s.varying(mine) if n in ("kernel", "algorithm", "stencil")]
+        while names and s.count(mine, names) > s.MOST_KERNELS:
+            names.pop()
+        groups = {label: [counted(p, run.workload) for p in points] for label, points in s.split(mine, names).items()}
+        step = " in every step, so that kernels that keep several steps in cache rise above the slope" \
+            if run.workload == "stencil" else ""
+        plain = {label: tuple(np.array(points).T) for label, points in groups.items()}
+        roof = np.geomspace(min(x for g in groups.values() for x, _ in g) / 3, 3 * tops[0] / tops[1], 40)
+        plain["roof"] = (roof, np.minimum(tops[0], tops[1] * roof))
+        yield Picture(
+            f"roofline_{kind}", f"{run.workload}, roofline: {kind}, {cores} core{'s' if cores != 1 else ''}",
+            f"Roofs as `tessera machine` measured them. FLOP and bytes are counted, not measured: every operand travels once{step}.",
+            lambda axes, g=groups, t=tops: draw(axes, g, *t, run),
+            lambda d=plain: textplot.lines(d, "FLOP per byte", "GFLOP/s", log_y=True),
+            3.3 + 0.17 * (1 + len(groups) // 2))

@@ -1,0 +1,222 @@
+"""More cores: the same problem (strong scaling, Amdahl 1967) and a problem that grows with them (weak, Gustafson 1988)."""
+import dataclasses
+import math
+
+import numpy as np
+
+import series as s
+import tables
+import textplot
+from picture import Picture
+
+
+@dataclasses.dataclass
+class Scaling:
+    label: str
+    cores: np.ndarray    # ranks x threads
+    seconds: np.ndarray  # medians
+    low: np.ndarray      # ends of their 95 % intervals
+    high: np.ndarray
+    work: np.ndarray
+    fits: np.ndarray     # which points the fit may use: those with no more threads than cpus
+
+    @property
+    def speedup(self):
+        """Over the run on the fewest cores, as if that had been ideal."""
+        return self.cores[0] * self.rate_ratio(self.seconds)
+
+    def rate_ratio(self, seconds):
+        return self.work / self.work[0] * self.seconds[0] / seconds
+
+    @property
+    def ends(self):
+        """Of the speed-up's interval, the first run taken as exact."""
+        return self.cores[0] * self.rate_ratio(self.high), self.cores[0] * self.rate_ratio(self.low)
+
+
+@dataclasses.dataclass
+class Fit:
+    serial: float  # the fraction that does not share its work, 0 .. 1
+    error: float   # its standard error; NaN from two points
+    count: int
+
+    def __str__(self):
+        error = "" if math.isnan(self.error) else f" +- {100 * self.error:.2g}"
+        return f"serial {100 * self.serial:.3g}{error} %"
+
+
+def amdahl(cores, seconds):
+    """The serial fraction s of T(p) = T1 (s + (1 - s) / p): least squares of the relative errors, both parts >= 0."""
+    p, t = np.asarray(cores, dtype=float), np.asarray(seconds, dtype=float)
+    design, wanted = np.stack([1 / t, 1 / (p * t)], axis=1), np.ones(len(t))
+    parts = np.linalg.lstsq(design, wanted, rcond=None)[0]
+    if parts.min() < 0:  # one of the two is not there: the other alone
+        alone = [max(0.0, float(column @ wanted / (column @ column))) for column in design.T]
+        rest = [np.sum((wanted - design[:, i] * alone[i]) ** 2) for i in (0, 1)]
+        parts = np.array([alone[0], 0.0]) if rest[0] <= rest[1] else np.array([0.0, alone[1]])
+    serial = parts[0] / parts.sum()
+    error = math.nan
+    if len(t) > 2:
+        variance = np.sum((wanted - design @ parts) ** 2) / (len(t) - 2)
+        covariance = variance * np.linalg.inv(design.T @ design)
+        slope = np.array([parts[1], -parts[0]]) / parts.sum() ** 2
+        error = math.sqrt(max(0.0, slope @ covariance @ slope))
+    return Fit(float(serial), error, len(t))
+
+
+def gustafson(cores, speedup):
+    """The serial fraction a of the scaled speed-up S(p) = p - a (p - 1): least squares of the relative errors."""
+    p, measured = np.asarray(cores, dtype=float), np.asarray(speedup, dtype=float)
+    x, y = (p - 1) / p, (p - measured) / p
+    if not (x > 0).any():
+        return None
+    serial = float(x @ y / (x @ x))
+    error = math.nan
+    if len(p) > 2:
+        error = math.sqrt(np.sum((y - serial * x) ** 2) / (len(p) - 2) / (x @ x))
+    return Fit(min(1.0, max(0.0, serial)), error, len(p))
+
+
+def per_machine(points):
+    """Points of one problem, in groups in which only ranks or only threads vary."""
+    many = len({int(p.config["ranks"]) for p in points}) > 1
+    fixed, groups = "threads" if many else "ranks", {}
+    for p in points:
+        groups.setdefault(int(p.config[fixed]), {})[p.cores] = p
+    return [[found[c] for c in sorted(found)] for found in groups.values() if len(found) > 1]
+
+
+def asked(point, leave_out):
+    return tuple((k, v) for k, v in point.options.items() if k not in leave_out)
+
+
+def label_of(group, groups):
+    """What tells this group from the others, as it was asked for."""
+    options = [g[0].options for g in groups]
+    machine = "threads" if len({int(p.config["ranks"]) for p in group}) > 1 else "ranks"
+    names = [n for n in options[0] if n not in ("ranks", "threads") and len({o.get(n) for o in options}) > 1]
+    words = [s.word(n.replace("-", "_"), group[0].options.get(n, "-")) for n in names]
+    if len({int(g[0].config[machine]) for g in groups}) > 1:
+        words.append(s.word(machine, int(group[0].config[machine])))
+    return ", ".join(words) or "all"
+
+
+def scaling_of(group, label):
+    def column(name):
+        return np.array([float(p.measured[name]) for p in group])
+    fits = np.array([p.run is None or p.run.cpus == 0 or p.cores <= p.run.cpus for p in group])
+    return Scaling(label, np.array([p.cores for p in group], dtype=float), column("median"), column("ci_low"),
+                   column("ci_high"), column("work"), fits)
+
+
+def made_of(groups):
+    return [scaling_of(group, label_of(group, groups)) for group in groups]
+
+
+def strong(points):
+    """Series in which the same was computed on more and more cores."""
+    problems = {}
+    for p in points:
+        problems.setdefault(asked(p, ("ranks", "threads")), []).append(p)
+    groups = [g for mine in problems.values() for g in per_machine(mine)]
+    groups.sort(key=lambda g: -g[0].measured["work"])
+    return made_of(groups)
+
+
+def weak(points):
+    """Series in which the work of a core stays the same, to half a percent."""
+    families = {}
+    for p in points:
+        families.setdefault(asked(p, ("ranks", "threads") + s.SIZES), []).append(p)
+    groups = []
+    for mine in families.values():
+        shares = {}
+        for p in mine:
+            share = p.measured["work"] / p.cores
+            near = next((k for k in shares if abs(k / share - 1) < 0.005), share) if share > 0 else None
+            if near is not None:
+                shares.setdefault(near, []).append(p)
+        groups += [g for same in shares.values() for g in per_machine(same)]
+    return [one for one in made_of(groups) if one.work[-1] > one.work[0]]
+
+
+def fit_of(one, kind):
+    mine = one.fits
+    if mine.sum() < 2:
+        return None
+    return amdahl(one.cores[mine], one.seconds[mine]) if kind == "strong" else \
+        gustafson(one.cores[mine] / one.cores[0], one.speedup[mine] / one.cores[0])
+
+
+def law(one, fit, kind, p):
+    """What the fit says about p cores, on the scale of the measured speed-ups."""
+    if kind == "weak":
+        return one.cores[0] * (p / one.cores[0] - fit.serial * (p / one.cores[0] - 1))
+    time = fit.serial + (1 - fit.serial) / p
+    mine = one.fits
+    scale = np.exp(np.mean(np.log(one.seconds[mine] / (fit.serial + (1 - fit.serial) / one.cores[mine]))))
+    return one.cores[0] * one.seconds[0] / (scale * time)
+
+
+def draw(axes, found, fits, kind):
+    import style
+    top = max(one.cores[-1] for one in found)
+    least = min(one.cores[0] for one in found)
+    axes.plot([least, top], [least, top], color=style.QUIET, linestyle=":", linewidth=1.2, label="ideal")
+    smooth = np.geomspace(least, top, 60)
+    lowest = least
+    for index, (one, fit) in enumerate(zip(found, fits)):
+        colour = style.COLOURS[index % len(style.COLOURS)]
+        low, high = one.ends
+        for chosen, face in ((one.fits, colour), (~one.fits, "white")):
+            if chosen.any():
+                axes.errorbar(one.cores[chosen], one.speedup[chosen],
+                              yerr=np.maximum(0, [one.speedup[chosen] - low[chosen], high[chosen] - one.speedup[chosen]]),
+                              color=colour, marker=style.MARKERS[index % 8], linestyle="none", markerfacecolor=face,
+                              label=f"{one.label}{f' ({fit})' if fit else ''}" if chosen is one.fits or not one.fits.any()
+                              else None)
+        if fit:
+            inside = smooth[(smooth >= one.cores[0]) & (smooth <= one.cores[-1])]
+            axes.plot(inside, law(one, fit, kind, inside), color=colour, linewidth=1.2, linestyle="--")
+        lowest = min(lowest, one.speedup.min())
+    style.pow_two_axis(axes.xaxis, [c for one in found for c in one.cores])
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_ylim(max(lowest * 0.8, 2.0 ** -7), top * 1.25)
+    axes.set_xlabel("cores used (ranks x threads)")
+    axes.set_ylabel("speed-up" if kind == "strong" else "scaled speed-up")
+    axes.grid(True, which="major")
+    style.legend_below(axes)
+
+
+def pictures(run):
+    for kind, every in (("strong", strong(run.points)), ("weak", weak(run.points))):
+        for number in range(0, min(len(every), 3 * s.MOST_SERIES), s.MOST_SERIES):
+            found = every[number:number + s.MOST_SERIES]
+            fits = [fit_of(one, kind) for one in found]
+            words = ("Dashed: Amdahl's law (1967), S = 1 / (s + (1 - s) / p), its serial fraction s fitted" if kind == "strong"
+                     else "Dashed: Gustafson's law (1988), S = p - a (p - 1), its serial fraction a fitted")
+            crowded = any((~one.fits).any() for one in found)
+            plain = {one.label: (one.cores, one.speedup) for one in found}
+            yield Picture(
+                kind if len(every) <= s.MOST_SERIES else f"{kind}_{number // s.MOST_SERIES + 1}",
+                f"{run.workload}, {kind} scaling",
+                words + " by least squares of the relative errors, with its standard error from three points on. Whiskers: 95 % "
+                "intervals." + (" Hollow: more threads than cpus, left out of the fit." if crowded else ""),
+                lambda axes, f=found, t=fits, k=kind: draw(axes, f, t, k),
+                lambda d=plain, k=kind: textplot.lines(d, "cores used (ranks x threads)",
+                                                       "speed-up" if k == "strong" else "scaled speed-up", log_y=True),
+                3.3 + 0.17 * (1 + len(found)))
+
+
+def table(run):
+    """Speed-up, efficiency and fitted fraction of every series, as rows of texts."""
+    rows = [["scaling", "what", "cores", "median", "speed-up", "efficiency", "fit"]]
+    for kind, every in (("strong", strong(run.points)), ("weak", weak(run.points))):
+        for one in every:
+            fit = fit_of(one, kind)
+            for i, cores in enumerate(one.cores):
+                rows.append([kind, one.label, f"{cores:.0f}", tables.seconds(one.seconds[i]), f"{one.speedup[i]:.2f}",
+                             f"{100 * one.speedup[i] / cores:.0f} %" + ("" if one.fits[i] else " (more threads than cpus)"),
+                             str(fit) if fit and i == 0 else "" if fit else "-"])
+    return rows if len(rows) > 1 else []

@@ -1,0 +1,165 @@
+"""Which points belong into one picture, along which axis, and what tells them apart."""
+import dataclasses
+import math
+import re
+
+import numpy as np
+
+import tables
+
+MOST_SERIES = 8   # lines in one picture; more would be a thicket
+MOST_KERNELS = 12  # where kernels alone make the lines, so that all of them stand in one picture
+MOST_BARS = 16
+MOST_FACETS = 4   # pictures of one kind
+SIZES = ("m", "n", "k", "shape", "size")
+MACHINE = ("ranks", "threads")
+# What the program found out, not what was asked for: never an axis, never what tells two points apart.
+FOUND = ("grid", "messages", "hash", "kind")
+UNITS = {"ranks": "ranks", "threads": "threads a rank", "tile": "elements", "tile_x": "points", "tile_y": "points",
+         "column_width": "elements", "threshold": "elements", "steps": "time steps", "halo_steps": "time steps",
+         "base_steps": "time steps", "panel": "elements", "block": "threads", "stride": "bytes", "size": "bytes",
+         "piece": "bytes", "bins": "bins"}
+OF_N = {"matmul": "elements", "transpose": "elements", "sort": "keys", "stencil": "points"}
+SUFFIXES = {"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1000, "M": 1 << 20, "MIB": 1 << 20, "MB": 10**6, "G": 1 << 30,
+            "GIB": 1 << 30, "GB": 10**9}
+
+
+@dataclasses.dataclass
+class Axis:
+    label: str
+    value: object   # of a point
+    columns: tuple  # that it stands for
+    name: str
+
+
+def dims_of(text):
+    """(30, 20) of "30x20"; None for what is no shape."""
+    return tuple(int(part) for part in text.split("x")) if re.fullmatch(r"\d+(x\d+)*", str(text)) else None
+
+
+def numeric(value):
+    """A number for a number or a text like 16KiB; None for other texts."""
+    if not isinstance(value, str):
+        return float(value)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", value)
+    if not found or found[2].upper() not in SUFFIXES:
+        return None
+    return float(found[1]) * SUFFIXES[found[2].upper()]
+
+
+def varying(points):
+    return [name for name in tables.varying(points) if name not in FOUND] if points else []
+
+
+def labelled(name, workload=""):
+    if name == "n":
+        return f"n ({OF_N.get(workload, 'elements')})"
+    return f"{name.replace('_', ' ')} ({UNITS[name]})" if UNITS.get(name, name) != name else name
+
+
+def edge_of(point):
+    """The edge of the cube (square) with as much in it."""
+    c = point.config
+    if "shape" in c:
+        dims = dims_of(c["shape"])
+        return math.prod(dims) ** (1 / len(dims)) if dims else None
+    return float(c["m"] * c["n"] * c["k"]) ** (1 / 3)
+
+
+def size_axis(points, workload):
+    names = set(varying(points))
+    first = points[0].config
+    if "shape" in names:
+        dims = [dims_of(p.config["shape"]) for p in points]
+        if all(dims) and len({len(d) for d in dims}) == 1:
+            even = all(len(set(d)) == 1 for d in dims)
+            word = {1: "length", 2: "edge of the square", 3: "edge of the cube"}.get(len(dims[0]), "edge")
+            units = OF_N.get(workload, "elements")
+            return Axis(f"{'edge' if even and len(dims[0]) > 1 else word} ({units})", edge_of, ("shape",), "edge")
+        return None
+    if {"m", "n", "k"} <= first.keys() and names & {"m", "n", "k"}:
+        cubes = all(len({p.config[d] for d in "mnk"}) == 1 for p in points)
+        return Axis("m = n = k (elements)" if cubes else "edge of the cube of the same work (elements)", edge_of,
+                    ("m", "n", "k"), "n")
+    for name in ("n", "size"):
+        if name in names and all(numeric(p.config[name]) is not None for p in points):
+            return Axis(labelled(name, workload), lambda p, key=name: numeric(p.config[key]), (name,), name)
+    return None
+
+
+def numeric_names(points, leave_out=()):
+    """The varying columns that hold numbers, sizes aside."""
+    return [n for n in varying(points) if n not in SIZES and n not in leave_out
+            and all(numeric(p.config[n]) is not None for p in points)]
+
+
+def choose_axis(points, workload):
+    """What goes along the x axis: sizes first, then the machine, then any other number; None: nothing numeric varies."""
+    axis = size_axis(points, workload)
+    if axis:
+        return axis
+    names = numeric_names(points)
+    for name in [n for n in MACHINE if n in names] + names:
+        return Axis(labelled(name, workload), lambda p, key=name: numeric(p.config[key]), (name,), name)
+    return None
+
+
+def word(name, value):
+    """A value as a label says it: texts that explain themselves stand alone."""
+    if isinstance(value, str) and name in ("kernel", "algorithm", "type", "input", "stencil", "probe", "op", "task", "shape"):
+        return f"{name} auto" if value == "auto" else value or "-"
+    if name == "threads" and value == 1:
+        return "1 thread"
+    if name in MACHINE:
+        return f"{value} {name}" if value != 1 else f"1 {name[:-1]}"
+    return f"{name.replace('_', ' ')} {tables.number(value)}"
+
+
+def label_of(point, names):
+    return ", ".join(word(n, point.config[n]) for n in names) or "all"
+
+
+def split(points, names):
+    """{label: points} by the values of these columns, in the order of the file."""
+    found = {}
+    for point in points:
+        found.setdefault(label_of(point, names), []).append(point)
+    return found
+
+
+def count(points, names):
+    return len({tuple(p.config[n] for n in names) for p in points})
+
+
+def facets(points, taken, most):
+    """Names that tell the lines of a picture apart, and those by which there are several pictures: as many of the first
+    as give no more than `most` lines, kernels and algorithms before all else."""
+    names = [n for n in varying(points) if n not in taken]
+    order = [n for n in ("kernel", "probe", "algorithm") if n in names]
+    order += sorted((n for n in names if n not in order), key=lambda n: count(points, [n]))
+    inside = []
+    for name in order:
+        limit = max(most, MOST_KERNELS) if not inside and name in ("kernel", "probe") else most
+        if count(points, inside + [name]) <= limit:
+            inside.append(name)
+    inside = [n for n in names if n in inside]
+    return inside, [n for n in names if n not in inside]
+
+
+def common(points, names):
+    """What all points share of these, in words for a title."""
+    first = points[0].config
+    return ", ".join(word(n, first[n]) for n in names if n in first and len({p.config[n] for p in points}) == 1
+                     and first[n] != "")
+
+
+def errors_of(points):
+    """Distances from the rate to the ends of its interval, as errorbar wants them."""
+    ends = np.array([point.rate_interval for point in points]).T
+    rates = np.array([point.rate for point in points])
+    return np.maximum(0, np.array([rates - ends[0], ends[1] - rates]))
+
+
+def wants_log(rates):
+    rates = [rate for rate in rates if rate > 0]
+    return bool(rates) and max(rates) / min(rates) > 20

@@ -1,0 +1,111 @@
+"""How every picture looks: sizes for half a page's width, colours for every eye, and how it becomes a file."""
+import io
+import math
+
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
+
+# Told apart with any colour vision (Okabe and Ito 2008), and by their markers without colour.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C00")
+MARKERS = "osD^vPX*"
+GRID, QUIET = "#DDDDDD", "#555555"
+WIDTH = 4.8  # inches; letters of 9 points are 6 on a column of 3.3 inches
+DPI = 200
+
+matplotlib.rcParams.update({
+    "font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
+    "legend.fontsize": 8, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": False, "grid.color": GRID, "grid.linewidth": 0.6, "lines.linewidth": 1.5, "lines.markersize": 5,
+    "errorbar.capsize": 2.5, "svg.hashsalt": "tessera", "hatch.linewidth": 0.6})
+
+
+def render(picture):
+    """The picture as the bytes of a PNG file."""
+    figure = Figure(figsize=(WIDTH, picture.height), layout="constrained")
+    axes = figure.subplots()
+    figure.suptitle(wrapped(picture.title), x=0.01, ha="left", fontsize=9.5)
+    picture.draw(axes)
+    out = io.BytesIO()
+    figure.savefig(out, dpi=DPI, format="png")
+    return out.getvalue()
+
+
+def wrapped(text, width=60):
+    lines, line = [], ""
+    for word in text.split():
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    return "\n".join(lines + [line])
+
+
+def legend_below(axes, below=0.42, **how):
+    """A legend under the label of the x axis, where it covers nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    if not labels or labels == ["all"]:
+        return
+    longest = max(len(label) for label in labels)
+    columns = min(len(labels), 1 if longest > 34 else 2 if longest > 20 else 3 if longest > 12 else 4)
+    place = axes.transAxes + ScaledTranslation(0, -below, axes.figure.dpi_scale_trans)
+    axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place, ncols=columns,
+                handlelength=2.2, columnspacing=1.2, borderaxespad=0, **how)
+
+
+def look(index):
+    """Colour, marker and line of the series with this number, told apart also where the colours come again."""
+    again = index >= len(COLOURS)
+    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[(index + again) % len(MARKERS)],
+            "markerfacecolor": "white" if again else COLOURS[index % len(COLOURS)], "linestyle": "--" if again else "-"}
+
+
+def pow_two_axis(axis, values):
+    """Logarithmic, with ticks at the values themselves where there is room."""
+    values = sorted(set(values))
+    axis.axes.set_xscale("log", base=2) if axis.axis_name == "x" else axis.axes.set_yscale("log", base=2)
+    ticks = apart(spread(values, 8), log=True)
+    axis.set_ticks(ticks, [plain(v) for v in ticks])
+    axis.set_ticks([], minor=True)
+
+
+def value_axis(axis, values):
+    """Along values that may begin at zero: logarithmic where they span much and are positive."""
+    values = sorted(set(values))
+    if values[0] > 0 and values[-1] / values[0] > 3:
+        pow_two_axis(axis, values)
+        return
+    ticks = apart(spread(values, 8))
+    axis.set_ticks(ticks, [plain(v) for v in ticks])
+
+
+def spread(values, most):
+    """At most so many of the values, about evenly, with the ends."""
+    if len(values) <= most:
+        return list(values)
+    step = (len(values) - 1) / (most - 1)
+    return [values[round(i * step)] for i in range(most)]
+
+
+def apart(values, log=False, share=0.08):
+    """Those of the sorted values whose labels do not touch, the last always among them."""
+    place = [math.log(v) if log else v for v in values]
+    span, kept = (place[-1] - place[0]) or 1.0, [len(values) - 1]
+    for i in range(len(values) - 2, -1, -1):
+        if place[kept[-1]] - place[i] >= share * span:
+            kept.append(i)
+    return [values[i] for i in reversed(kept)]
+
+
+def plain(value):
+    """A number for a tick: 64, 1.5, 16k, 2M where it is a round power of ten or two."""
+    for factor, unit in ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if value >= max(factor, 10000) and abs(value / factor * 10 - round(value / factor * 10)) < 1e-9:
+            return f"{value / factor:g}{unit}"
+    return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def time_unit(seconds):
+    """(factor, name) of the unit in which so many seconds read well."""
+    return next(((f, u) for f, u in ((1, "s"), (1e3, "ms"), (1e6, "us")) if seconds * f >= 1), (1e9, "ns"))

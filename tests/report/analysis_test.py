@@ -1,0 +1,159 @@
+"""analysis_test.py SCRIPTS TESSERA SCRATCH: what the report computes, against numbers worked out by hand."""
+import math
+
+import made
+from made import np, row, write
+
+import heatmap
+import phases
+import results
+import roofline
+import scaling
+import series
+import textplot
+
+
+def points_of(path):
+    return next(iter(results.by_workload(results.read(path)).values()))
+
+
+class Scaling(made.Case):
+    def test_amdahl_finds_the_exact_fraction(self):
+        for serial in (0.0, 0.01, 0.125, 0.5, 1.0):
+            for cores in ((1, 2), (1, 2, 4, 8), (2, 3, 5, 16, 128)):
+                with self.subTest(serial=serial, cores=cores):
+                    p = np.array(cores, dtype=float)
+                    fit = scaling.amdahl(p, 7.25 * (serial + (1 - serial) / p))
+                    self.assertAlmostEqual(fit.serial, serial, 12)
+                    if len(cores) > 2:
+                        self.assertLess(fit.error, 1e-12)
+                    else:
+                        self.assertTrue(math.isnan(fit.error))
+
+    def test_amdahl_stays_between_nothing_and_all(self):
+        p = np.array([1.0, 2.0, 4.0])
+        self.assertEqual(scaling.amdahl(p, np.array([1.0, 0.4, 0.15])).serial, 0.0)  # faster than ideal
+        self.assertEqual(scaling.amdahl(p, np.array([1.0, 1.5, 2.0])).serial, 1.0)   # slower on more cores
+
+    def test_amdahl_error_is_that_of_the_noise(self):
+        rng, p = np.random.default_rng(1), np.array([1.0, 2, 4, 8, 16, 32])
+        fits = [scaling.amdahl(p, (0.1 + 0.9 / p) * rng.normal(1, 0.02, 6)) for _ in range(400)]
+        spread = np.std([fit.serial for fit in fits])
+        self.assertLess(abs(np.mean([fit.serial for fit in fits]) - 0.1), 3 * spread / 20)
+        self.assertLess(abs(np.mean([fit.error for fit in fits]) / spread - 1), 0.15)
+
+    def test_gustafson_finds_the_exact_fraction(self):
+        for serial in (0.0, 0.03, 0.5, 1.0):
+            p = np.array([1.0, 2, 4, 8, 64])
+            fit = scaling.gustafson(p, p - serial * (p - 1))
+            self.assertAlmostEqual(fit.serial, serial, 12)
+            self.assertLess(fit.error, 1e-12)
+        self.assertIsNone(scaling.gustafson(np.array([1.0]), np.array([1.0])))
+
+    def test_strong_series_come_from_points_of_one_problem(self):
+        # T1 = 1 s, 10 % of it serial; a second problem on one number of ranks only makes no series.
+        path = write(self.path("strong.h5"), [row("tiled", 64, r, seconds=0.1 + 0.9 / r) for r in (1, 2, 4, 8)]
+                     + [row("tiled", 32, 2)])
+        run = points_of(path)
+        (one,) = scaling.strong(run.points)
+        self.assertEqual(list(one.cores), [1, 2, 4, 8])
+        np.testing.assert_allclose(one.speedup, [1, 1 / 0.55, 1 / 0.325, 1 / 0.2125])
+        self.assertAlmostEqual(scaling.fit_of(one, "strong").serial, 0.1, 12)
+        self.assertEqual(scaling.weak(run.points), [])
+        rows = scaling.table(run)
+        self.assertEqual(rows[4][2:6], ["8", "213 ms", "4.71", "59 %"])
+        self.assertEqual(rows[1][6], f"serial 10 +- {100 * scaling.fit_of(one, 'strong').error:.2g} %")
+
+    def test_threads_scale_as_ranks_do_and_the_two_are_not_mixed(self):
+        points = [row("tiled", 64, 1, t, seconds=1.0 / t) for t in (1, 2, 4)]
+        path = write(self.path("threads.h5"), points + [row("tiled", 64, 4, 2, seconds=0.2), row("tiled", 64, 2, 2, seconds=0.3)])
+        found = scaling.strong(points_of(path).points)
+        self.assertEqual([list(one.cores) for one in found], [[2, 4, 8]])  # ranks 1, 2, 4 of 2 threads each
+        self.assertEqual(scaling.strong(points_of(write(self.path("t.h5"), points)).points)[0].cores.tolist(), [1, 2, 4])
+
+    def test_weak_series_have_as_much_work_on_every_core(self):
+        # Three times as long on 4 ranks: the scaled speed-up is 4 / 3.
+        path = write(self.path("weak.h5"), [row("tiled", 64 * r, r, seconds=s, work=1e6 * r)
+                                            for r, s in ((1, 1.0), (2, 1.5), (4, 3.0))])
+        run = points_of(path)
+        (one,) = scaling.weak(run.points)
+        np.testing.assert_allclose(one.speedup, [1, 2 / 1.5, 4 / 3])
+        fit = scaling.fit_of(one, "weak")
+        x, y = np.array([0, 0.5, 0.75]), np.array([0, (2 - 4 / 3) / 2, (4 - 4 / 3) / 4])
+        self.assertAlmostEqual(fit.serial, x @ y / (x @ x), 12)
+        self.assertEqual(scaling.strong(run.points), [])
+
+    def test_more_threads_than_cpus_stay_out_of_the_fit(self):
+        path = write(self.path("crowded.h5"), [row("tiled", 64, r, seconds=s) for r, s in ((1, 1.0), (2, 0.6), (4, 5.0))],
+                     cpus="0-1")
+        (one,) = scaling.strong(points_of(path).points)
+        self.assertEqual(one.fits.tolist(), [True, True, False])
+        self.assertAlmostEqual(scaling.fit_of(one, "strong").serial, 0.2, 12)
+
+
+class Roofline(made.Case):
+    def test_counts_as_one_does_by_hand(self):
+        path = write(self.path("roof.h5"), [row("tiled", 100, 2)])
+        point = points_of(path).points[0]
+        self.assertEqual(roofline.flops_and_bytes(point, "matmul"), (2e6, 8 * 3e4))
+        point.config.update(stencil="box3x3", shape="10x20")
+        point.measured["work"] = 400.0  # two steps of 200 points, 17 operations each, 16 bytes each
+        self.assertEqual(roofline.flops_and_bytes(point, "stencil"), (6800.0, 6400.0))
+        self.assertEqual([roofline.weights_of(n, d) for n, d in (("heat", 2), ("star4", 3), ("laplace", 3), ("box9x9", 2))],
+                         [5, 25, 6, 81])
+        self.assertIsNone(roofline.weights_of("life", 2))
+        self.assertIsNone(roofline.flops_and_bytes(point, "sort"))
+
+    def test_ceilings_are_taken_as_the_program_takes_them(self):
+        run = points_of(write(self.path("tops.h5"), [row("tiled", 100, 2)]))
+        peak, stream = roofline.roofs(run, "f64", 2, 1)
+        self.assertAlmostEqual(peak, 100 + 240 / 3)    # from 1 to 4 threads by a straight line
+        self.assertAlmostEqual(stream, 10 + 15 / 3)    # copy; triad has 14.67
+        self.assertEqual(roofline.roofs(run, "f64", 64, 1), (340.0, 25.0))
+        self.assertEqual(roofline.roofs(run, "f64", 8, 2), (680.0, 50.0))  # two nodes
+        self.assertIsNone(roofline.roofs(run, "f32", 2, 1))
+
+
+class Others(made.Case):
+    def test_a_map_holds_every_cell_where_it_belongs(self):
+        points = [row("tiled", 64, rate=10.0 * t + w, options={"tile": t, "column-width": w}) for t in (8, 16) for w in (4, 32, 256)]
+        run = points_of(write(self.path("map.h5"), points[:-1]))
+        self.assertEqual(heatmap.axes_of(run.points), ("tile", "column_width"))
+        rows, columns, values = heatmap.table_of(run.points, "tile", "column_width")
+        self.assertEqual((rows, columns), (["8", "16"], ["4", "32", "256"]))
+        np.testing.assert_array_equal(values, [[84, 112, 336], [164, 192, np.nan]])
+
+    def test_ranks_and_sizes_alone_make_no_map(self):
+        run = points_of(write(self.path("nomap.h5"), [row("tiled", n, r) for n in (64, 128) for r in (1, 2)]))
+        self.assertIsNone(heatmap.axes_of(run.points))
+
+    def test_imbalance_is_the_slowest_rank_over_the_mean(self):
+        self.assertAlmostEqual(phases.imbalance(np.array([1.0, 1.0, 4.0])), 1.0)
+        self.assertEqual(phases.imbalance(np.zeros(3)), 0.0)
+        run = points_of(write(self.path("ranks.h5"), [row("tiled", 100, 3, seconds=1.0)]))
+        # Made-up phases grow by 10 % a rank; of two repetitions with 0.7 and 0.6 the median is 0.65.
+        np.testing.assert_allclose(run.points[0].phases["compute"], 0.65 * np.array([1.0, 1.1, 1.2]))
+        self.assertEqual(phases.table(run.points)[1][-2:], ["1.09", "1.09"])
+        self.assertEqual([name for name, _, timed in phases.shares(run.points[0]) if not timed], ["verify"])
+
+    def test_what_the_program_chose_tells_no_points_apart(self):
+        path = write(self.path("chosen.h5"), [row("tiled", 64, r, options={"halo-steps": 0}) for r in (1, 2)])
+        with made.h5py.File(path, "r+") as file:
+            file["matmul_0001/summary/halo_steps"] = [32, 8]
+        self.assertEqual({p.config["halo_steps"] for p in points_of(path).points}, {"chosen"})
+
+    def test_sizes_in_words_are_numbers(self):
+        self.assertEqual([series.numeric(v) for v in ("16KiB", "2MB", "512", 7, "1.5G", "naive", "")],
+                         [16384.0, 2e6, 512.0, 7.0, 1.5 * 2 ** 30, None, None])
+
+    def test_plots_in_characters_put_marks_where_values_are(self):
+        lines = textplot.lines({"a": ([1, 2, 4], [1.0, 2.0, 4.0])}, "x", "y", log_y=True, width=21, height=9).splitlines()
+        self.assertEqual([line.index("o") - line.index("|") for line in lines[1:10] if "o" in line], [21, 11, 1])
+        bars = textplot.bars([("one", 10.0, 9.0, 11.0, ""), ("two", 5.0, 5.0, 5.0, "")], "GB/s", width=22).splitlines()
+        self.assertEqual([bar.count("#") + bar.count("[") + bar.count("]") for bar in bars], [21, 10])
+        heat = textplot.heat(["r"], ["1", "2"], np.array([[1.0, np.nan]]), "row", "column", "GB/s")
+        self.assertRegex(heat.splitlines()[-1], r"r +\| +1 +-$")
+
+
+if __name__ == "__main__":
+    made.main()
