@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <future>
 #include <numeric>
 
 #include "base/progress.hpp"
@@ -71,8 +72,7 @@ class External {
   }
 
   bool run(run::Session& session) {
-    run::Outputs outputs;
-    open(outputs);
+    open();
     mpi::on_root(comm_, "create runs", [&] {
       std::error_code error;
       fs::create_directories(folder_, error);
@@ -85,13 +85,13 @@ class External {
     comm_.barrier();
     const Timer timer;
     make_runs(measured.phases.front());
-    merge(outputs, measured.phases.front());
+    merge(measured.phases.front());
     measured.seconds = {comm_.max(timer.seconds())};
     if (verify_) measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(all_faults()), 0};
     measured.columns = cells_of(request_);
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
-    const bool right = outputs.conclude(comm_, point_, session, measured, [] {});
+    const bool right = outputs_.conclude(comm_, point_, session, measured, [] {});
     mpi::on_root(comm_, "remove runs", [&] {
       std::error_code ignored;  // what is left is found and replaced, or used, by the next attempt
       if (right) fs::remove_all(folder_, ignored);
@@ -123,21 +123,21 @@ class External {
     return io::stored_type(inputs_.data->name(one.column));
   }
 
-  void open(run::Outputs& outputs) {
+  void open() {
     mpi::together(comm_, "create output", [&] {
       const auto add = [&](const char* option, const PieceColumn& one) {
         io::DatasetName name = io::parse_dataset_name(point_.text(option), option);
         if (!one.is_index && request_.is_group) name.path += "/" + one.column.name;
         std::vector<index_t> shape = one.column.info.shape;
         shape.front() = request_.n;
-        return outputs.add(name, shape, type_of(one));
+        return outputs_.add(name, shape, type_of(one));
       };
       for (const PieceColumn& one : pieces_->columns()) {
         const bool wanted = one.is_index || point_.has("out");
         places_.push_back(wanted ? std::optional(add(one.is_index ? "argsort" : "out", one)) : std::nullopt);
       }
     });
-    outputs.open(comm_, point_);
+    outputs_.open(comm_, point_);
   }
 
   /// A finished run of the same request is there.
@@ -162,6 +162,8 @@ class External {
           make_run(run, phases);
         progress.update(static_cast<double>(run - mine.begin + 1));
       }
+      const mpi::PhaseScope scope(phases, "write");
+      finish_run();
     });
     kept = comm_.sum(kept);
     if (kept > 0 && comm_.is_root())
@@ -181,18 +183,44 @@ class External {
     }
     types.push_back(io::owned_type(Element::u64));
     specs.push_back({.path = samples_path, .shape = {samples}, .type = types.back(), .dimensions = {}});
-    io::OutputFile file(mpi::Communicator::self(), file_of(run), specs, io::OutputFile::Existing::replace);
+    auto file = std::make_unique<io::OutputFile>(mpi::Communicator::self(), file_of(run), specs,
+                                                 io::OutputFile::Existing::replace);
     const Slice input{"", rows};
     const Sorted sorted = pieces_->sort(
         {&input, 1}, plan_.step,
-        [&](std::size_t column, std::span<const std::byte> data) { file.write(column, 0, data); }, phases);
+        [&](std::size_t column, std::span<const std::byte> data, const std::shared_ptr<const void>& memory) {
+          if (column == 0) finish_run();
+          write_later([&file = *file, column, data, memory] { file.write(column, 0, data); });
+        },
+        phases);
     faults_ += sorted.faults;
     const mpi::PhaseScope scope(phases, "write");
-    file.write(specs.size() - 1, 0, std::as_bytes(std::span(sorted.samples)));
-    file.publish([&](hid_t group) {
-      io::write_attribute(group, identity_note, identity_);
-      io::write_attribute(group, hash_note, io::checksum_text(sorted.hash_before));
+    write_later([&file = *file, samples = sorted.samples, dataset = specs.size() - 1] {
+      file.write(dataset, 0, std::as_bytes(std::span(samples)));
+      file.check_written(io::OutputFile::ReadBack::off);  // to the medium, under the sorting of the next one
     });
+    unfinished_ = {std::move(file), sorted.hash_before};
+  }
+
+  /// Beside whatever else is done; plain writes, no HDF5 call among them.
+  template <class Write>
+  void write_later(Write write) {
+    written();
+    writing_ = std::async(std::launch::async, std::move(write));
+  }
+  void written() {
+    if (writing_.valid()) writing_.get();
+  }
+
+  /// The run that was written last gets its name.
+  void finish_run() {
+    written();
+    if (!unfinished_.file) return;
+    unfinished_.file->publish([&](hid_t group) {
+      io::write_attribute(group, identity_note, identity_);
+      io::write_attribute(group, hash_note, io::checksum_text(unfinished_.hash));
+    });
+    unfinished_ = {};
   }
 
   [[nodiscard]] Run load_run(index_t run) const {
@@ -221,7 +249,7 @@ class External {
     return cuts;
   }
 
-  void merge(run::Outputs& outputs, mpi::Phases& phases) {
+  void merge(mpi::Phases& phases) {
     std::vector<RunSamples> runs;
     mpi::together(comm_, "read runs", [&] {
       for (index_t r = 0; r < plan_.runs; ++r) {
@@ -247,15 +275,16 @@ class External {
       std::vector<index_t> from = mine.empty() ? std::vector<index_t>() : cuts(mine.begin);
       for (index_t part = mine.begin; part < mine.end; ++part) {
         std::vector<index_t> to = cuts(part + 1);
-        merge_part(from, to, outputs, phases);
+        merge_part(from, to, phases);
         from = std::move(to);
         progress.update(static_cast<double>(part - mine.begin + 1));
       }
+      const mpi::PhaseScope scope(phases, "write");
+      written();
     });
   }
 
-  void merge_part(const std::vector<index_t>& from, const std::vector<index_t>& to, run::Outputs& outputs,
-                  mpi::Phases& phases) {
+  void merge_part(const std::vector<index_t>& from, const std::vector<index_t>& to, mpi::Phases& phases) {
     std::vector<Slice> slices;
     for (std::size_t r = 0; r < from.size(); ++r) {
       if (from[r] < to[r]) slices.push_back({file_of(static_cast<index_t>(r)), {from[r], to[r]}});
@@ -263,10 +292,12 @@ class External {
     const index_t first = std::accumulate(from.begin(), from.end(), index_t{0});
     const Sorted sorted = pieces_->sort(
         slices, std::max<index_t>(1, plan_.rows),
-        [&](std::size_t column, std::span<const std::byte> data) {
+        [&](std::size_t column, std::span<const std::byte> data, const std::shared_ptr<const void>& memory) {
           if (!places_[column]) return;
           const io::Column& one = pieces_->columns()[column].column;
-          outputs.write(*places_[column], first * (one.row_bytes() / one.info.element_bytes), data);
+          const index_t at = first * (one.row_bytes() / one.info.element_bytes);
+          write_later(
+              [this, place = *places_[column], at, data, memory] { outputs_.write(place, at, data); });
         },
         phases);
     faults_ += sorted.faults;
@@ -308,10 +339,16 @@ class External {
   std::unique_ptr<Pieces> pieces_;
   RunPlan plan_;
   std::string identity_, folder_;
+  run::Outputs outputs_;
   std::vector<std::optional<std::size_t>> places_;  // of the columns in the output
   index_t faults_ = 0;
   std::uint64_t hash_ = 0;                   // of what came less what was written
   std::vector<std::uint64_t> first_, last_;  // rows of this rank's parts, as words
+  struct {
+    std::unique_ptr<io::OutputFile> file;
+    std::uint64_t hash = 0;
+  } unfinished_;               // the run that is being written
+  std::future<void> writing_;  // ends before what it writes to: its destructor waits
 };
 
 }  // namespace

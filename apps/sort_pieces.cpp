@@ -54,17 +54,18 @@ class KeyPieces final : public Pieces {
   }
 
   [[nodiscard]] const std::vector<PieceColumn>& columns() const override { return columns_; }
-  [[nodiscard]] index_t row_bytes() const override { return 2 * sizeof(T); }
+  [[nodiscard]] index_t row_bytes() const override { return 3 * sizeof(T); }
   [[nodiscard]] std::size_t words() const override { return 1; }
 
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t step, const Sink& sink,
                             mpi::Phases& phases) override {
     Sorted result{.rows = rows_of(slices)};
     reserve(result.rows);
-    const std::span<T> keys = items_.span().first(static_cast<std::size_t>(result.rows));
+    const auto items = std::make_shared<Buffer<T>>(result.rows);
+    const std::span<T> keys = items->span();
     {
       const mpi::PhaseScope scope(phases, "read");
-      read(slices, items_.data());
+      read(slices, items->data());
     }
     if (verify_) result.hash_before = hash(keys, phases);
     {
@@ -87,7 +88,7 @@ class KeyPieces final : public Pieces {
     for (const index_t place : sampled_places(result.rows, step))
       result.samples.push_back(word(keys[static_cast<std::size_t>(place)]));
     const mpi::PhaseScope scope(phases, "write");
-    sink(0, std::as_bytes(keys));
+    sink(0, std::as_bytes(keys), items);
     return result;
   }
 
@@ -103,10 +104,8 @@ class KeyPieces final : public Pieces {
   [[nodiscard]] dist::sort::Order order() const { return request_.by.front().order; }
 
   void reserve(index_t rows) {
-    if (items_.size() >= rows) return;
-    items_ = {};
+    if (spare_.size() >= rows) return;
     spare_ = {};
-    items_ = Buffer<T>(rows);
     spare_ = Buffer<T>(rows);
   }
 
@@ -138,7 +137,7 @@ class KeyPieces final : public Pieces {
   const Request& request_;
   bool verify_;
   std::vector<PieceColumn> columns_;
-  Buffer<T> items_, spare_;
+  Buffer<T> spare_;
 };
 
 /// Rows of a table: a permutation is made from the key columns, and every column follows it.
@@ -166,12 +165,12 @@ class TablePieces final : public Pieces {
     return static_cast<std::size_t>(words);
   }
   /// The permutation, with the keys and what argsort works in (two pairs, two words), or with the hash and a
-  /// column twice.
+  /// column three times.
   [[nodiscard]] index_t row_bytes() const override {
     index_t keys = 0, widest = 0;
     for (const SortColumn& key : request_.by) keys += key.form.bytes;
     for (const PieceColumn& one : columns_) widest = std::max(widest, one.column.row_bytes());
-    return 8 + std::max(keys + 2 * 16 + 2 * 8, 16 + 2 * widest);
+    return 8 + std::max(keys + 2 * 16 + 2 * 8, 16 + 3 * widest);
   }
 
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t step, const Sink& sink,
@@ -187,7 +186,8 @@ class TablePieces final : public Pieces {
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const index_t bytes = columns_[c].column.row_bytes();
-      Buffer<std::byte> in(checked_mul(result.rows, bytes, "a column")), out(in.size());
+      Buffer<std::byte> in(checked_mul(result.rows, bytes, "a column"));
+      const auto out = std::make_shared<Buffer<std::byte>>(in.size());
       {
         const mpi::PhaseScope scope(phases, "read");
         read(slices, columns_[c], in.data());
@@ -195,15 +195,15 @@ class TablePieces final : public Pieces {
       {
         const mpi::PhaseScope scope(phases, "permute");
         dist::sort::gather(mpi::Communicator::self(), layout::BlockMap(result.rows, 1), {in.data(), bytes},
-                           permutation, out.data(), request_.method.threads);
+                           permutation, out->data(), request_.method.threads);
       }
       if (verify_ && !columns_[c].is_index) {
         const mpi::PhaseScope scope(phases, "verify");
         dist::sort::hash_rows({in.data(), bytes}, before.span(), request_.method.threads);
-        dist::sort::hash_rows({out.data(), bytes}, after.span(), request_.method.threads);
+        dist::sort::hash_rows({out->data(), bytes}, after.span(), request_.method.threads);
       }
       const mpi::PhaseScope scope(phases, "write");
-      sink(c, std::as_const(out).span());
+      sink(c, std::as_const(*out).span(), out);
     }
     result.hash_before = std::accumulate(before.begin(), before.end(), std::uint64_t{0});
     result.hash_after = std::accumulate(after.begin(), after.end(), std::uint64_t{0});

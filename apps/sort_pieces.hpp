@@ -32,13 +32,14 @@ struct Sorted {
 
 class Pieces {
  public:
-  /// Gets a column's bytes of the sorted rows.
-  using Sink = std::function<void(std::size_t column, std::span<const std::byte> rows)>;
+  /// Gets a column's bytes of the sorted rows, and what they live in: who writes them later keeps it.
+  using Sink = std::function<void(std::size_t column, std::span<const std::byte> rows,
+                                  std::shared_ptr<const void> memory)>;
 
   virtual ~Pieces() = default;
   /// What runs hold.
   [[nodiscard]] virtual const std::vector<PieceColumn>& columns() const = 0;
-  /// Bytes that a row takes while it is sorted.
+  /// Bytes that a row takes while it is sorted and the column before is still written.
   [[nodiscard]] virtual index_t row_bytes() const = 0;
   /// Words of a row (key_words.hpp).
   [[nodiscard]] virtual std::size_t words() const = 0;

@@ -281,7 +281,8 @@ class OutOfCore(tessera.Case):
             file["K"] = values
 
     def stop_at_run(self, number):
-        """An attempt that ends there, as when it is killed: in the place of that run is a folder."""
+        """An attempt that ends there, as when it is killed: in the place of that run is a folder (the run before it is
+        not finished then)."""
         os.makedirs(self.path(f"runs/out.h5.runs/{number:06}.h5/x"))
         self.fail_with(tessera.CANNOT_CREATE, *self.request, words="000003.h5")
         os.rmdir(self.path(f"runs/out.h5.runs/{number:06}.h5/x"))
@@ -295,7 +296,7 @@ class OutOfCore(tessera.Case):
 
     def test_an_ended_attempt_goes_on_with_its_runs(self):
         self.stop_at_run(3)
-        self.assertIn("resumed: 3 of", self.succeed(*self.request, ranks=1).out)
+        self.assertIn("resumed: 2 of", self.succeed(*self.request, ranks=1).out)
         self.check(self.values)
 
     def test_runs_of_other_data_are_not_used(self):
@@ -308,7 +309,7 @@ class OutOfCore(tessera.Case):
         self.stop_at_run(3)
         with open(self.path("runs/out.h5.runs/000001.h5"), "r+b") as file:
             file.truncate(1000)
-        self.assertIn("resumed: 2 of", self.succeed(*self.request).out)
+        self.assertIn("resumed: 1 of", self.succeed(*self.request).out)
         self.check(self.values)
 
     def test_bytes_and_memory(self):
