@@ -178,6 +178,21 @@ bool is_complex(hid_t type) {
          begins_with(1, 'i');
 }
 
+/// A damaged file can claim any extents, and where their product overflows the library reads somewhere.
+void require_possible_size(hid_t dataset, H5D_layout_t layout, const DatasetInfo& info,
+                           const DatasetName& name) {
+  index_t bytes = info.element_bytes;
+  bool fits = bytes > 0, empty = false;
+  for (const index_t extent : info.shape) {
+    empty = empty || extent == 0;
+    fits = fits && (extent == 0 || !__builtin_mul_overflow(bytes, extent, &bytes));
+  }
+  const hsize_t stored = layout == H5D_CONTIGUOUS ? H5Dget_storage_size(dataset) : 0;  // 0: never written
+  require(fits && (stored == 0 || empty || static_cast<hsize_t>(bytes) <= stored), ExitCode::bad_data,
+          fmt::format("{} says that it is {} of {}, which its file does not hold; make it again", name.text(),
+                      info.shape_text(), info.type_text()));
+}
+
 }  // namespace
 
 DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
@@ -202,8 +217,9 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   info.is_signed = type_class != H5T_INTEGER || H5Tget_sign(type) == H5T_SGN_2;
   info.self_contained = is_self_contained(type);
   const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()), H5Pclose);
-  if (rank > 0 && H5Pget_layout(creation) == H5D_CHUNKED &&
-      H5Pget_chunk(creation, rank, extents.data()) == rank) {
+  const H5D_layout_t layout = H5Pget_layout(creation);
+  require_possible_size(dataset, layout, info, name);
+  if (rank > 0 && layout == H5D_CHUNKED && H5Pget_chunk(creation, rank, extents.data()) == rank) {
     for (int d = 0; d < rank; ++d)
       info.chunk.push_back(narrow<index_t>(std::max<hsize_t>(1, extents[static_cast<std::size_t>(d)])));
   }

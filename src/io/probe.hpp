@@ -21,6 +21,9 @@ inline constexpr const char* probe_command = "--probe-dataset";
 /// check_file in such a child, which may take as long as it gets on.
 [[nodiscard]] FileCheck check_file_apart(const std::string& file);
 
+/// Whether results can be read that are appended to; throws as probe().
+void probe_results(const std::string& file);
+
 /// The child's side: argv is program, probe_command, file, path, and for other than a dataset one more.
 /// Returns its exit code.
 [[nodiscard]] int probe_main(int argc, char** argv);

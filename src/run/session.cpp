@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "io/probe.hpp"
+#include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
@@ -49,6 +51,7 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
     ceilings_ = load_ceilings(ceilings_file());
     if (results_.empty()) return;
     require_own_file(results_, options, parsed);
+    if (io::file_exists(results_)) io::probe_results(results_);
     run_ = io::new_run_name(results_, options.command());
     if (parsed.lists.at("again").front() == "true") return;
     for (std::string& point : io::text_column(results_, io::schema::summary, "point"))
