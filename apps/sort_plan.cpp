@@ -75,10 +75,11 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   }
   fmt::print("{}", table.text());
   if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
-  fmt::print("the shares differ by at most one item; the worst rank holds {} and about 32 MiB of the program "
-             "itself; predicted {}\n",
-             human(forecasts.front().memory()),
-             slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+  fmt::print(
+      "the shares differ by at most one item; the worst rank holds {} and about 32 MiB of the program "
+      "itself; predicted {}\n",
+      human(forecasts.front().memory()),
+      slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 
 }  // namespace tessera::apps::sort

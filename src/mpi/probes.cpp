@@ -28,9 +28,13 @@ double median_seconds(const Communicator& comm, double seconds, const Step& step
   return summarize(samples).median;
 }
 
+/// The rank that rank 0 talks to: not its neighbour, who may be nearer than most.
+int far_rank(const Communicator& comm) { return comm.size() / 2; }
+bool is_of_pair(const Communicator& comm) { return comm.rank() == 0 || comm.rank() == far_rank(comm); }
+
 void ping_pong(const Communicator& comm, std::span<std::byte> data, int rounds) {
-  if (comm.rank() > 1) return;
-  const int peer = 1 - comm.rank();
+  if (!is_of_pair(comm)) return;
+  const int peer = far_rank(comm) - comm.rank();
   for (int r = 0; r < rounds; ++r) {
     if (comm.rank() == 0) {
       comm.send(data, peer, tag).wait();
@@ -40,6 +44,21 @@ void ping_pong(const Communicator& comm, std::span<std::byte> data, int rounds) 
       comm.send(data, peer, tag).wait();
     }
   }
+}
+
+/// `count` messages at once from rank 0 to the far rank, and an answer.
+void burst(const Communicator& comm, std::span<std::byte> data, int count) {
+  if (!is_of_pair(comm)) return;
+  const int peer = far_rank(comm) - comm.rank();
+  std::vector<Request> requests;
+  for (int i = 0; i < count; ++i)
+    requests.push_back(comm.rank() == 0
+                           ? comm.send(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag)
+                           : comm.receive(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag));
+  wait_all(requests);
+  Request answer =
+      comm.rank() == 0 ? comm.receive(data.first(8), peer, tag) : comm.send(data.first(8), peer, tag);
+  answer.wait();
 }
 
 void all_to_all(const Communicator& comm, std::span<std::byte> out, std::span<std::byte> in) {
@@ -58,27 +77,36 @@ void all_to_all(const Communicator& comm, std::span<std::byte> out, std::span<st
 
 }  // namespace
 
-MessageCosts measure_messages(const Communicator& comm, double seconds) {
+MessageCosts measure_messages(const Communicator& comm, double seconds, Probe probe) {
   MessageCosts costs;
-  constexpr int rounds = 50;
+  constexpr int rounds = 50, many = 256;
   constexpr index_t large = index_t{4} << 20;
-  const index_t block = std::max<index_t>(index_t{64} << 10, (index_t{16} << 20) / comm.size());
-  machine::Buffer<std::byte> out(std::max(large, block * comm.size())), in(block * comm.size());
+  const index_t block =
+      probe == Probe::pair ? 0 : std::max<index_t>(index_t{64} << 10, (index_t{16} << 20) / comm.size());
+  const index_t between_two = is_of_pair(comm) ? large : 0;
+  machine::Buffer<std::byte> out(std::max(between_two, block * comm.size())), in(block * comm.size());
   std::fill(out.begin(), out.end(), std::byte{1});
   std::fill(in.begin(), in.end(), std::byte{0});
   const auto first = [](machine::Buffer<std::byte>& buffer, index_t count) {
-    return buffer.span().first(static_cast<std::size_t>(count));
+    return buffer.span().first(static_cast<std::size_t>(std::min(count, buffer.size())));
   };
-  costs.latency_seconds =
-      median_seconds(comm, seconds / 3, [&] { ping_pong(comm, first(out, 8), rounds); }) / (2 * rounds);
-  costs.bandwidth = static_cast<double>(large) * 2 /
-                    median_seconds(comm, seconds / 3, [&] { ping_pong(comm, first(out, large), 1); });
+  const auto median = [&](const auto& step) { return median_seconds(comm, seconds / 5, step); };
+  costs.latency_seconds = median([&] { ping_pong(comm, first(out, 8), rounds); }) / (2 * rounds);
+  costs.message_seconds = std::max(0.0, median([&] { burst(comm, first(out, 8 * many), many); }) -
+                                            median([&] { burst(comm, first(out, 8), 1); })) /
+                          (many - 1);
+  costs.bandwidth = static_cast<double>(large) * 2 / median([&] { ping_pong(comm, first(out, large), 1); });
+  if (probe == Probe::pair) return costs;
   const double moved = static_cast<double>(block) * comm.size() * (comm.size() - 1);
   costs.all_to_all_bandwidth =
-      moved / median_seconds(comm, seconds / 3, [&] {
-        all_to_all(comm, first(out, block * comm.size()), first(in, block * comm.size()));
-      });
+      moved /
+      median([&] { all_to_all(comm, first(out, block * comm.size()), first(in, block * comm.size())); });
   return costs;
+}
+
+Network network(const MessageCosts& costs, index_t ranks) {
+  return {costs.latency_seconds, costs.message_seconds, costs.bandwidth,
+          costs.all_to_all_bandwidth / static_cast<double>(ranks)};
 }
 
 }  // namespace tessera::mpi

@@ -30,6 +30,10 @@ void add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need, i
   f.work_bytes = std::max(f.work_bytes, packed * element);
 }
 
+Leaves leaves_of(const ForecastRequest& q) {
+  return q.element_bytes == 4 ? tessera::matmul::leaves<float>(q.k) : tessera::matmul::leaves<double>(q.k);
+}
+
 struct Homes {
   MatrixLayout a, b, c;
 };
@@ -58,11 +62,7 @@ Forecast recursive_rank(const ForecastRequest& q, const Plan& plan, const Homes&
   if (!(a == homes.a)) copies += a.of(rank).area();
   if (!(b == homes.b)) copies += b.of(rank).area();
   const auto nodes = static_cast<index_t>(plan.nodes(mine).size());
-  const bool at_home =
-      c == homes.c && std::all_of(plan.cuboids.begin(), plan.cuboids.end(), [&](const Cuboid& x) {
-        return x.empty() || x.leaves.size() == plan.shape.leaves.count();
-      });
-  if (!at_home) {
+  if (!grows_at_home(plan, homes.c)) {
     copies += nodes * c.of(rank).area();
     index_t in = 0, out = 0;
     for (index_t peer = 0; peer < q.ranks; ++peer) {
@@ -81,21 +81,32 @@ Forecast recursive_rank(const ForecastRequest& q, const Plan& plan, const Homes&
   return f;
 }
 
-Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes& homes, const Leaves& leaves,
-                    index_t rank) {
+/// Summa's homes of the operands.
+struct GridLayouts {
+  layout::ProcessGrid grid;
+  BlockMap m, n, k_of_a, k_of_b;
+  MatrixLayout a, b, c;
+};
+
+GridLayouts grid_layouts(const ForecastRequest& q, const Method& method, const Leaves& leaves) {
   const layout::ProcessGrid grid = grid_of(method, q.ranks, q.m, q.n);
-  const index_t element = q.element_bytes;
   const BlockMap m(q.m, grid.rows), n(q.n, grid.cols), ka(q.k, grid.cols, leaves.chunk()),
       kb(q.k, grid.rows, leaves.chunk());
-  const auto stored = [](MatrixLayout x, Op op) {
-    if (op == Op::none) return x;
-    std::swap(x.rows, x.cols);
-    for (layout::Box& box : x.boxes) box = transposed(box);
-    return x;
-  };
-  const MatrixLayout a = stored(grid_blocks(m, ka, grid), q.op_a),
-                     b = stored(grid_blocks(kb, n, grid), q.op_b);
-  const MatrixLayout c = grid_blocks(m, n, grid);
+  const auto stored = [](const MatrixLayout& x, Op op) { return op == Op::none ? x : transposed(x); };
+  return {grid,
+          m,
+          n,
+          ka,
+          kb,
+          stored(grid_blocks(m, ka, grid), q.op_a),
+          stored(grid_blocks(kb, n, grid), q.op_b),
+          grid_blocks(m, n, grid)};
+}
+
+Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes& homes, const Leaves& leaves,
+                    index_t rank) {
+  const auto [grid, m, n, ka, kb, a, b, c] = grid_layouts(q, method, leaves);
+  const index_t element = q.element_bytes;
   Forecast f;
   f.home_bytes = (homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area()) * element;
   const index_t mine_m = m.size(grid.row(rank)), mine_n = n.size(grid.col(rank));
@@ -106,7 +117,8 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
   if (!at_home) add_move(f, c, homes.c, rank, element);
   if (q.reads_c && !at_home) add_move(f, homes.c, c, rank, element);
   const index_t panel = std::min(q.k, round_up(std::max<index_t>(method.panel, 1), leaves.chunk()));
-  const index_t panels = q.k == 0 ? 0 : ceil_div(q.k, std::max<index_t>(1, panel));
+  const auto panels =
+      q.k == 0 ? index_t{0} : static_cast<index_t>(summa_panels(ka, kb, leaves, method.panel).size());
   f.received_bytes +=
       (mine_m * (q.k - ka.size(grid.col(rank))) + (q.k - kb.size(grid.row(rank))) * mine_n) * element;
   f.sent_bytes += (mine_m * ka.size(grid.col(rank)) * (grid.cols > 1 ? 1 : 0) +
@@ -121,11 +133,78 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
   return f;
 }
 
+/// One redistribution: the slowest rank.
+double move_seconds(const MatrixLayout& home, const MatrixLayout& need, index_t element,
+                    const mpi::Network& network) {
+  if (home == need) return 0;
+  double slowest = 0;
+  for (index_t rank = 0; rank < home.ranks(); ++rank) {
+    mpi::Load load;
+    for (const layout::Piece& piece : incoming(home, need, rank)) {
+      if (piece.peer == rank) continue;
+      ++load.received;
+      load.received_bytes += piece.box.area() * element;
+    }
+    for (const layout::Piece& piece : outgoing(home, need, rank)) {
+      if (piece.peer == rank) continue;
+      ++load.sent;
+      load.sent_bytes += piece.box.area() * element;
+    }
+    slowest = std::max(slowest, at_once(network, load));
+  }
+  return slowest;
+}
+
+/// The parts of c, each node of the summation tree by itself, to their homes.
+double combine_seconds(const ForecastRequest& q, const Plan& plan, const MatrixLayout& home,
+                       const mpi::Network& network) {
+  const MatrixLayout c = c_layout(plan);
+  std::vector<mpi::Load> loads(static_cast<std::size_t>(q.ranks));
+  for (index_t from = 0; from < q.ranks; ++from) {
+    const auto nodes = static_cast<index_t>(plan.nodes(plan.of(from)).size());
+    for (index_t to = 0; to < q.ranks; ++to) {
+      const index_t bytes = intersect(home.of(to), c.of(from)).area() * q.element_bytes;
+      if (bytes == 0 || from == to) continue;
+      loads[static_cast<std::size_t>(from)].sent += nodes;
+      loads[static_cast<std::size_t>(from)].sent_bytes += nodes * bytes;
+      loads[static_cast<std::size_t>(to)].received += nodes;
+      loads[static_cast<std::size_t>(to)].received_bytes += nodes * bytes;
+    }
+  }
+  double slowest = 0;
+  for (const mpi::Load& load : loads) slowest = std::max(slowest, at_once(network, load));
+  return slowest;
+}
+
+double recursive_seconds(const ForecastRequest& q, const Leaves& leaves, const Homes& homes,
+                         const mpi::Network& network) {
+  const Plan plan = recursive_plan({q.m, q.n, leaves}, q.ranks);
+  double seconds = move_seconds(homes.a, a_layout(plan, q.op_a), q.element_bytes, network) +
+                   move_seconds(homes.b, b_layout(plan, q.op_b), q.element_bytes, network);
+  if (grows_at_home(plan, homes.c)) return seconds;
+  if (q.reads_c) seconds += move_seconds(homes.c, c_start_layout(plan), q.element_bytes, network);
+  return seconds + combine_seconds(q, plan, homes.c, network);
+}
+
+double summa_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves, const Homes& homes,
+                     const mpi::Network& network) {
+  const GridLayouts at = grid_layouts(q, method, leaves);
+  double seconds = move_seconds(homes.a, at.a, q.element_bytes, network) +
+                   move_seconds(homes.b, at.b, q.element_bytes, network) +
+                   move_seconds(at.c, homes.c, q.element_bytes, network) * (q.reads_c ? 2 : 1);
+  const auto bytes = static_cast<double>(q.element_bytes);
+  for (const layout::Range k : summa_panels(at.k_of_a, at.k_of_b, leaves, method.panel)) {
+    const double width = bytes * static_cast<double>(k.size());
+    seconds += broadcast(network, width * static_cast<double>(at.m.size(0)), at.grid.cols) +
+               broadcast(network, width * static_cast<double>(at.n.size(0)), at.grid.rows);
+  }
+  return seconds;
+}
+
 }  // namespace
 
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
-  const Leaves leaves = request.element_bytes == 4 ? tessera::matmul::leaves<float>(request.k)
-                                                   : tessera::matmul::leaves<double>(request.k);
+  const Leaves leaves = leaves_of(request);
   const Homes homes = homes_of(request);
   const Plan plan = method.algorithm == Algorithm::recursive
                         ? recursive_plan({request.m, request.n, leaves}, request.ranks)
@@ -137,6 +216,13 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
                          : summa_rank(request, method, homes, leaves, rank));
   }
   return result;
+}
+
+double exchange_seconds(const ForecastRequest& request, const Method& method, const mpi::Network& network) {
+  const Leaves leaves = leaves_of(request);
+  const Homes homes = homes_of(request);
+  return method.algorithm == Algorithm::recursive ? recursive_seconds(request, leaves, homes, network)
+                                                  : summa_seconds(request, method, leaves, homes, network);
 }
 
 }  // namespace tessera::dist::matmul

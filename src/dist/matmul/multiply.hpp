@@ -7,6 +7,7 @@
 #include "dist/matmul/plan.hpp"
 #include "dist/matrix.hpp"
 #include "kernels/matmul/variants.hpp"
+#include "mpi/network.hpp"
 #include "mpi/phases.hpp"
 
 namespace tessera::dist::matmul {
@@ -76,5 +77,10 @@ struct ForecastRequest {
 
 /// The forecast for every rank when operands and result live in row blocks. Arithmetic only.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
+
+/// Seconds that ranks whose computing took none would spend on messages, the slowest rank of every exchange
+/// counted.
+[[nodiscard]] double exchange_seconds(const ForecastRequest& request, const Method& method,
+                                      const mpi::Network& network);
 
 }  // namespace tessera::dist::matmul

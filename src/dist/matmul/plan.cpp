@@ -218,4 +218,29 @@ Plan row_plan(const Shape& shape, index_t ranks) {
   return plan;
 }
 
+bool grows_at_home(const Plan& plan, const MatrixLayout& home) {
+  return c_layout(plan) == home &&
+         std::all_of(plan.cuboids.begin(), plan.cuboids.end(), [&](const Cuboid& c) {
+           return c.empty() || c.leaves.size() == plan.shape.leaves.count();
+         });
+}
+
+std::vector<Range> summa_panels(const layout::BlockMap& k_of_a, const layout::BlockMap& k_of_b,
+                                const Leaves& leaves, index_t width) {
+  std::vector<index_t> cuts = k_of_a.offsets();
+  const auto more = k_of_b.offsets();
+  cuts.insert(cuts.end(), more.begin(), more.end());
+  const index_t step = round_up(std::max<index_t>(width, 1), leaves.chunk());
+  for (index_t leaf = 0; leaf < leaves.count(); ++leaf) {
+    for (index_t p = leaves.begin(leaf); p < leaves.begin(leaf + 1); p += step) cuts.push_back(p);
+  }
+  cuts.push_back(leaves.k());
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  std::vector<Range> panels;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) panels.push_back({cuts[i], cuts[i + 1]});
+  if (panels.empty()) panels.push_back({0, 0});  // k == 0: c = beta * c still happens
+  return panels;
+}
+
 }  // namespace tessera::dist::matmul

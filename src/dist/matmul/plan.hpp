@@ -53,11 +53,20 @@ struct Plan {
 /// The boxes of c on the ranks that start from beta * c (those with leaf 0); empty elsewhere.
 [[nodiscard]] layout::MatrixLayout c_start_layout(const Plan& plan);
 
+/// Whether every rank's values grow in c's home itself: no k is split and every box is where it belongs.
+[[nodiscard]] bool grows_at_home(const Plan& plan, const layout::MatrixLayout& home);
+
 /// The uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts): P ranks are cut in
 /// two groups, not necessarily equal, and one of m, n, k in the same proportion, recursively; of all such
 /// cuts the ones with the least words received and arithmetic on the worst rank. k is cut at leaves only, so
 /// that C's bits are those of one rank.
 [[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks);
+
+/// Summa's panels of k, at least one: each inside one leaf and inside one owner's part of a and of b, at most
+/// `width` wide, cut at chunks.
+[[nodiscard]] std::vector<layout::Range> summa_panels(const layout::BlockMap& k_of_a,
+                                                      const layout::BlockMap& k_of_b, const Leaves& leaves,
+                                                      index_t width);
 
 /// The 1-D plan: rows of C split, all of op(b) on every rank. For comparison.
 [[nodiscard]] Plan row_plan(const Shape& shape, index_t ranks);

@@ -8,14 +8,6 @@ namespace {
 
 using tessera::matmul::Gemm;
 
-/// Every rank's values grow in c's home itself: no k is split and every box is where it belongs.
-bool grows_at_home(const Plan& plan, const layout::MatrixLayout& home) {
-  return c_layout(plan) == home &&
-         std::all_of(plan.cuboids.begin(), plan.cuboids.end(), [&](const Cuboid& c) {
-           return c.empty() || c.leaves.size() == plan.shape.leaves.count();
-         });
-}
-
 /// A place for every node of this rank's cuboid.
 template <class T>
 std::vector<NodeValue<T>> allocate_values(const Plan& plan, const Cuboid& mine, MatrixView<T> home,

@@ -33,25 +33,6 @@ MatrixLayout stored(MatrixLayout layout, Op op) {
   return layout;
 }
 
-/// Panels of k: each inside one leaf and inside one owner's part of a and of b, at most `width` wide, cut at
-/// chunks.
-std::vector<Range> panels_of(const Layouts& layouts, const Leaves& leaves, index_t width) {
-  std::vector<index_t> cuts = layouts.k_of_a.offsets();
-  const auto more = layouts.k_of_b.offsets();
-  cuts.insert(cuts.end(), more.begin(), more.end());
-  for (index_t leaf = 0; leaf < leaves.count(); ++leaf) {
-    const index_t step = round_up(std::max<index_t>(width, 1), leaves.chunk());
-    for (index_t p = leaves.begin(leaf); p < leaves.begin(leaf + 1); p += step) cuts.push_back(p);
-  }
-  cuts.push_back(leaves.k());
-  std::sort(cuts.begin(), cuts.end());
-  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-  std::vector<Range> panels;
-  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) panels.push_back({cuts[i], cuts[i + 1]});
-  if (panels.empty()) panels.push_back({0, 0});  // k == 0: c = beta * c still happens
-  return panels;
-}
-
 /// One operand on one line of the grid: the slices along k that its ranks own, and room for a panel of any of
 /// them.
 template <class T>
@@ -150,7 +131,7 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   const Layouts at = layouts_of(grid, product.m(), product.n(), product.k(), leaves.chunk());
   const auto row = static_cast<int>(grid.row(comm.rank())), col = static_cast<int>(grid.col(comm.rank()));
   const index_t m = at.m.size(row), n = at.n.size(col);
-  const auto panels = panels_of(at, leaves, method.panel);
+  const auto panels = summa_panels(at.k_of_a, at.k_of_b, leaves, method.panel);
   const index_t widest = widest_of(panels);
   const MatrixLayout c_home = grid_blocks(at.m, at.n, grid);
   const bool at_home = c_home == product.c.layout();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dist/sort/permute.hpp"
+#include "dist/sort/splitting.hpp"
 #include "mpi/exchange.hpp"
 
 namespace tessera::dist::sort {
@@ -57,6 +58,29 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
   return f;
 }
 
+constexpr double word = sizeof(index_t);
+
+/// The search of exact_cuts: what lies between two probes of a round is left for the next.
+double search_seconds(const ForecastRequest& q, double item_bytes, const mpi::Network& network) {
+  const index_t borders = q.ranks - 1;
+  const index_t offered =
+      std::max<index_t>(1, probes_per_round(q.ranks, borders) / borders) * borders * q.ranks;
+  double seconds = 0;
+  for (index_t left = q.n; left > 0;) {
+    const index_t counted = std::min(left, offered);
+    seconds += all_gather(network, static_cast<double>(offered) * item_bytes, q.ranks) +
+               all_reduce(network, 2 * word * static_cast<double>(counted), q.ranks);
+    left = counted == left ? 0 : std::min(left - 1, left / counted * borders);
+  }
+  return seconds + scan(network, word * static_cast<double>(borders), q.ranks);
+}
+
+double everything_seconds(const ForecastRequest& q, double share_bytes, const mpi::Network& network) {
+  const auto sent =
+      static_cast<index_t>(share_bytes * static_cast<double>(q.ranks - 1) / static_cast<double>(q.ranks));
+  return at_once(network, {q.ranks - 1, q.ranks - 1, sent, sent});
+}
+
 }  // namespace
 
 std::vector<Forecast> forecast(const ForecastRequest& request) {
@@ -70,6 +94,24 @@ std::vector<Forecast> forecast(const ForecastRequest& request) {
       result.push_back(of_rank(request, share));
   }
   return result;
+}
+
+double exchange_seconds(const ForecastRequest& q, const mpi::Network& network) {
+  if (q.ranks == 1) return 0;
+  const auto item_bytes =
+      static_cast<double>(q.passes > 0 ? static_cast<index_t>(sizeof(Pair)) : q.key_bytes);
+  const double share_bytes = item_bytes * static_cast<double>(ceil_div(q.n, q.ranks));
+  const double agreement = all_reduce(network, word, q.ranks);
+  const double counts = all_to_all(network, word, q.ranks);
+  if (q.algorithm == Algorithm::exact)
+    return 2 * agreement + search_seconds(q, item_bytes, network) + counts +
+           everything_seconds(q, share_bytes, network);
+  const double samples = all_gather(
+      network, (item_bytes + 2 * word) * static_cast<double>(q.ranks) * static_cast<double>(q.ranks),
+      q.ranks);
+  const auto moved = static_cast<index_t>(share_bytes / 2);
+  return 3 * agreement + samples + 2 * counts + everything_seconds(q, share_bytes, network) +
+         scan(network, word, q.ranks) + at_once(network, {2, 2, moved, moved});
 }
 
 }  // namespace tessera::dist::sort

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dist/sort/sort.hpp"
+#include "mpi/network.hpp"
 
 namespace tessera::dist::sort {
 
@@ -29,5 +30,9 @@ struct Forecast {
 
 /// By rank.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request);
+
+/// Seconds that one sort of the items would spend on messages if computing took none, the input in random
+/// order and few items equal.
+[[nodiscard]] double exchange_seconds(const ForecastRequest& request, const mpi::Network& network);
 
 }  // namespace tessera::dist::sort

@@ -66,11 +66,12 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
     result.updates += static_cast<double>(count) * points;
     // Ranks are never quite in step: an exchange waits some microseconds for the last of its neighbours.
     constexpr double out_of_step = 5e-6;
-    const double moved = 2 * static_cast<double>(bytes) / request.rates.bandwidth;
-    const double waited =
-        messages == 0 ? 0 : out_of_step + static_cast<double>(messages) * request.rates.latency;
-    result.seconds +=
-        static_cast<double>(count) * (points * seconds_per_update(request, box, steps) + waited + moved);
+    const double travel = at_once(request.rates.network, {messages, messages, bytes, bytes});
+    const double packed = 4 * static_cast<double>(bytes) / request.rates.memory;  // read and written, twice
+    const double waited = messages == 0 ? 0 : out_of_step;
+    result.exchange_seconds += static_cast<double>(count) * travel;
+    result.seconds += static_cast<double>(count) *
+                      (points * seconds_per_update(request, box, steps) + packed + waited + travel);
   };
   if (request.steps >= plan.halo_steps) add(plan.halo_steps, request.steps / plan.halo_steps);
   if (request.steps % plan.halo_steps > 0) add(request.steps % plan.halo_steps, 1);

@@ -7,14 +7,14 @@
 
 #include "dist/stencil/problem.hpp"
 #include "layout/grid_layout.hpp"
+#include "mpi/network.hpp"
 
 namespace tessera::dist::stencil {
 
 /// What the machine does, for one rank. Without measurements: a common machine of 2020.
 struct Rates {
-  double memory = 10e9;    ///< bytes a second, read and written
-  double bandwidth = 5e9;  ///< bytes a second, in messages
-  double latency = 2e-6;   ///< seconds a message
+  double memory = 10e9;  ///< bytes a second, read and written
+  mpi::Network network = {};
   bool measured = false;
 };
 
@@ -50,8 +50,9 @@ struct Forecast {
   index_t received_bytes = 0;
   double updates = 0;  ///< points computed, those of the halo again and again
   double seconds = 0;
-  index_t field_bytes = 0;   ///< both levels with their ghost layers
-  index_t buffer_bytes = 0;  ///< of messages
+  double exchange_seconds = 0;  ///< of them: messages on their way
+  index_t field_bytes = 0;      ///< both levels with their ghost layers
+  index_t buffer_bytes = 0;     ///< of messages
   [[nodiscard]] index_t memory() const { return field_bytes + buffer_bytes; }
 };
 [[nodiscard]] Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank);

@@ -60,6 +60,16 @@ void add_alltoall(Forecast& f, const Homes& homes, const ForecastRequest& q, ind
   f.touched_bytes += 2 * result;
 }
 
+/// Whether a rank writes straight into the result of another.
+bool direct(const ForecastRequest& q, const Method& method, index_t rank, index_t peer) {
+  return method.algorithm == Algorithm::shared && peer / q.ranks_per_node == rank / q.ranks_per_node;
+}
+
+std::vector<Step> steps_of(const ForecastRequest& q, const Method& method, const Homes& homes, index_t rank) {
+  return pairwise_steps(homes.source, homes.b, rank, method.piece_bytes / q.element_bytes,
+                        [&](index_t peer) { return direct(q, method, rank, peer); });
+}
+
 Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Homes& homes, index_t rank) {
   const index_t element = q.element_bytes, most = method.piece_bytes / element;
   const index_t mine = homes.a.of(rank).area() * element, result = homes.b.of(rank).area() * element;
@@ -83,16 +93,31 @@ Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Hom
     add_alltoall(f, homes, q, rank);
     return f;
   }
-  const index_t node = rank / q.ranks_per_node;
-  const auto direct = [&](index_t peer) {
-    return method.algorithm == Algorithm::shared && peer / q.ranks_per_node == node;
-  };
   for (index_t peer = 0; peer < q.ranks; ++peer) {
-    if (peer == rank || direct(peer))
+    if (peer == rank || direct(q, method, rank, peer))
       f.touched_bytes += 2 * intersect(homes.source.of(rank), homes.b.of(peer)).area() * element;
   }
-  add_steps(f, pairwise_steps(homes.source, homes.b, rank, most, direct), element);
+  add_steps(f, steps_of(q, method, homes, rank), element);
   return f;
+}
+
+/// All at once.
+double alltoall_seconds(const Forecast& f, const Homes& homes, index_t rank, const mpi::Network& network) {
+  if (homes.source == homes.b) return 0;
+  index_t sent = 0;
+  for (const layout::Piece& piece : outgoing(homes.source, homes.b, rank)) sent += piece.peer == rank ? 0 : 1;
+  return at_once(network, {sent, f.messages, f.sent_bytes, f.received_bytes});
+}
+
+/// Step by step: the piece of the next step leaves when that of this one is here.
+double steps_seconds(const std::vector<Step>& steps, index_t element, const mpi::Network& network) {
+  double seconds = 0;
+  for (const Step& step : steps) {
+    const index_t sent = step.send ? step.send->box.area() * element : 0;
+    const index_t received = step.receive ? step.receive->box.area() * element : 0;
+    seconds += at_once(network, {step.send ? 1 : 0, step.receive ? 1 : 0, sent, received});
+  }
+  return seconds;
 }
 
 }  // namespace
@@ -103,6 +128,22 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
   for (index_t rank = 0; rank < request.ranks; ++rank)
     result.push_back(forecast_rank(request, method, homes, rank));
   return result;
+}
+
+double exchange_seconds(const ForecastRequest& q, const Method& method, const mpi::Network& network) {
+  if (q.scale.alpha == 0 || q.ranks == 1) return 0;
+  const Homes homes = homes_of(q);
+  const index_t most = method.piece_bytes / q.element_bytes;
+  double slowest = 0;
+  for (index_t rank = 0; rank < q.ranks; ++rank) {
+    const double seconds = q.in_place
+                               ? steps_seconds(swap_steps(homes.a, rank, most), q.element_bytes, network)
+                           : method.algorithm == Algorithm::alltoall
+                               ? alltoall_seconds(forecast_rank(q, method, homes, rank), homes, rank, network)
+                               : steps_seconds(steps_of(q, method, homes, rank), q.element_bytes, network);
+    slowest = std::max(slowest, seconds);
+  }
+  return slowest;
 }
 
 }  // namespace tessera::dist::transpose

@@ -7,6 +7,7 @@
 #include "dist/records.hpp"
 #include "kernels/transpose/update.hpp"
 #include "kernels/transpose/variants.hpp"
+#include "mpi/network.hpp"
 #include "mpi/phases.hpp"
 
 namespace tessera::dist::transpose {
@@ -92,5 +93,9 @@ struct ForecastRequest {
 
 /// The forecast for every rank. Arithmetic only.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
+
+/// Seconds that the slowest rank would spend on messages if computing took none.
+[[nodiscard]] double exchange_seconds(const ForecastRequest& request, const Method& method,
+                                      const mpi::Network& network);
 
 }  // namespace tessera::dist::transpose

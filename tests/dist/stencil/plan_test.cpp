@@ -18,10 +18,10 @@ PlanRequest request_of(Index3 global, index_t ranks, index_t steps = 100) {
 TEST(MakePlan, ExchangesSeldomWhereMessagesAreDear) {
   PlanRequest request = request_of({{1, 2000, 2000}}, 4);
   request.cache_bytes = index_t{1} << 30;
-  request.rates.latency = 1e-9;
-  request.rates.bandwidth = 1e9;
+  request.rates.network.latency = 1e-9;
+  request.rates.network.crowd_bandwidth = 1e9;
   const Plan cheap = make_plan(request);
-  request.rates.latency = 1e-3;
+  request.rates.network.latency = 1e-3;
   const Plan dear = make_plan(request);
   EXPECT_LT(cheap.halo_steps, dear.halo_steps);
   EXPECT_GE(dear.halo_steps, 8);

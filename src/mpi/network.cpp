@@ -1,0 +1,60 @@
+#include "mpi/network.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace tessera::mpi {
+namespace {
+
+/// Rounds in which everyone can have heard of everyone.
+double rounds(index_t ranks) {
+  return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(ranks - 1)));
+}
+
+}  // namespace
+
+double at_once(const Network& network, const Load& load) {
+  if (load.sent + load.received == 0) return 0;
+  const double sending = static_cast<double>(load.sent) * network.message;
+  const double taking = static_cast<double>(load.received) * network.message;
+  const double travel =
+      std::max(network.latency - network.message, 0.0) +
+      static_cast<double>(std::max(load.sent_bytes, load.received_bytes)) / network.crowd_bandwidth;
+  return sending + std::max(taking, travel);
+}
+
+double broadcast(const Network& network, double bytes, index_t ranks) {
+  if (ranks <= 1) return 0;
+  const double tree = rounds(ranks) * (network.latency + bytes / network.bandwidth);
+  const double in_parts = 2 * rounds(ranks) * network.latency + 2 * bytes / network.bandwidth;
+  return std::min(tree, in_parts);
+}
+
+double all_gather(const Network& network, double bytes_of_all, index_t ranks) {
+  return ranks <= 1 ? 0 : rounds(ranks) * network.latency + bytes_of_all / network.crowd_bandwidth;
+}
+
+double all_reduce(const Network& network, double bytes, index_t ranks) {
+  if (ranks <= 1) return 0;
+  const double whole = rounds(ranks) * (network.latency + bytes / network.crowd_bandwidth);
+  const double in_parts = 2 * rounds(ranks) * network.latency + 2 * bytes / network.crowd_bandwidth;
+  return std::min(whole, in_parts);
+}
+
+double scan(const Network& network, double bytes, index_t ranks) {
+  return ranks <= 1 ? 0 : rounds(ranks) * (network.latency + bytes / network.bandwidth);
+}
+
+double all_to_all(const Network& network, double bytes_each, index_t ranks) {
+  if (ranks <= 1) return 0;
+  const auto peers = static_cast<double>(ranks - 1);
+  const double forwarded =  // in rounds, half of everything in each (Bruck et al. 1997)
+      rounds(ranks) *
+      (network.latency + bytes_each * static_cast<double>(ranks) / 2 / network.crowd_bandwidth);
+  const double direct =
+      network.latency + 2 * (peers - 1) * network.message + peers * bytes_each / network.crowd_bandwidth;
+  return std::min(forwarded, direct);
+}
+
+}  // namespace tessera::mpi

@@ -1,0 +1,39 @@
+#pragma once
+// What messages will take: arithmetic for plans, from a few measured figures.
+//
+// A message alone takes latency + bytes / bandwidth (Hockney 1994). Of many at once a rank sends one after
+// the other and takes one after the other, `message` seconds each, while they travel side by side (LogGP,
+// Alexandrov et al. 1995), and when all ranks do so the network gives each of them crowd_bandwidth.
+// Collectives are taken to be the better of the textbook algorithms for short and for long vectors (Thakur,
+// Rabenseifner and Gropp 2005), as the libraries choose them.
+
+#include "base/index.hpp"
+
+namespace tessera::mpi {
+
+/// Without measurements: a common network of 2020.
+struct Network {
+  double latency = 2e-6;         ///< seconds of a short message
+  double message = 0.5e-6;       ///< of a latency, what a rank's processor spends on sending or on taking
+  double bandwidth = 5e9;        ///< bytes/s between two ranks, nobody else talking
+  double crowd_bandwidth = 5e9;  ///< bytes/s that a rank receives while all send to all
+};
+
+/// What a rank sends and receives in one go: all posted, then all awaited.
+struct Load {
+  index_t sent = 0, received = 0;  ///< messages
+  index_t sent_bytes = 0;
+  index_t received_bytes = 0;
+};
+
+/// Seconds until it is done; 0 without messages.
+[[nodiscard]] double at_once(const Network& network, const Load& load);
+
+// Collectives of so many ranks; 0 for one.
+[[nodiscard]] double broadcast(const Network& network, double bytes, index_t ranks);
+[[nodiscard]] double all_gather(const Network& network, double bytes_of_all, index_t ranks);
+[[nodiscard]] double all_reduce(const Network& network, double bytes, index_t ranks);
+[[nodiscard]] double scan(const Network& network, double bytes, index_t ranks);
+[[nodiscard]] double all_to_all(const Network& network, double bytes_each, index_t ranks);
+
+}  // namespace tessera::mpi

@@ -1,0 +1,65 @@
+// smpi_scale <bytes/s of a rank when all send to all> [workload]...: runs workloads on the ranks of a
+// simulated machine and prints a line for each: what came out, what was sent, how long it took by the
+// machine's clock, and how long the plan said. Computing takes no time there: what is compared is the
+// communication.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "mpi/probes.hpp"
+#include "mpi/runtime.hpp"
+#include "problems.hpp"
+#include "traffic.hpp"
+
+namespace tessera::smpi {
+namespace {
+
+void measure(const mpi::Communicator& comm, const mpi::Network& network, const Workload& workload) {
+  const Run run = workload.prepare(comm, network);
+  comm.barrier();
+  traffic() = {};
+  comm.barrier();
+  const double start = MPI_Wtime();
+  run.work();
+  const double seconds = comm.max(MPI_Wtime() - start);
+  const Traffic sent = traffic();
+  const Outcome outcome = run.check();
+  if (!comm.is_root()) return;
+  fmt::print("{},{},{},{:016x},{},{},{},{:.9f},{:.9f}\n", workload.name, comm.size(),
+             outcome.right ? "right" : "WRONG", outcome.digest, sent.messages, sent.bytes,
+             sent.collectives / comm.size(), seconds, run.predicted());
+  std::fflush(stdout);
+}
+
+/// What two ranks measure, and what the platform gives each of all that send to all.
+mpi::Network network_of(const mpi::Communicator& comm, double crowd_bandwidth) {
+  if (comm.size() == 1) return {};
+  mpi::MessageCosts costs = mpi::measure_messages(comm, 0, mpi::Probe::pair);
+  costs.all_to_all_bandwidth = crowd_bandwidth * comm.size();
+  return mpi::network(costs, comm.size());
+}
+
+ExitCode body(const mpi::Communicator& comm, int count, char** arguments) {
+  require(count > 1, ExitCode::usage, "smpi_scale <bytes/s of a rank when all send to all> [workload]...");
+  const mpi::Network network = network_of(comm, std::stod(arguments[1]));
+  if (comm.is_root())
+    fmt::print(
+        "# latency {:.3f} us, a message more {:.3f} us, bandwidth {:.2f} GB/s, a rank of all {:.2f} GB/s\n",
+        network.latency * 1e6, network.message * 1e6, network.bandwidth / 1e9, network.crowd_bandwidth / 1e9);
+  for (const Workload& workload : workloads()) {
+    bool asked = count == 2;
+    for (int i = 2; i < count; ++i) asked = asked || workload.name == arguments[i];
+    if (asked) measure(comm, network, workload);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+}  // namespace tessera::smpi
+
+int main(int argc, char** argv) {
+  return tessera::mpi::run_main(&argc, &argv, [&](const tessera::mpi::Communicator& comm) {
+    return tessera::smpi::body(comm, argc, argv);
+  });
+}

@@ -1,0 +1,23 @@
+#pragma once
+// Stands in front of src/base/timer.hpp: the clock of the simulated machine.
+
+#include <mpi.h>
+
+namespace tessera {
+inline namespace simulated {
+
+class Timer {
+ public:
+  [[nodiscard]] double seconds() const { return MPI_Wtime() - start_; }
+  double restart() {
+    const double elapsed = seconds();
+    start_ = MPI_Wtime();
+    return elapsed;
+  }
+
+ private:
+  double start_ = MPI_Wtime();
+};
+
+}  // namespace simulated
+}  // namespace tessera
