@@ -62,7 +62,8 @@ struct Forecast {
   [[nodiscard]] double least() const {
     return std::isnan(contention) ? bounds.lower : bounds.lower / contention;
   }
-  /// "between" least() and the upper bound, "below" or "above" them, by the interval; "" where not measured.
+  /// "between" least() and the upper bound, "below" or "above" them, by the interval; "busy" for below where
+  /// others had the cores, which breaks the bound's assumption; "" where not measured.
   [[nodiscard]] std::string place() const;
 };
 

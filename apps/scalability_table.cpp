@@ -13,7 +13,7 @@ constexpr double busy = 0.03;  // a larger share of waiting is worth a line
 
 std::string Forecast::place() const {
   if (std::isnan(measured.median)) return "";
-  if (measured.high < least()) return "below";
+  if (measured.high < least()) return measured.waited > busy ? "busy" : "below";
   return measured.low > bounds.upper ? "above" : "between";
 }
 
