@@ -90,6 +90,7 @@ Job read_job(const run::Parsed& parsed, const Arguments& arguments) {
   job.workload = value(parsed, "job");
   job.arguments = parsed.rest;
   job.told = "tessera slurm " + join(arguments, " ");
+  std::replace(job.told.begin(), job.told.end(), '\n', ' ');  // it is one line of comment
   job.nodes = number(parsed, "nodes", 1);
   job.gpus = number(parsed, "gpus", 0);
   job.array = number(parsed, "array", 0);

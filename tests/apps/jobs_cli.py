@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
 import tessera
@@ -132,6 +133,19 @@ class Scripts(tessera.Case):
         self.assertIn("# 2 points on 8 ranks x 2 threads", text)
         self.assertIn("TESSERA_DEVICE", text)
         self.assertTrue(text.splitlines()[-1].endswith("matmul --n 64,128 --results 'my file.h5' --resume auto"), text)
+
+    def test_no_word_of_a_user_becomes_a_line_of_the_script(self):
+        text = self.script("sort", "--time", 5, "--out", "a\ntouch oops\n'b$(c)'.h5:/x", "--in", self.events())
+        self.assertFalse([line for line in text.splitlines()[:-3] if line.startswith("touch")], text)
+        with open(self.path("job.sh"), "w") as file:
+            file.write("tessera_job() { printf '%s|' \"$@\"; }\n" + text[text.index("tessera_job"):])
+        done = subprocess.run(["bash", "job.sh"], cwd=self.folder, capture_output=True, text=True)
+        self.assertIn("|--out|a\ntouch oops\n'b$(c)'.h5:/x|", done.stdout, text)
+
+    def events(self):
+        with h5py.File(self.path("t.h5"), "w") as file:
+            file["keys"] = numpy.arange(10)
+        return "t.h5:/keys"
 
     def test_memory_and_time_come_from_the_plan(self):
         with open(self.path("m.toml"), "w") as file:
