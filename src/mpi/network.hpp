@@ -1,11 +1,11 @@
 #pragma once
 // What messages will take: arithmetic for plans, from a few measured figures.
 //
-// A message alone takes latency + bytes / bandwidth (Hockney 1994). Of many at once a rank sends one after the
-// other and takes one after the other, `message` seconds each, while they travel side by side (LogGP, Alexandrov
-// et al. 1995), and when all ranks do so the network gives each of them crowd_bandwidth. Collectives are taken to be the better of the
-// textbook algorithms for short and for long vectors (Thakur, Rabenseifner and Gropp 2005), as the libraries
-// choose them.
+// A message alone takes latency + bytes / bandwidth (Hockney 1994). Of many at once a rank sends one after
+// the other and takes one after the other, `message` seconds each, while they travel side by side (LogGP,
+// Alexandrov et al. 1995), and when all ranks do so the network gives each of them crowd_bandwidth.
+// Collectives are taken to be the better of the textbook algorithms for short and for long vectors (Thakur,
+// Rabenseifner and Gropp 2005), as the libraries choose them.
 
 #include "base/index.hpp"
 

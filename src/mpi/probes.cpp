@@ -52,10 +52,12 @@ void burst(const Communicator& comm, std::span<std::byte> data, int count) {
   const int peer = far_rank(comm) - comm.rank();
   std::vector<Request> requests;
   for (int i = 0; i < count; ++i)
-    requests.push_back(comm.rank() == 0 ? comm.send(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag)
-                                        : comm.receive(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag));
+    requests.push_back(comm.rank() == 0
+                           ? comm.send(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag)
+                           : comm.receive(data.subspan(static_cast<std::size_t>(i) * 8, 8), peer, tag));
   wait_all(requests);
-  Request answer = comm.rank() == 0 ? comm.receive(data.first(8), peer, tag) : comm.send(data.first(8), peer, tag);
+  Request answer =
+      comm.rank() == 0 ? comm.receive(data.first(8), peer, tag) : comm.send(data.first(8), peer, tag);
   answer.wait();
 }
 
@@ -93,14 +95,12 @@ MessageCosts measure_messages(const Communicator& comm, double seconds, Probe pr
   costs.message_seconds = std::max(0.0, median([&] { burst(comm, first(out, 8 * many), many); }) -
                                             median([&] { burst(comm, first(out, 8), 1); })) /
                           (many - 1);
-  costs.bandwidth =
-      static_cast<double>(large) * 2 / median([&] { ping_pong(comm, first(out, large), 1); });
+  costs.bandwidth = static_cast<double>(large) * 2 / median([&] { ping_pong(comm, first(out, large), 1); });
   if (probe == Probe::pair) return costs;
   const double moved = static_cast<double>(block) * comm.size() * (comm.size() - 1);
-  costs.all_to_all_bandwidth = moved / median([&] {
-                                 all_to_all(comm, first(out, block * comm.size()),
-                                            first(in, block * comm.size()));
-                               });
+  costs.all_to_all_bandwidth =
+      moved /
+      median([&] { all_to_all(comm, first(out, block * comm.size()), first(in, block * comm.size())); });
   return costs;
 }
 

@@ -35,8 +35,8 @@ Run prepare_matmul(const Communicator& comm, const Network& network, dist::matmu
   const auto matrix = [&] {
     return dist::DistributedMatrix<double>(comm, layout::row_blocks(n, n, comm.size()));
   };
-  auto state = std::make_shared<State>(
-      State{matrix(), matrix(), matrix(), {.algorithm = algorithm, .panel = 64}, {}});
+  auto state =
+      std::make_shared<State>(State{matrix(), matrix(), matrix(), {.algorithm = algorithm, .panel = 64}, {}});
   fill_random(state->a, seed, 1);
   fill_random(state->b, seed, 2);
   const auto check = [=] {
@@ -66,11 +66,10 @@ Run prepare_transpose(const Communicator& comm, const Network& network,
     Method method;
     mpi::Phases phases;
   };
-  auto state = std::make_shared<State>(
-      State{{comm, layout::row_blocks(rows, cols, comm.size()), bytes},
-            {comm, layout::row_blocks(cols, rows, comm.size()), bytes},
-            {.algorithm = algorithm, .tuning = {.threads = 1}},
-            {}});
+  auto state = std::make_shared<State>(State{{comm, layout::row_blocks(rows, cols, comm.size()), bytes},
+                                             {comm, layout::row_blocks(cols, rows, comm.size()), bytes},
+                                             {.algorithm = algorithm, .tuning = {.threads = 1}},
+                                             {}});
   const auto a = state->a.view();
   for (index_t i = 0; i < a.rows; ++i) {
     for (index_t j = 0; j < cols; ++j)
@@ -83,7 +82,9 @@ Run prepare_transpose(const Communicator& comm, const Network& network,
     return Outcome{got == want, got};
   };
   const ForecastRequest request{.rows = rows, .cols = cols, .ranks = comm.size()};
-  return {[=] { transpose_matrix(comm, {state->a, Op::transpose, state->b}, state->method, state->phases); },
+  return {[=] {
+            transpose_matrix(comm, {state->a, Op::transpose, state->b}, state->method, state->phases);
+          },
           check, [=] { return exchange_seconds(request, state->method, network); }};
 }
 
@@ -111,15 +112,15 @@ Run prepare_sort(const Communicator& comm, const Network& network, dist::sort::A
                             Order::ascending, state->method, state->phases);
   };
   const auto check = [=] {
-    const auto keys = std::span<const std::uint64_t>(state->keys).first(static_cast<std::size_t>(state->held));
+    const auto keys =
+        std::span<const std::uint64_t>(state->keys).first(static_cast<std::size_t>(state->held));
     std::uint64_t digest = 0;
     auto place = static_cast<std::uint64_t>(shares.begin(comm.rank()));
     for (const std::uint64_t key : keys) digest += hash_at(key, place++);
     return Outcome{faults(comm, keys, Order::ascending, state->input, seed, 1) == 0, comm.sum(digest)};
   };
-  return {work, check, [=] {
-            return exchange_seconds({.n = n, .ranks = comm.size(), .algorithm = algorithm}, network);
-          }};
+  return {work, check,
+          [=] { return exchange_seconds({.n = n, .ranks = comm.size(), .algorithm = algorithm}, network); }};
 }
 
 Run prepare_stencil(const Communicator& comm, const Network& network, index_t halo_steps) {
@@ -153,9 +154,9 @@ Run prepare_stencil(const Communicator& comm, const Network& network, index_t ha
     state->samples->record(state->u);
     const bool right = state->samples->wrong() == 0;
     const auto now = std::as_const(state->u).now();
-    return Outcome{right, comm.sum(box.empty() ? 0
-                                               : tessera::stencil::field_hash<double>(
-                                                     now, box.low, {{1, side, side}}))};
+    return Outcome{
+        right,
+        comm.sum(box.empty() ? 0 : tessera::stencil::field_hash<double>(now, box.low, {{1, side, side}}))};
   };
   const auto predicted = [=] {
     double slowest = 0;

@@ -221,9 +221,8 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
 double exchange_seconds(const ForecastRequest& request, const Method& method, const mpi::Network& network) {
   const Leaves leaves = leaves_of(request);
   const Homes homes = homes_of(request);
-  return method.algorithm == Algorithm::recursive
-             ? recursive_seconds(request, leaves, homes, network)
-             : summa_seconds(request, method, leaves, homes, network);
+  return method.algorithm == Algorithm::recursive ? recursive_seconds(request, leaves, homes, network)
+                                                  : summa_seconds(request, method, leaves, homes, network);
 }
 
 }  // namespace tessera::dist::matmul

@@ -96,7 +96,15 @@ std::vector<Forecast> forecast(const ForecastRequest& request) {
 
 double exchange_seconds(const ForecastRequest& q, const mpi::Network& network) {
   if (q.ranks == 1) return 0;
-  const auto item_bytes = static_cast<double>(q.passes > 0 ? static_cast<index_t>(sizeof(Pair)) : q.key_bytes);
+  if (q.passes > 1) {  // between two passes the places and the keys follow: four exchanges of words
+    auto once = q;
+    once.passes = 1;
+    const double words = everything_seconds(q, word * static_cast<double>(ceil_div(q.n, q.ranks)), network);
+    return static_cast<double>(q.passes) * exchange_seconds(once, network) +
+           static_cast<double>(4 * (q.passes - 1)) * words;
+  }
+  const auto item_bytes =
+      static_cast<double>(q.passes > 0 ? static_cast<index_t>(sizeof(Pair)) : q.key_bytes);
   const double share_bytes = item_bytes * static_cast<double>(ceil_div(q.n, q.ranks));
   const double agreement = all_reduce(network, word, q.ranks);
   const double counts = all_to_all(network, word, q.ranks);
@@ -104,7 +112,8 @@ double exchange_seconds(const ForecastRequest& q, const mpi::Network& network) {
     return 2 * agreement + search_seconds(q, item_bytes, network) + counts +
            everything_seconds(q, share_bytes, network);
   const double samples = all_gather(
-      network, (item_bytes + 2 * word) * static_cast<double>(q.ranks) * static_cast<double>(q.ranks), q.ranks);
+      network, (item_bytes + 2 * word) * static_cast<double>(q.ranks) * static_cast<double>(q.ranks),
+      q.ranks);
   const auto moved = static_cast<index_t>(share_bytes / 2);
   return 3 * agreement + samples + 2 * counts + everything_seconds(q, share_bytes, network) +
          scan(network, word, q.ranks) + at_once(network, {2, 2, moved, moved});

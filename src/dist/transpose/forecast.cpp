@@ -136,11 +136,11 @@ double exchange_seconds(const ForecastRequest& q, const Method& method, const mp
   const index_t most = method.piece_bytes / q.element_bytes;
   double slowest = 0;
   for (index_t rank = 0; rank < q.ranks; ++rank) {
-    const double seconds =
-        q.in_place ? steps_seconds(swap_steps(homes.a, rank, most), q.element_bytes, network)
-        : method.algorithm == Algorithm::alltoall
-            ? alltoall_seconds(forecast_rank(q, method, homes, rank), homes, rank, network)
-            : steps_seconds(steps_of(q, method, homes, rank), q.element_bytes, network);
+    const double seconds = q.in_place
+                               ? steps_seconds(swap_steps(homes.a, rank, most), q.element_bytes, network)
+                           : method.algorithm == Algorithm::alltoall
+                               ? alltoall_seconds(forecast_rank(q, method, homes, rank), homes, rank, network)
+                               : steps_seconds(steps_of(q, method, homes, rank), q.element_bytes, network);
     slowest = std::max(slowest, seconds);
   }
   return slowest;
