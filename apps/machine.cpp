@@ -98,6 +98,7 @@ ExitCode body(const mpi::Communicator& comm, bool show, double seconds) {
   if (!show && comm.size() > 1) {
     const mpi::MessageCosts costs = mpi::measure_messages(comm, 3 * seconds);
     replace(ceilings, {"mpi_latency", 2, costs.latency_seconds * 1e6, "us"});
+    replace(ceilings, {"mpi_message", 2, costs.message_seconds * 1e6, "us"});
     replace(ceilings, {"mpi_bandwidth", 2, costs.bandwidth / 1e9, "GB/s"});
     replace(ceilings, {"mpi_all_to_all", comm.size(), costs.all_to_all_bandwidth / 1e9, "GB/s"});
   }

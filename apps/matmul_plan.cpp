@@ -14,18 +14,14 @@ using dist::matmul::Forecast;
 
 std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
-/// Arithmetic at the measured peak, bytes at the measured MPI bandwidth, messages at its latency; nothing
-/// overlaps. -1 where the machine was never measured.
+/// Arithmetic at the measured peak, then the messages; nothing overlaps. -1 where the machine was never
+/// measured.
 double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
-                         index_t ranks_per_node) {
+                         index_t ranks_per_node, double exchange) {
   const std::string peak = request.element == Element::f32 ? "fma_f32" : "fma_f64";
   const auto flops = ceilings.at(peak, request.method.threads * ranks_per_node);
   if (!flops) return -1;
-  const double bandwidth = ceilings.at("mpi_bandwidth", 2).value_or(5) * 1e9;
-  const double latency = ceilings.at("mpi_latency", 2).value_or(1) * 1e-6;
-  return f.flops / (*flops * 1e9 / static_cast<double>(ranks_per_node)) +
-         static_cast<double>(std::max(f.received_bytes, f.sent_bytes)) / bandwidth +
-         static_cast<double>(f.messages) * latency;
+  return f.flops / (*flops * 1e9 / static_cast<double>(ranks_per_node)) + exchange;
 }
 
 std::vector<std::string> plan_row(const std::string& rank, const Forecast& f, double seconds) {
@@ -65,12 +61,13 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
              name(request.element), q.ranks, request.method.threads, request.algorithm,
              request.method.kernel->name);
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
+  const double exchange = exchange_seconds(q, request.method, run::network(ceilings, q.ranks));
   double slowest = 0;
   index_t words = 0, most = 0;
   constexpr std::size_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
-    const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node);
+    const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
     most = std::max(most, f.memory());

@@ -18,20 +18,15 @@ std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)
 /// cache-sized rest, twice to merge), at the measured copy bandwidth of the node; then the messages. -1 where
 /// the machine was never measured.
 double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
-                         index_t ranks_per_node) {
+                         index_t ranks_per_node, double exchange) {
   const auto copy = ceilings.at("copy", request.method.threads * ranks_per_node);
   if (!copy) return -1;
   constexpr double passes = 6;
-  const double bandwidth = ceilings.at("mpi_bandwidth", 2).value_or(5) * 1e9;
-  const double latency = ceilings.at("mpi_latency", 2).value_or(1) * 1e-6;
   const double node = *copy * 1e9 / static_cast<double>(ranks_per_node);
-  return passes * static_cast<double>(f.home_bytes) / node + f.sent_bytes / bandwidth +
-         static_cast<double>(f.messages) * latency;
+  return passes * static_cast<double>(f.home_bytes) / node + exchange;
 }
 
-}  // namespace
-
-std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
+dist::sort::ForecastRequest forecast_request(const Request& request, index_t ranks) {
   dist::sort::ForecastRequest q{.n = request.n,
                                 .key_bytes = 0,
                                 .ranks = ranks,
@@ -44,7 +39,13 @@ std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
     for (const SortColumn& column : request.by) q.passes += column.form.words();
     q.passes = std::max<index_t>(1, q.passes);
   }
-  return forecast(q);
+  return q;
+}
+
+}  // namespace
+
+std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
+  return forecast(forecast_request(request, ranks));
 }
 
 Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
@@ -62,11 +63,13 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
              request.task == Task::keys ? "keys" : "rows", request.ranks, request.method.threads,
              request.algorithm, request.method.kernel);
   Table table({"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
+  const double exchange =
+      exchange_seconds(forecast_request(request, request.ranks), run::network(ceilings, request.ranks));
   double slowest = 0;
   constexpr std::size_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
-    const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node);
+    const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     if (r >= most_rows) continue;
     table.add({std::to_string(r), std::to_string(f.items), human(f.sent_bytes), human(f.most_sent_bytes),

@@ -137,17 +137,21 @@ void resolve_machine(const mpi::Communicator& comm, const Values& point, const r
   if (other_ranks) per_node = std::min<index_t>(shape.ranks, std::max(1, machine::default_threads()));
   const auto copy = ceilings.at("copy", shape.threads * per_node);
   const auto share = static_cast<double>(per_node);
+  const mpi::Network network = run::network(ceilings, shape.ranks);
   std::vector<double> known{copy.value_or(20) * 1e9 / share,
-                            ceilings.at("mpi_bandwidth", 2).value_or(5) * 1e9,
-                            ceilings.at("mpi_latency", 2).value_or(2) * 1e-6, copy ? 1.0 : 0.0,
-                            static_cast<double>(tessera::stencil::caches().l3) / share};
+                            copy ? 1.0 : 0.0,
+                            static_cast<double>(tessera::stencil::caches().l3) / share,
+                            network.latency,
+                            network.message,
+                            network.bandwidth,
+                            network.crowd_bandwidth};
   comm.broadcast(std::span(known), 0);
   // Ranks that share a core answer when it is their turn.
   constexpr double time_slice = 50e-6;
   const bool crowded = !other_ranks && shape.threads * per_node > index_t{sysconf(_SC_NPROCESSORS_ONLN)};
-  if (comm.max(index_t{crowded ? 1 : 0}) > 0) known[2] = std::max(known[2], time_slice);
-  shape.rates = {known[0], known[1], known[2], known[3] != 0};
-  shape.cache_bytes = static_cast<index_t>(known[4]);
+  if (comm.max(index_t{crowded ? 1 : 0}) > 0) known[3] = std::max(known[3], time_slice);
+  shape.rates = {known[0], {known[3], known[4], known[5], known[6]}, known[1] != 0};
+  shape.cache_bytes = static_cast<index_t>(known[2]);
 }
 
 DatasetInfo shared(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input) {

@@ -49,17 +49,14 @@ std::vector<Forecast> forecast_of(const Request& request) {
   return request.permutes() ? axes_forecast(request) : matrix_forecast(request);
 }
 
-/// Memory at the measured rate of copies, messages at MPI's bandwidth and latency; nothing overlaps. -1 where
-/// the machine was never measured.
-double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings) {
+/// Memory at the measured rate of copies, then the messages; nothing overlaps. -1 where the machine was never
+/// measured.
+double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
+                         double exchange) {
   const index_t per_node = request.shape.ranks_per_node;
   const auto copy = ceilings.at("copy", request.method.tuning.threads * per_node);
   if (!copy) return -1;
-  const double bandwidth = ceilings.at("mpi_bandwidth", 2).value_or(5) * 1e9;
-  const double latency = ceilings.at("mpi_latency", 2).value_or(1) * 1e-6;
-  return static_cast<double>(f.touched_bytes) / (*copy * 1e9 / static_cast<double>(per_node)) +
-         static_cast<double>(std::max(f.received_bytes, f.sent_bytes)) / bandwidth +
-         static_cast<double>(f.messages) * latency;
+  return static_cast<double>(f.touched_bytes) / (*copy * 1e9 / static_cast<double>(per_node)) + exchange;
 }
 
 }  // namespace
@@ -94,12 +91,14 @@ void print_plan(const Request& request, const run::Ceilings& ceilings) {
              request.algorithm, request.kernel);
   Table table(
       {"rank", "memory traffic", "received", "sent", "messages", "at home", "work space", "predicted"});
+  const auto network = run::network(ceilings, request.shape.ranks);
+  const double exchange = request.permutes() ? 0 : exchange_seconds(request.shape, request.method, network);
   double slowest = 0;
   index_t words = 0, most = 0;
   constexpr std::size_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
-    const double seconds = predicted_seconds(request, f, ceilings);
+    const double seconds = predicted_seconds(request, f, ceilings, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
     most = std::max(most, f.memory());

@@ -7,6 +7,10 @@
 namespace tessera::mpi {
 namespace {
 
+// Where the libraries change the algorithm (MPICH; Thakur, Rabenseifner and Gropp 2005).
+constexpr index_t few_ranks = 8;           // a broadcast stays a tree
+constexpr double ring_bytes = 512 * 1024;  // gathered by all: from neighbour to neighbour
+
 /// Rounds in which everyone can have heard of everyone.
 double rounds(index_t ranks) {
   return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(ranks - 1)));
@@ -28,11 +32,13 @@ double broadcast(const Network& network, double bytes, index_t ranks) {
   if (ranks <= 1) return 0;
   const double tree = rounds(ranks) * (network.latency + bytes / network.bandwidth);
   const double in_parts = 2 * rounds(ranks) * network.latency + 2 * bytes / network.bandwidth;
-  return std::min(tree, in_parts);
+  return ranks <= few_ranks ? tree : std::min(tree, in_parts);
 }
 
 double all_gather(const Network& network, double bytes_of_all, index_t ranks) {
-  return ranks <= 1 ? 0 : rounds(ranks) * network.latency + bytes_of_all / network.crowd_bandwidth;
+  if (ranks <= 1) return 0;
+  const double steps = bytes_of_all < ring_bytes ? rounds(ranks) : static_cast<double>(ranks - 1);
+  return steps * network.latency + bytes_of_all / network.crowd_bandwidth;
 }
 
 double all_reduce(const Network& network, double bytes, index_t ranks) {

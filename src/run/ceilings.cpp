@@ -45,6 +45,23 @@ std::optional<machine::TaskCosts> task_costs(const Ceilings& ceilings, int threa
   return machine::TaskCosts{*fork * 1e-6, *join * 1e-6, *steal * 1e-6};
 }
 
+mpi::Network network(const Ceilings& ceilings, index_t ranks) {
+  mpi::Network result;
+  if (const auto us = ceilings.at("mpi_latency", 2)) {
+    result.latency = *us * 1e-6;
+    result.message = ceilings.at("mpi_message", 2).value_or(*us / 4) * 1e-6;
+  }
+  if (const auto rate = ceilings.at("mpi_bandwidth", 2)) result.bandwidth = *rate * 1e9;
+  result.crowd_bandwidth = result.bandwidth;
+  index_t nearest = 0;  // the most ranks that were measured, up to these
+  for (const Ceiling& one : ceilings.all) {
+    if (one.name != "mpi_all_to_all" || one.threads > ranks || one.threads <= nearest) continue;
+    nearest = one.threads;
+    result.crowd_bandwidth = one.value * 1e9 / static_cast<double>(one.threads);
+  }
+  return result;
+}
+
 std::string ceilings_file() {
   if (const char* file = std::getenv("TESSERA_MACHINE_FILE"); file != nullptr && *file != '\0') return file;
   const char* cache = std::getenv("XDG_CACHE_HOME");

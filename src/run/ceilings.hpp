@@ -7,6 +7,7 @@
 
 #include "base/index.hpp"
 #include "machine/work_span.hpp"
+#include "mpi/network.hpp"
 
 namespace tessera::run {
 
@@ -32,6 +33,9 @@ struct Ceilings {
 [[nodiscard]] std::vector<Ceiling> task_ceilings(const machine::TaskCosts& costs, int threads);
 /// The costs in a team of so many threads; nothing where no team was ever measured.
 [[nodiscard]] std::optional<machine::TaskCosts> task_costs(const Ceilings& ceilings, int threads);
+
+/// What messages cost between so many ranks; a common network's figures where they were never measured.
+[[nodiscard]] mpi::Network network(const Ceilings& ceilings, index_t ranks);
 
 /// $TESSERA_MACHINE_FILE, or tessera/<host>.toml under $XDG_CACHE_HOME or ~/.cache.
 [[nodiscard]] std::string ceilings_file();

@@ -98,6 +98,13 @@ std::vector<Forecast> forecast(const ForecastRequest& request) {
 
 double exchange_seconds(const ForecastRequest& q, const mpi::Network& network) {
   if (q.ranks == 1) return 0;
+  if (q.passes > 1) {  // between two passes the places and the keys follow: four exchanges of words
+    auto once = q;
+    once.passes = 1;
+    const double words = everything_seconds(q, word * static_cast<double>(ceil_div(q.n, q.ranks)), network);
+    return static_cast<double>(q.passes) * exchange_seconds(once, network) +
+           static_cast<double>(4 * (q.passes - 1)) * words;
+  }
   const auto item_bytes =
       static_cast<double>(q.passes > 0 ? static_cast<index_t>(sizeof(Pair)) : q.key_bytes);
   const double share_bytes = item_bytes * static_cast<double>(ceil_div(q.n, q.ranks));

@@ -31,7 +31,7 @@ struct Forecast {
 /// By rank.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request);
 
-/// Seconds that one sort of the items would spend on messages if computing took none, the input in random
+/// Seconds that the sort would spend on messages if computing took none, the input in random
 /// order and few items equal.
 [[nodiscard]] double exchange_seconds(const ForecastRequest& request, const mpi::Network& network);
 
