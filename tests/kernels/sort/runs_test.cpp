@@ -50,7 +50,7 @@ using Items = testing::Types<std::uint32_t, std::uint64_t, Pair>;
 TYPED_TEST_SUITE(Runs, Items);
 
 TYPED_TEST(Runs, MergeToTheSortedWhole) {
-  for (const std::size_t k : {0, 1, 2, 3, 4, 7, 16, 33}) {
+  for (const std::size_t k : {0U, 1U, 2U, 3U, 4U, 7U, 16U, 33U}) {
     for (const std::uint64_t range : {1u, 3u, 1000000000u}) {
       for (const index_t n : {1, 50, 20000}) {
         this->make(k, n, range);
@@ -65,7 +65,7 @@ TYPED_TEST(Runs, MergeToTheSortedWhole) {
 }
 
 TYPED_TEST(Runs, CutsTakeExactlyTheSmallest) {
-  for (const std::size_t k : {1, 2, 5, 13}) {
+  for (const std::size_t k : {1U, 2U, 5U, 13U}) {
     for (const std::uint64_t range : {1u, 4u, 1000000000u}) {
       this->make(k, 300, range);
       const auto total = static_cast<index_t>(this->all.size());
