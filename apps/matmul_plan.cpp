@@ -49,8 +49,10 @@ index_t most_memory(const Request& request, index_t ranks) {
 
 Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   Need need{.memory = most_memory(request, request.shape.ranks)};
+  const double exchange =
+      exchange_seconds(request.shape, request.method, run::network(ceilings, request.shape.ranks));
   for (const Forecast& f : forecast(request.shape, request.method))
-    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node));
+    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node, exchange));
   return need;
 }
 

@@ -42,6 +42,10 @@ dist::sort::ForecastRequest forecast_request(const Request& request, index_t ran
   return q;
 }
 
+double exchange_of(const Request& request, const run::Ceilings& ceilings) {
+  return exchange_seconds(forecast_request(request, request.ranks), run::network(ceilings, request.ranks));
+}
+
 }  // namespace
 
 std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
@@ -50,9 +54,10 @@ std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
 
 Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   Need need;
+  const double exchange = exchange_of(request, ceilings);
   for (const Forecast& f : forecast_of(request, request.ranks)) {
     need.memory = std::max(need.memory, f.memory());
-    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node));
+    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node, exchange));
   }
   return need;
 }
@@ -63,8 +68,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
              request.task == Task::keys ? "keys" : "rows", request.ranks, request.method.threads,
              request.algorithm, request.method.kernel);
   Table table({"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
-  const double exchange =
-      exchange_seconds(forecast_request(request, request.ranks), run::network(ceilings, request.ranks));
+  const double exchange = exchange_of(request, ceilings);
   double slowest = 0;
   constexpr std::size_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {

@@ -59,6 +59,11 @@ double predicted_seconds(const Request& request, const Forecast& f, const run::C
   return static_cast<double>(f.touched_bytes) / (*copy * 1e9 / static_cast<double>(per_node)) + exchange;
 }
 
+double exchange_of(const Request& request, const run::Ceilings& ceilings) {
+  if (request.permutes()) return 0;
+  return exchange_seconds(request.shape, request.method, run::network(ceilings, request.shape.ranks));
+}
+
 }  // namespace
 
 index_t memory_of(const Request& request, index_t rank) {
@@ -76,9 +81,10 @@ index_t most_memory(const Request& request, index_t ranks) {
 
 Need need_of(const Request& request, const run::Ceilings& ceilings) {
   Need need;
+  const double exchange = exchange_of(request, ceilings);
   for (const Forecast& f : forecast_of(request)) {
     need.memory = std::max(need.memory, f.memory());
-    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings));
+    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, exchange));
   }
   return need;
 }
@@ -91,8 +97,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings) {
              request.algorithm, request.kernel);
   Table table(
       {"rank", "memory traffic", "received", "sent", "messages", "at home", "work space", "predicted"});
-  const auto network = run::network(ceilings, request.shape.ranks);
-  const double exchange = request.permutes() ? 0 : exchange_seconds(request.shape, request.method, network);
+  const double exchange = exchange_of(request, ceilings);
   double slowest = 0;
   index_t words = 0, most = 0;
   constexpr std::size_t most_rows = 32;
