@@ -94,12 +94,13 @@ tessera_job() { # ranks threads command...
     tessera_exec "$@"
   ) &
   local app=$!
+  while kill -0 $app 2>/dev/null; do
+    wait $app || true
+    # What ended the wait was a signal: it is passed on until it is heard.
+    if [ -n "$tessera_signalled" ] && kill -USR1 $app 2>/dev/null; then sleep 1 & wait $! || true; fi
+  done
+  trap '' USR1 # one more must not end the last wait, which gives the exit code
   wait $app || code=$?
-  if [ -n "$tessera_signalled" ]; then # what ended the wait was the signal: pass it on until it is heard
-    while kill -USR1 $app 2>/dev/null; do sleep 1 & wait $!; done
-    code=0
-    wait $app || code=$?
-  fi
   if [ $code = 85 ] && [ -n "${SLURM_JOB_ID:-}" ]; then
     if [ "${SLURM_RESTART_COUNT:-0}" -ge "${TESSERA_REQUEUES:-100}" ]; then
       tessera_note "queued ${SLURM_RESTART_COUNT} times already (TESSERA_REQUEUES allows no more); submit it again to go on"

@@ -251,9 +251,9 @@ class PrivateSlurm:
         end = time.monotonic() + limit
         while True:
             tasks = self.job(number)
-            # A cancelled job is listed as long as its processes live.
+            # Ranks of a cancelled job outlive its launcher, and Slurm's word of its end.
             if not any(task["JobState"] in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "REQUEUED")
-                       for task in tasks) and not self.client("squeue", "-h", "-j", number, check=False).stdout.strip():
+                       for task in tasks) and not any(self.pids(f"SLURM_JOB_ID={task['JobId']}") for task in tasks):
                 return tasks
             if time.monotonic() > end:
                 raise AssertionError(f"job {number} has not ended after {limit} s: {tasks}")
@@ -261,13 +261,13 @@ class PrivateSlurm:
 
     # --- the end ---
 
-    def pids(self):
-        """Every living process of this cluster: {pid: command line}."""
-        mark, found = f"{MARK}={self.mark}".encode(), {}
+    def pids(self, *more):
+        """Every living process of this cluster, or of those with these variables as well: {pid: command line}."""
+        marks, found = {word.encode() for word in (f"{MARK}={self.mark}", *more)}, {}
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{entry}/environ", "rb") as environ:
-                    if mark not in environ.read().split(b"\0"):
+                    if not marks <= set(environ.read().split(b"\0")):
                         continue
                 with open(f"/proc/{entry}/cmdline", "rb") as cmdline:
                     found[int(entry)] = cmdline.read().replace(b"\0", b" ").decode(errors="replace").strip()
