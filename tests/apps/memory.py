@@ -1,7 +1,6 @@
 """tessera memory: the five kinds of miss and their cures, from the outside."""
 
 import math
-import os
 
 import tessera
 from tessera import USAGE, h5py
@@ -60,23 +59,6 @@ class Memory(tessera.Case):
         for line in out.split("\n\n")[1].splitlines()[1:]:
             if "--config" not in line:
                 self.succeed(*line.split("#")[0].split()[1:], "--plan")
-
-    def test_every_study_of_memory_runs_small(self):
-        folder = os.path.join(tessera.ROOT, "configs", "studies")
-        found = 0
-        for name in sorted(os.listdir(folder)):
-            with open(os.path.join(folder, name)) as file:
-                commands = [line.lstrip("# ").split() for line in file if "#   tessera memory" in line]
-            if not commands:
-                continue
-            found += 1
-            words = [os.path.join(tessera.ROOT, word) if word == f"configs/studies/{name}" else word
-                     for word in commands[0][1:]]
-            self.assertNotEqual(words, commands[0][1:])
-            with self.subTest(study=name):
-                self.succeed(*words, "--rounds", 10, "--size", "64KiB", *QUICK, "--results", self.path("s.h5"),
-                             timeout=120)
-        self.assertGreaterEqual(found, 4)
 
     def test_wrong_requests_are_told_in_one_line(self):
         for words, expected in ((("--probe", "fasle_sharing"), "false_sharing"), (("--size", "many"), "--size"),

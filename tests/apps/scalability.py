@@ -209,27 +209,5 @@ class Refusals(tessera.Case):
         self.fail_with(MISSING, "scalability", "forkjoin", "--config", "nowhere.toml")
 
 
-class Studies(tessera.Case):
-    def test_every_study_of_scalability_runs_small(self):
-        folder = os.path.join(tessera.ROOT, "configs", "studies")
-        found = 0
-        for name in sorted(os.listdir(folder)):
-            path = os.path.join(folder, name)
-            with open(path) as file:
-                commands = [line.lstrip("# ").split() for line in file if line.startswith("#")
-                            and "tessera scalability" in line]
-            if not commands:
-                continue
-            found += 1
-            words = commands[0][commands[0].index("tessera") + 1:]
-            self.assertIn(f"configs/studies/{name}", words)
-            words = [path if word == f"configs/studies/{name}" else word for word in words]
-            small = 20 if "fib" in name else 60 if "matmul" in name else 3000
-            with self.subTest(study=name):
-                self.succeed(*words, "--n", small, *QUICK, "--processors", 2, "--results", self.path("study.h5"),
-                             timeout=120)
-        self.assertGreaterEqual(found, 4)
-
-
 if __name__ == "__main__":
     tessera.main()
