@@ -133,7 +133,9 @@ class PrivateSlurm:
             os.mkdir(self.path(name), 0o755)
         libraries = ":".join(self.packages.libraries() + [os.environ.get("LD_LIBRARY_PATH", "")]).strip(":")
         self.environment.update({MARK: self.mark, "PATH": self.packages.path, "SLURM_CONF": self.path("slurm.conf"),
-                                 "TMPDIR": self.path("tmp"), "HOME": self.path("home"), "LC_ALL": "C"})
+                                 "TMPDIR": self.path("tmp"), "HOME": self.path("home"), "LC_ALL": "C",
+                                 # Ranks that wait leave the core to others: here they may have to share it.
+                                 "OMPI_MCA_mpi_yield_when_idle": "1", "OMP_WAIT_POLICY": "passive"})
         if libraries:
             self.environment["LD_LIBRARY_PATH"] = libraries
 
