@@ -26,6 +26,8 @@ index_t number(const run::Parsed& parsed, const char* option, index_t otherwise)
 }
 
 void check_gpus(const Job& job) {
+  require(job.gpus == 0 || job.workload == "matmul", ExitCode::usage,
+          fmt::format("{} has no kernels for GPUs; leave out --gpus", job.workload));
   require(
       job.gpus == 0 || job.tasks_per_node % job.gpus == 0, ExitCode::usage,
       fmt::format("{} ranks a node cannot share {} GPUs evenly; give --tasks-per-node a multiple of --gpus",
@@ -64,7 +66,10 @@ run::OptionSet declare_options() {
         {.name = name, .kind = Kind::integer, .help = help, .group = "Resources", .low = low, .high = 1e6});
   };
   count("nodes", "nodes (default 1)", 1);
-  count("gpus", "GPUs a node (default 0)", 0);
+  count("gpus",
+        "GPUs a node, for matmul: kernel cuda_tensor unless --kernel or TESSERA_KERNEL says another (default "
+        "0)",
+        0);
   count("tasks-per-node", "ranks a node (default: one a GPU, else one a NUMA node of this machine)", 1);
   count("cpus-per-task", "cores, and threads, a rank (default: its share of the cores of this machine)", 1);
   count("array", "share the points of a sweep out to so many tasks of a job array", 1);

@@ -8,6 +8,7 @@
 
 #include "base/hash.hpp"
 #include "dist/sort/neighbours.hpp"
+#include "dist/sort/sort.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/exchange.hpp"
 
@@ -156,12 +157,7 @@ void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) 
   template Content content(const mpi::Communicator&, std::span<const T>, std::uint64_t, int);  \
   template index_t faults(const mpi::Communicator&, std::span<const T>, Order, const Content&, \
                           std::uint64_t, int)
-INSTANTIATE(float);
-INSTANTIATE(double);
-INSTANTIATE(std::int32_t);
-INSTANTIATE(std::int64_t);
-INSTANTIATE(std::uint32_t);
-INSTANTIATE(std::uint64_t);
+TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace tessera::dist::sort

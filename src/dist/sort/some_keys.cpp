@@ -155,12 +155,7 @@ index_t faults_of_distinct(const mpi::Communicator& comm, std::span<const T> sor
                                    std::span<const T>, Order, std::uint64_t, int);                     \
   template index_t keep_distinct(const mpi::Communicator&, std::span<const T>, Order, T*);             \
   template index_t faults_of_distinct(const mpi::Communicator&, std::span<const T>, std::span<const T>, Order)
-INSTANTIATE(float);
-INSTANTIATE(double);
-INSTANTIATE(std::int32_t);
-INSTANTIATE(std::int64_t);
-INSTANTIATE(std::uint32_t);
-INSTANTIATE(std::uint64_t);
+TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace tessera::dist::sort

@@ -130,12 +130,7 @@ index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const 
 
 #define INSTANTIATE(T) \
   template index_t sort_keys(const mpi::Communicator&, const Room<T>&, Order, const Method&, mpi::Phases&)
-INSTANTIATE(float);
-INSTANTIATE(double);
-INSTANTIATE(std::int32_t);
-INSTANTIATE(std::int64_t);
-INSTANTIATE(std::uint32_t);
-INSTANTIATE(std::uint64_t);
+TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 
 #define INSTANTIATE(Item)                                                                               \

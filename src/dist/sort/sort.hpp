@@ -60,4 +60,13 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
 index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const Method& method,
                    mpi::Phases& phases);
 
+/// At the end of a file of templates: DO(type) for every type of keys.
+#define TESSERA_FOR_KEY_TYPES(DO) \
+  DO(float);                      \
+  DO(double);                     \
+  DO(std::int32_t);               \
+  DO(std::int64_t);               \
+  DO(std::uint32_t);              \
+  DO(std::uint64_t);
+
 }  // namespace tessera::dist::sort

@@ -1,37 +1,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
 
 #include "base/random.hpp"
 #include "dist/sort/check.hpp"
+#include "dist/sort/everywhere.hpp"
 #include "dist/sort/some_keys.hpp"
 #include "dist/sort/splitting.hpp"
 #include "kernels/sort/inputs.hpp"
 #include "kernels/sort/variants.hpp"
-#include "mpi/exchange.hpp"
 
 namespace tessera::dist::sort {
 namespace {
 
 namespace kernels = tessera::sort;
 using mpi::Communicator;
-
-/// The whole on every rank, from parts of any sizes.
-template <class T>
-std::vector<T> everywhere(const Communicator& comm, std::span<const T> mine) {
-  const auto p = static_cast<std::size_t>(comm.size());
-  const std::vector<index_t> from = comm.all_gather(static_cast<index_t>(mine.size()));
-  const std::vector<index_t> to(p, static_cast<index_t>(mine.size()));
-  std::vector<T> copies, all(static_cast<std::size_t>(std::accumulate(from.begin(), from.end(), index_t{0})));
-  for (std::size_t r = 0; r < p; ++r) copies.insert(copies.end(), mine.begin(), mine.end());
-  mpi::exchange_items(comm, std::span<const T>(copies), to, std::span<T>(all), from);
-  return all;
-}
 
 template <class T>
 void same_bytes(const std::vector<T>& got, const std::vector<T>& want, const std::string& what) {
@@ -236,115 +222,6 @@ TEST(ExactCuts, FindEveryPositionOfClusteredKeys) {
   }
 }
 
-TEST(Gather, BringsElementsOfAnySize) {
-  const auto comm = Communicator::world();
-  for (const index_t bytes : {1, 4, 7, 8, 24}) {
-    const layout::BlockMap map(211, comm.size());
-    const layout::Range mine = map.range(comm.rank());
-    const auto value = [](index_t i, index_t b) { return static_cast<std::byte>(i * 31 + b * 7); };
-    std::vector<std::byte> column(static_cast<std::size_t>(mine.size() * bytes) + 1);
-    for (index_t i = 0; i < mine.size() * bytes; ++i)
-      column[static_cast<std::size_t>(i)] = value(mine.begin + i / bytes, i % bytes);
-    std::vector<std::uint64_t> indices;  // as many as the rank says, with repetitions
-    for (index_t j = 0; j < 50 * comm.rank(); ++j)
-      indices.push_back(random_bits(4, static_cast<std::uint64_t>(comm.rank()), j) % 211);
-    std::vector<std::byte> to(indices.size() * static_cast<std::size_t>(bytes) + 1, std::byte{0xEE});
-    gather(comm, map, {column.data(), bytes}, indices, to.data(), 2);
-    for (std::size_t j = 0; j < indices.size(); ++j) {
-      for (index_t b = 0; b < bytes; ++b)
-        EXPECT_EQ(to[j * static_cast<std::size_t>(bytes) + static_cast<std::size_t>(b)],
-                  value(static_cast<index_t>(indices[j]), b));
-    }
-    EXPECT_EQ(to.back(), std::byte{0xEE});
-  }
-}
-
-/// A table of columns in parts, and the reference permutation.
-struct Table {
-  using Text = std::array<unsigned char, 10>;
-  std::vector<Text> text;
-  std::vector<double> a;
-  std::vector<std::int32_t> b;
-  std::vector<std::uint64_t> c;
-
-  explicit Table(index_t n) {
-    const double special[] = {0.0, -0.0, std::numeric_limits<double>::quiet_NaN(),
-                              -std::numeric_limits<double>::quiet_NaN(), 1.5};
-    for (index_t i = 0; i < n; ++i) {
-      a.push_back(special[random_bits(1, 1, i) % 5]);
-      b.push_back(static_cast<std::int32_t>(random_bits(1, 2, i) % 3) - 1);
-      c.push_back(random_bits(1, 3, i) % 4);
-      Text word{};  // differing in the first word, in the second, or not at all
-      word[random_bits(1, 4, i) % 2 * 8] = static_cast<unsigned char>(random_bits(1, 5, i) % 2 * 200);
-      text.push_back(word);
-    }
-  }
-
-  template <class T>
-  static const std::byte* part(const std::vector<T>& column, index_t first) {
-    return reinterpret_cast<const std::byte*>(column.data() + first);
-  }
-  /// text descending, a ascending, b descending, c ascending.
-  [[nodiscard]] std::vector<KeyColumn> columns(index_t first) const {
-    return {{KeyForm::string(10), part(text, first), Order::descending},
-            {KeyForm::of(Element::f64), part(a, first), Order::ascending},
-            {KeyForm::of(Element::i32), part(b, first), Order::descending},
-            {KeyForm::of(Element::u64), part(c, first), Order::ascending}};
-  }
-  [[nodiscard]] std::vector<std::uint64_t> expected() const {
-    std::vector<std::uint64_t> order(a.size());
-    std::iota(order.begin(), order.end(), std::uint64_t{0});
-    const auto number = [&](std::uint64_t i) {
-      return std::pair(std::isnan(a[i]), std::isnan(a[i]) ? 0 : a[i]);
-    };
-    std::stable_sort(order.begin(), order.end(), [&](std::uint64_t x, std::uint64_t y) {
-      if (text[x] != text[y]) return text[x] > text[y];
-      if (number(x) != number(y)) return number(x) < number(y);
-      if (b[x] != b[y]) return b[x] > b[y];
-      return c[x] < c[y];
-    });
-    return order;
-  }
-};
-
-TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
-  const auto comm = Communicator::world();
-  for (const index_t n : {0, 1, 5, 1203}) {
-    const Table table(n);
-    const layout::BlockMap map(n, comm.size());
-    const layout::Range mine = map.range(comm.rank());
-    const auto columns = table.columns(mine.begin);
-    for (const auto& algorithm : algorithms()) {
-      std::vector<std::uint64_t> permutation(static_cast<std::size_t>(mine.size()) + 1, 99999);
-      mpi::Phases phases;
-      argsort(comm, map, columns, {.algorithm = algorithm.algorithm, .threads = 2}, permutation.data(),
-              phases);
-      EXPECT_EQ(permutation.back(), 99999U);
-      permutation.pop_back();
-      EXPECT_EQ(faults(comm, map, columns, permutation, 5, 2), 0);
-      EXPECT_EQ(everywhere<std::uint64_t>(comm, permutation), table.expected());
-    }
-  }
-}
-
-TEST(PackKeys, LeavesOutWhatNeverDiffersAndSharesDigits) {
-  const auto comm = Communicator::world();
-  const std::vector<std::int32_t> small{5, 6, 8};
-  const std::vector<double> equal{2.5, 2.5, 2.5};
-  const std::vector<std::uint64_t> wide{0, 1, ~std::uint64_t{0}};
-  const KeyColumn a{KeyForm::of(Element::i32), Table::part(small, 0), Order::ascending};
-  const KeyColumn b{KeyForm::of(Element::f64), Table::part(equal, 0), Order::ascending};
-  const KeyColumn c{KeyForm::of(Element::u64), Table::part(wide, 0), Order::ascending};
-  EXPECT_TRUE(pack_keys(comm, {b, b}, 3, 1).empty());
-  EXPECT_TRUE(pack_keys(comm, {a, c}, 0, 1).empty());
-  EXPECT_EQ(pack_keys(comm, {a, b, c}, 3, 1).size(), 2U);
-  const auto digits = pack_keys(comm, {a, b, a}, 3, 1);
-  ASSERT_EQ(digits.size(), 1U);
-  std::vector<std::uint64_t> digit(3), scratch(3);
-  key_digit({a, b, a}, digits[0], 3, digit.data(), scratch.data(), 1);
-  EXPECT_EQ(digit, (std::vector<std::uint64_t>{0, 5, 15}));  // two digits of base 4
-}
-
 TEST(Faults, FindWhatIsWrong) {
   const auto comm = Communicator::world();
   const index_t n = 600;
@@ -367,93 +244,6 @@ TEST(Faults, FindWhatIsWrong) {
     for (auto& key : keys) key -= 1000 * comm.rank();
     EXPECT_GT(faults(comm, held, Order::ascending, content(comm, held, 1, 1), 1, 1), 0);
   }
-}
-
-TEST(Faults, FindAPermutationThatIsNone) {
-  const auto comm = Communicator::world();
-  const Table table(300);
-  const layout::BlockMap map(300, comm.size());
-  const layout::Range mine = map.range(comm.rank());
-  const auto columns = table.columns(mine.begin);
-  std::vector<std::uint64_t> permutation(static_cast<std::size_t>(mine.size()));
-  mpi::Phases phases;
-  argsort(comm, map, columns, {}, permutation.data(), phases);
-  for (int guilty = 0; guilty < comm.size(); ++guilty) {
-    const bool here = comm.rank() == guilty;
-    if (here) std::swap(permutation[0], permutation[1]);
-    EXPECT_GT(faults(comm, map, columns, permutation, 1, 1), 0);
-    if (here) std::swap(permutation[0], permutation[1]);
-    const auto kept = permutation[0];
-    if (here) permutation[0] = permutation[1];
-    EXPECT_FALSE(is_permutation(comm, map, permutation, 1));
-    permutation[0] = kept;
-  }
-  EXPECT_EQ(faults(comm, map, columns, permutation, 1, 1), 0);
-}
-
-TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {
-  const auto comm = Communicator::world();
-  const layout::BlockMap map(500, comm.size());
-  const layout::Range mine = map.range(comm.rank());
-  std::vector<std::uint64_t> column;
-  for (index_t i = mine.begin; i < mine.end; ++i) column.push_back(random_bits(2, 2, i));
-  const auto view = [](const std::vector<std::uint64_t>& values) {
-    return ColumnView{reinterpret_cast<const std::byte*>(values.data()), 8};
-  };
-  for (const index_t step : {1, 3}) {  // every row, or some, from the last one down
-    std::vector<std::uint64_t> carried, permutation;
-    for (index_t i = mine.begin; i < mine.end; i += step) {
-      permutation.push_back(static_cast<std::uint64_t>(499 - i));
-      carried.push_back(random_bits(2, 2, 499 - i));
-    }
-    EXPECT_TRUE(carried_whole(comm, map, view(column), view(carried), permutation, 3, 2));
-    if (comm.rank() == comm.size() - 1) std::swap(carried[0], carried[1]);
-    EXPECT_FALSE(carried_whole(comm, map, view(column), view(carried), permutation, 3, 2));
-  }
-}
-
-TEST(ArgsortFirst, IsTheBeginningOfArgsort) {
-  const auto comm = Communicator::world();
-  const index_t n = 403;
-  const Table table(n);
-  const layout::BlockMap map(n, comm.size());
-  const auto columns = table.columns(map.begin(comm.rank()));
-  const std::vector<KeyColumn> equal(1, columns[0]);  // many ties: the lowest indices come first
-  auto expected = table.expected();
-  for (const index_t count : {index_t{0}, index_t{1}, index_t{2}, index_t{100}, n - 1, n, n + 5}) {
-    mpi::Phases phases;
-    const auto first = argsort_first(comm, map, columns, count, {}, phases);
-    const auto want = std::vector(expected.begin(), expected.begin() + std::min(count, n));
-    EXPECT_EQ(everywhere<std::uint64_t>(comm, first), want) << count;
-    EXPECT_EQ(faults_of_first(comm, map, columns, first, 2), 0) << count;
-    const auto ties = argsort_first(comm, map, equal, count, {}, phases);
-    EXPECT_EQ(faults_of_first(comm, map, equal, ties, 1), 0) << count;
-    auto wrong = first;
-    if (!wrong.empty() && count == 100) wrong.back() = expected[200];
-    EXPECT_EQ(faults_of_first(comm, map, columns, wrong, 2) > 0, count == 100);
-  }
-}
-
-TEST(FirstOfEach, KeepsTheFirstRowOfEveryKey) {
-  const auto comm = Communicator::world();
-  const index_t n = 700;
-  const Table table(n);
-  const layout::BlockMap map(n, comm.size());
-  const layout::Range mine = map.range(comm.rank());
-  const std::vector<KeyColumn> columns{table.columns(mine.begin)[2], table.columns(mine.begin)[3]};
-  std::vector<std::uint64_t> permutation(static_cast<std::size_t>(mine.size())), want;
-  mpi::Phases phases;
-  argsort(comm, map, columns, {}, permutation.data(), phases);
-  for (const int b : {1, 0, -1}) {
-    for (std::uint64_t c = 0; c < 4; ++c) {
-      for (std::uint64_t i = 0;; ++i) {
-        if (table.b[i] != b || table.c[i] != c) continue;
-        want.push_back(i);
-        break;
-      }
-    }
-  }
-  EXPECT_EQ(everywhere<std::uint64_t>(comm, first_of_each(comm, map, columns, permutation, 2)), want);
 }
 
 TYPED_TEST(SortKeys, FirstOnesAndDistinctOnes) {
