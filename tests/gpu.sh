@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
-# bash tests/gpu.sh: on a node with a GPU and without a network, builds, runs the device tests and prints the bench table.
+# bash tests/gpu.sh [--quick] [WORKLOAD...]: on a node with a GPU and without a network, builds, runs the device tests, looks for
+# errors and races with compute-sanitizer and prints the bench tables last. No workload named: all of them.
 # Packages that the node lacks may lie as .deb files in .carry/ of this tree: they are unpacked beside the system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The program with a workload's device tests, and those of them that compute-sanitizer runs (it is some 100 times slower).
+declare -A tests=([matmul]=kernels_matmul_variants_test)
+declare -A checked=([matmul]='*TakeAnyTile*:*Exact*')
+quick=()
+if [ "${1:-}" = --quick ]; then quick=(--quick) && shift; fi
+workloads=("$@")
+if [ $# = 0 ]; then workloads=("${!tests[@]}"); fi
 prefix=$PWD/build/prefix
 mkdir -p "$prefix"
 for deb in .carry/*.deb; do
@@ -15,13 +23,23 @@ if ! compgen -G '/usr/lib/*/cmake/hdf5*' >/dev/null && ! command -v h5cc >/dev/n
   flavour=(-DHDF5_C_INCLUDE_DIR="$include" -DHDF5_hdf5_LIBRARY="$lib/libhdf5_openmpi.so" -DHDF5_ROOT="$prefix/usr")
 fi
 cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O3 -DNDEBUG" \
-  -DCMAKE_CUDA_ARCHITECTURES="${TESSERA_GPU_ARCHITECTURES:-90a-real}" -DCMAKE_PREFIX_PATH="$prefix/usr" "${flavour[@]}" "$@"
-cmake --build build/gpu --target kernels_matmul_variants_test matmul_gpu
-OMP_NUM_THREADS=4 build/gpu/tests/kernels/matmul/kernels_matmul_variants_test --gtest_brief=1
-if command -v compute-sanitizer >/dev/null; then
-  for tool in memcheck racecheck; do
-    compute-sanitizer --tool $tool --error-exitcode 9 build/gpu/tests/kernels/matmul/kernels_matmul_variants_test \
-      --gtest_brief=1 --gtest_filter='*TakeAnyTile*:*Exact*' | tail -n 3
-  done
-fi
-build/gpu/tests/matmul_gpu
+  -DCMAKE_CUDA_ARCHITECTURES="${TESSERA_GPU_ARCHITECTURES:-90a-real}" -DCMAKE_PREFIX_PATH="$prefix/usr" "${flavour[@]}" >build/gpu.log 2>&1 ||
+  { cat build/gpu.log; exit 1; }
+targets=()
+for workload in "${workloads[@]}"; do targets+=("${tests[$workload]}" "${workload}_gpu"); done
+cmake --build build/gpu --target "${targets[@]}" >build/gpu.log 2>&1 || { grep -E "error|FAILED" build/gpu.log; exit 1; }
+for workload in "${workloads[@]}"; do
+  echo "== $workload: tests on the device"
+  program=$(find build/gpu/tests -name "${tests[$workload]}" -type f)
+  OMP_NUM_THREADS=4 "$program" --gtest_brief=1
+  if [ ${#quick[@]} = 0 ] && command -v compute-sanitizer >/dev/null; then
+    for tool in memcheck racecheck; do
+      OMP_NUM_THREADS=1 compute-sanitizer --tool $tool --error-exitcode 9 "$program" --gtest_brief=1 \
+        --gtest_filter="${checked[$workload]}" | tail -n 3
+    done
+  fi
+done
+for workload in "${workloads[@]}"; do
+  echo "== $workload"
+  "build/gpu/tests/${workload}_gpu" "${quick[@]}"
+done
