@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -27,10 +28,13 @@ cuda::DeviceBuffer<T> random_on_device(index_t count, std::uint64_t stream) {
   machine::Buffer<T> host(count);
 #pragma omp parallel for
   for (index_t i = 0; i < count; ++i) {
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (std::is_floating_point_v<T>) {
       host[i] = random_symmetric<T>(1, stream, i);
-    else
+    } else if constexpr (std::is_integral_v<T>) {
       host[i] = static_cast<T>(random_bits(1, stream, i));
+    } else {  // 16-bit floating point
+      host[i] = static_cast<T>(random_symmetric<float>(1, stream, i));
+    }
   }
   cuda::DeviceBuffer<T> device(count);
   cuda::check(cudaMemcpy(device.data(), host.data(), static_cast<std::size_t>(count) * sizeof(T),
@@ -39,19 +43,31 @@ cuda::DeviceBuffer<T> random_on_device(index_t count, std::uint64_t stream) {
   return device;
 }
 
-/// Median seconds of run(number, stream) by events; number rotates through 0..sets-1.
-template <class Run>
-double median_seconds(const Run& run, int repetitions = 9) {
+/// Median seconds by events of a(number, stream) and b(number, stream), run in turn so that both meet the
+/// same clock and temperature; number rotates through 0..sets-1.
+template <class A, class B>
+std::pair<double, double> median_seconds_in_turn(const A& a, const B& b, int repetitions = 9) {
   constexpr int warmups = 2;
   const cuda::Stream stream;
-  std::vector<double> samples;
+  std::vector<double> samples[2];
   for (int r = -warmups; r < repetitions; ++r) {
-    cuda::Stopwatch watch(stream);
-    run(static_cast<std::size_t>((r + warmups) % sets), stream);
-    const double seconds = watch.seconds();
-    if (r >= 0) samples.push_back(seconds);
+    const auto number = static_cast<std::size_t>((r + warmups) % sets);
+    const auto timed = [&](const auto& run, std::vector<double>& to) {
+      cuda::Stopwatch watch(stream);
+      run(number, stream);
+      const double seconds = watch.seconds();
+      if (r >= 0) to.push_back(seconds);
+    };
+    timed(a, samples[0]);
+    timed(b, samples[1]);
   }
-  return summarize(samples).median;
+  return {summarize(samples[0]).median, summarize(samples[1]).median};
+}
+
+/// Median seconds by events of run(number, stream); number rotates through 0..sets-1.
+template <class Run>
+double median_seconds(const Run& run, int repetitions = 9) {
+  return median_seconds_in_turn([](std::size_t, cudaStream_t) {}, run, repetitions).second;
 }
 
 inline bool quick(int argc, char** argv) { return argc > 1 && std::string_view(argv[1]) == "--quick"; }

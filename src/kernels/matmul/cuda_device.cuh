@@ -19,14 +19,50 @@ __device__ __forceinline__ void store(T& c, T alpha, T sum, T beta) {
 }
 
 /// f(op_a, op_b) with both as compile-time constants.
-template <class T, class F>
-void dispatch_ops(const Gemm<T>& g, const F& f) {
+template <class Problem, class F>
+void dispatch_ops(const Problem& g, const F& f) {
   using None = std::integral_constant<Op, Op::none>;
   using Turned = std::integral_constant<Op, Op::transpose>;
   if (g.op_a == Op::none && g.op_b == Op::none) return f(None{}, None{});
   if (g.op_a == Op::none) return f(None{}, Turned{});
   if (g.op_b == Op::none) return f(Turned{}, None{});
   return f(Turned{}, Turned{});
+}
+
+struct DeviceLimits {
+  int major = 0, multiprocessors = 0;
+};
+/// Of the current device.
+inline DeviceLimits device_limits() {
+  int device = 0;
+  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+  DeviceLimits limits;
+  const auto get = [&](int& value, cudaDeviceAttr what) {
+    machine::cuda::check(cudaDeviceGetAttribute(&value, what, device), "cudaDeviceGetAttribute");
+  };
+  get(limits.major, cudaDevAttrComputeCapabilityMajor);
+  get(limits.multiprocessors, cudaDevAttrMultiProcessorCount);
+  return limits;
+}
+
+/// How much of the device's work goes into c where every multiprocessor takes one tile of (m, n) after the
+/// other: what falls outside c and who waits in the last round is lost.
+template <class T>
+double share_of_device(const MatrixView<T>& c, index_t m, index_t n, int multiprocessors) {
+  const index_t tiles = ceil_div(c.rows, m) * ceil_div(c.cols, n);
+  const index_t rounds = ceil_div(tiles, index_t{multiprocessors});
+  return static_cast<double>(c.rows) * static_cast<double>(c.cols) /
+         (static_cast<double>(rounds * multiprocessors) * static_cast<double>(m * n));
+}
+
+/// Tiles in groups of eight rows of them, so that neighbours in time share operands in the second-level
+/// cache.
+__device__ __forceinline__ int2 tile_number(int number, int rows, int cols) {
+  constexpr int group = 8;
+  const int per_group = group * cols;
+  const int first = number / per_group * group, here = min(group, rows - first);
+  const int within = number % per_group;
+  return {first + within % here, within / here};
 }
 
 inline unsigned blocks_for(index_t items, index_t per_block) {

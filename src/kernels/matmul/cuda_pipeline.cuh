@@ -102,16 +102,6 @@ class TileCopies {
   unsigned to_;
 };
 
-/// Blocks in groups of eight rows of tiles, so that neighbours in time share operands in the second-level
-/// cache.
-__device__ __forceinline__ int2 tile_of_block(int rows, int cols) {
-  constexpr int group = 8;
-  const int per_group = group * cols, number = static_cast<int>(blockIdx.x);
-  const int first = number / per_group * group, here = min(group, rows - first);
-  const int within = number % per_group;
-  return {first + within % here, within / here};
-}
-
 /// The multiplication of one block of C. `Kernel` has the tile (m, n, k), the stages, the types of the copies
 /// of a and b, and for each of its steps along a tile fetch(buffer, stage, step) from shared memory and
 /// multiply(buffer); the fetch of a step runs one step ahead, over the border of tiles too, so that no warp

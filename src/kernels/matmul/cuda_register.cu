@@ -1,28 +1,32 @@
 // Register tiling without tensor units: a thread's tile of C and two fragments of each operand in registers,
 // operands in shared memory with k running slowest, filled several stages ahead by asynchronous copies.
 //
-// On an H200 (n = 8192, f32) 49.5 TFLOP/s where cuBLAS has 50.6; a thread's tile of 8 x 16 keeps the loads
-// from shared memory below three quarters of its bandwidth (8 x 8 needs all of it).
+// On an H200, f32, against cuBLAS in the same run: 2048 0.97, 4096 0.975, 8192 0.99 with the large tile,
+// whose 8 x 16 elements a thread keep the loads from shared memory below three quarters of its bandwidth (8 x
+// 8 needs all of it); 1024 1.05 and 65536 x 128 x 128 1.05 with the small one.
 
 #include "kernels/matmul/cuda_pipeline.cuh"
 
 namespace tessera::matmul {
 namespace {
 
-template <class T>
-struct RegisterTile;
-template <>
-struct RegisterTile<float> {
-  static constexpr int m = 128, n = 256, k = 16, stages = 6, tm = 8, tn = 16, lanes_m = 4;
+/// stores: elements of C that a thread stores at once where it can. With vectors the compiler gives the main
+/// loop of the large tile other registers, and it is 7 % slower.
+struct LargeF32 {
+  static constexpr int m = 128, n = 256, k = 16, stages = 6, tm = 8, tn = 16, lanes_m = 4, blocks = 1,
+                       stores = 1;
 };
-template <>
-struct RegisterTile<double> {
-  static constexpr int m = 128, n = 64, k = 16, stages = 4, tm = 8, tn = 4, lanes_m = 4;
+struct SmallF32 {
+  static constexpr int m = 64, n = 64, k = 16, stages = 4, tm = 8, tn = 8, lanes_m = 4, blocks = 6,
+                       stores = 4;
+};
+struct F64 {
+  static constexpr int m = 128, n = 64, k = 16, stages = 4, tm = 8, tn = 4, lanes_m = 4, blocks = 1,
+                       stores = 1;
 };
 
-template <class T, Op op_a, Op op_b, int vector>
-struct RegisterKernel : RegisterTile<T> {
-  using S = RegisterTile<T>;
+template <class T, class S, Op op_a, Op op_b, int vector>
+struct RegisterKernel : S {
   static constexpr int lanes = 16 / static_cast<int>(sizeof(T));  // elements of a vector
   static constexpr int threads = S::m / S::tm * (S::n / S::tn);
   static constexpr int steps = S::k;
@@ -79,28 +83,71 @@ struct RegisterKernel : RegisterTile<T> {
   }
 };
 
+/// The thread's elements of the tile that begins at (row0, col0) to C.
 template <class Kernel, class T>
-__global__ void __launch_bounds__(Kernel::threads, 1) register_tiled(Gemm<T> g) {
+__device__ __forceinline__ void store_sums(const Gemm<T>& g, const Kernel& kernel, index_t row0,
+                                           index_t col0) {
+  constexpr int count = Kernel::stores;
+  const bool vectors = count > 1 && row0 + Kernel::m <= g.c.rows && col0 + Kernel::n <= g.c.cols &&
+                       g.c.ld % count == 0 &&
+                       reinterpret_cast<std::uintptr_t>(g.c.data) % (count * sizeof(T)) == 0;
+#pragma unroll
+  for (int i = 0; i < Kernel::tm; ++i) {
+    const index_t row = row0 + kernel.row + Kernel::row_of(i);
+#pragma unroll
+    for (int j = 0; j < Kernel::tn; j += count) {
+      const index_t col = col0 + kernel.col + Kernel::col_of(j);
+      if (count > 1 && vectors) {
+        using Vector = typename Kernel::Vector;
+        auto* const to = reinterpret_cast<Vector*>(&g.c(row, col));
+        Vector v = g.beta == T{0} ? Vector{} : *to;
+#pragma unroll
+        for (int e = 0; e < count; ++e) store(v.at[e], g.alpha, kernel.sum[i][j + e], g.beta);
+        *to = v;
+        continue;
+      }
+#pragma unroll
+      for (int e = 0; e < count; ++e) {
+        if (row < g.c.rows && col + e < g.c.cols)
+          store(g.c(row, col + e), g.alpha, kernel.sum[i][j + e], g.beta);
+      }
+    }
+  }
+}
+
+template <class Kernel, class T>
+__global__ void __launch_bounds__(Kernel::threads, Kernel::blocks) register_tiled(Gemm<T> g) {
   extern __shared__ __align__(16) unsigned char shared[];  // stages of a (k, m), then of b (k, n), padded
   T* const shared_a = reinterpret_cast<T*>(shared);
   T* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
-  const int2 tile = tile_of_block(static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
-                                  static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
+  const int2 tile =
+      tile_number(static_cast<int>(blockIdx.x), static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
+                  static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
   const index_t row0 = static_cast<index_t>(tile.x) * Kernel::m,
                 col0 = static_cast<index_t>(tile.y) * Kernel::n;
   typename Kernel::CopiesA copies_a(g.a, row0, shared_a);
   typename Kernel::CopiesB copies_b(g.b, col0, shared_b);
   Kernel kernel(shared_a, shared_b);
   multiply_block(kernel, copies_a, copies_b, g.op_a == Op::none ? g.a.cols : g.a.rows, shared_a);
-#pragma unroll
-  for (int i = 0; i < Kernel::tm; ++i) {
-    const index_t row = row0 + kernel.row + Kernel::row_of(i);
-#pragma unroll
-    for (int j = 0; j < Kernel::tn; ++j) {
-      const index_t col = col0 + kernel.col + Kernel::col_of(j);
-      if (row < g.c.rows && col < g.c.cols) store(g.c(row, col), g.alpha, kernel.sum[i][j], g.beta);
-    }
-  }
+  store_sums(g, kernel, row0, col0);
+}
+
+template <class S, class T>
+void launch(const Gemm<T>& g, DeviceStream stream) {
+  dispatch_pipeline(g, [&](auto op_a, auto op_b, auto vector) {
+    using Kernel = RegisterKernel<T, S, op_a(), op_b(), vector()>;
+    launch_tiles<Kernel>(register_tiled<Kernel, T>, g, stream);
+  });
+}
+
+void launch_best(const Gemm<double>& g, DeviceStream stream) { launch<F64>(g, stream); }
+void launch_best(const Gemm<float>& g, DeviceStream stream) {
+  const int multiprocessors = device_limits().multiprocessors;
+  constexpr double small_speed = 0.92;  // of the large tile's, where both fill the device
+  if (share_of_device(g.c, LargeF32::m, LargeF32::n, multiprocessors) >=
+      small_speed * share_of_device(g.c, SmallF32::m, SmallF32::n, multiprocessors))
+    return launch<LargeF32>(g, stream);
+  launch<SmallF32>(g, stream);
 }
 
 }  // namespace
@@ -108,10 +155,7 @@ __global__ void __launch_bounds__(Kernel::threads, 1) register_tiled(Gemm<T> g) 
 template <class T>
 void cuda_register(const Gemm<T>& g, const Tuning&, DeviceStream stream) {
   if (g.c.empty()) return;
-  dispatch_pipeline(g, [&](auto op_a, auto op_b, auto vector) {
-    using Kernel = RegisterKernel<T, op_a(), op_b(), vector()>;
-    launch_tiles<Kernel>(register_tiled<Kernel, T>, g, stream);
-  });
+  launch_best(g, stream);
   machine::cuda::check(cudaGetLastError(), "matmul kernel");
 }
 

@@ -12,16 +12,22 @@ namespace cuda = machine::cuda;
 template <class T>
 using DeviceKernel = void (*)(const Gemm<T>&, const Tuning&, DeviceStream);
 
-/// A matrix's place on the device: rows start at multiples of 16 bytes, for vector loads.
+/// A matrix's place on the device: rows start at multiples of 16 bytes, for vector loads, which read the
+/// padding too: it is zeros.
 template <class T>
 struct OnDevice {
   cuda::DeviceBuffer<T> storage;
   MatrixView<T> view;
 
-  explicit OnDevice(MatrixView<const T> host) {
+  OnDevice(MatrixView<const T> host, cudaStream_t stream) {
     const index_t ld = round_up(host.cols, 16 / static_cast<index_t>(sizeof(T)));
     storage = cuda::DeviceBuffer<T>(checked_mul(host.rows, ld, "a device matrix"));
     view = {storage.data(), host.rows, host.cols, ld};
+    if (ld == host.cols || view.empty()) return;
+    cuda::check(cudaMemset2DAsync(view.data + host.cols, static_cast<std::size_t>(ld) * sizeof(T), 0,
+                                  static_cast<std::size_t>(ld - host.cols) * sizeof(T),
+                                  static_cast<std::size_t>(host.rows), stream),
+                "cudaMemset2DAsync");
   }
 };
 
@@ -41,7 +47,7 @@ void staged(const Gemm<T>& g, const Tuning& tuning) {
   if (g.c.empty()) return;
   if (g.alpha == T{0}) return staged<T, kernel>(without_operands(g), tuning);
   const cuda::Stream stream;
-  const OnDevice<T> a(g.a), b(g.b), c(g.c);
+  const OnDevice<T> a(g.a, stream), b(g.b, stream), c(g.c, stream);
   machine::DeviceTimes times;
   cuda::Stopwatch to(stream);
   cuda::copy<T>(g.a, a.view, cudaMemcpyHostToDevice, stream);

@@ -2,6 +2,7 @@
 // one), operands in shared memory as they are stored, filled several stages ahead by asynchronous copies.
 
 #include "kernels/matmul/cuda_pipeline.cuh"
+#include "kernels/matmul/cuda_tensor.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -85,8 +86,9 @@ template <class Kernel>
 __global__ void __launch_bounds__(Kernel::threads, 1) tensor(Gemm<double> g) {
   extern __shared__ __align__(16) double shared_a[];  // stages of a, then of b, padded
   double* const shared_b = shared_a + Kernel::stages * Kernel::a_elements;
-  const int2 tile = tile_of_block(static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
-                                  static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
+  const int2 tile =
+      tile_number(static_cast<int>(blockIdx.x), static_cast<int>((g.c.rows + Kernel::m - 1) / Kernel::m),
+                  static_cast<int>((g.c.cols + Kernel::n - 1) / Kernel::n));
   const index_t row0 = static_cast<index_t>(tile.x) * Kernel::m,
                 col0 = static_cast<index_t>(tile.y) * Kernel::n;
   typename Kernel::CopiesA copies_a(g.a, row0, shared_a);
@@ -109,7 +111,7 @@ __global__ void __launch_bounds__(Kernel::threads, 1) tensor(Gemm<double> g) {
 }  // namespace
 
 void cuda_tensor(const Gemm<double>& g, const Tuning&, DeviceStream stream) {
-  if (g.c.empty()) return;
+  if (g.c.empty() || cuda_tensor_tma(g, stream)) return;
   dispatch_pipeline(g, [&](auto op_a, auto op_b, auto vector) {
     using Kernel = TensorKernel<op_a(), op_b(), vector()>;
     launch_tiles<Kernel>(tensor<Kernel>, g, stream);

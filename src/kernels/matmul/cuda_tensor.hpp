@@ -1,0 +1,12 @@
+#pragma once
+// Double precision on the tensor units, by the tensor memory accelerator.
+
+#include "kernels/matmul/cuda.hpp"
+
+namespace tessera::matmul {
+
+/// Launches the product and says so; false, and nothing done, where the device is older than compute
+/// capability 9.0 or rows of an operand do not begin on 16 bytes.
+[[nodiscard]] bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream);
+
+}  // namespace tessera::matmul

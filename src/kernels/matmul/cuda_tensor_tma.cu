@@ -1,0 +1,228 @@
+// Tensor units in double precision from compute capability 9.0 on: one warp has boxes of the operands copied
+// into a ring of stages in shared memory, the others multiply them (mma.sync of 16 x 8 x 8); the blocks stay
+// and walk over the tiles of C, so that the first boxes of the next tile travel while the last is stored.
+//
+// On an H200, f64, against cuBLAS in turn: n = 1024 1.05, 2048 1.02, 4096 0.965, 8192 0.96, 16384 1.00, 65536 x 128 x 128
+// 65536 x 128 x 128 1.13. Clusters of two blocks that share boxes of B by multicast were slower by a fifth.
+
+#include <limits>
+
+#include "kernels/matmul/cuda_ring.cuh"
+#include "kernels/matmul/cuda_tensor.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+/// sum (16 x 8) += x (16 x 8) y (8 x 8), spread over the warp as the instruction wants it: thread 4 g + t
+/// holds rows g and g + 8 of x at k = t, then at k = t + 4; column g of y at k = t and t + 4; of both rows of
+/// the sum the columns 2 t and 2 t + 1.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[4], const double (&y)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+      : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+      : "d"(x[0]), "d"(x[1]), "d"(x[2]), "d"(x[3]), "d"(y[0]), "d"(y[1]));
+}
+#else
+__device__ __forceinline__ void mma(double (&)[4], const double (&)[4], const double (&)[2]) {}
+#endif
+
+__device__ __forceinline__ double load_shared(unsigned address) {
+  double value;
+  asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(address));
+  return value;
+}
+
+constexpr int stage_depth = swizzle_bytes / 8;  // along k, in doubles
+
+/// One thread's view of an operand's boxes: which element each (g, t) reads is chosen so that the 16 lanes of
+/// half a warp meet 16 different chunk halves, and so all banks once. `extent` rows of A (columns of B) a
+/// tile.
+template <bool k_fast, int extent>
+class Operand;
+
+/// One box of (extent, depth). Within eight rows g stands for row (0 2 4 6 1 3 5 7)[g].
+template <int extent>
+class Operand<true, extent> {
+ public:
+  static constexpr int boxes = 1, box_rows = extent, box_cols = stage_depth;
+  __device__ static int index(int g, int block) { return 8 * block + (((2 * g) & 7) | (g >> 2)); }
+  __device__ Operand(int first, int g, int t) {
+    const int row = index(g, 0);
+    offset_ = (first + row) * swizzle_bytes + (((t >> 1) ^ row) << 4) + (t & 1) * 8;
+  }
+  /// The element of (g, t) in block `block` of eight rows at k = 4 part + t.
+  __device__ __forceinline__ double get(unsigned tile, int block, int part) const {
+    return load_shared(((tile + offset_) ^ (part * 32)) + block * 8 * swizzle_bytes);
+  }
+
+ private:
+  unsigned offset_;
+};
+
+/// Boxes of (depth, 16). Within sixteen columns g stands for (0 1 8 9 2 3 10 11)[g] in even blocks of eight,
+/// for that plus 4 in odd ones.
+template <int extent>
+class Operand<false, extent> {
+ public:
+  static constexpr int boxes = extent / 16, box_rows = stage_depth, box_cols = 16;
+  __device__ static int index(int g, int block) {
+    return block / 2 * 16 + block % 2 * 4 + 2 * chunk(g) + g % 2;
+  }
+  __device__ Operand(int first, int g, int t)
+      : offset_(first / 16 * stage_depth * swizzle_bytes + t * swizzle_bytes + ((chunk(g) ^ t) << 4) +
+                g % 2 * 8) {}
+  __device__ __forceinline__ double get(unsigned tile, int block, int part) const {
+    return load_shared(((tile + offset_) ^ (part % 2 * 64 + block % 2 * 32)) + part * 4 * swizzle_bytes +
+                       block / 2 * stage_depth * swizzle_bytes);
+  }
+
+ private:
+  __device__ static int chunk(int g) { return ((g >> 1) & 1) * 4 + (g >> 2); }
+  unsigned offset_;
+};
+
+/// A tile of C a block: (m, n), by warps of (warp_m, warp_n).
+template <bool a_k_fast, bool b_k_fast, int m_, int n_, int warp_m_, int warp_n_, int stages_, int blocks_>
+struct Tile {
+  static constexpr int m = m_, n = n_, warp_m = warp_m_, warp_n = warp_n_, stages = stages_, blocks = blocks_;
+  static constexpr int warps = m / warp_m * (n / warp_n);
+  static constexpr int depth = stage_depth, arrivals = warps;
+  static constexpr bool regroups = warps == 8;  // registers move between groups of four warps
+  static constexpr int threads = 32 * (warps + (regroups ? 4 : 1));
+  using A = Operand<a_k_fast, m>;
+  using B = Operand<b_k_fast, n>;
+  static constexpr bool pairs = !b_k_fast;  // a thread's two columns lie side by side
+  static constexpr unsigned a_bytes = m * swizzle_bytes, stage_bytes = (m + n) * swizzle_bytes;
+  static constexpr unsigned shared_bytes = ring_bytes<stages>(stage_bytes);
+};
+
+template <class T>
+struct Sums {
+  static constexpr int tiles_m = T::warp_m / 16, tiles_n = T::warp_n / 8;
+  double at[tiles_m][tiles_n][4] = {};
+
+  /// += what a stage holds.
+  __device__ __forceinline__ void add(unsigned stage, const typename T::A& a, const typename T::B& b) {
+#pragma unroll
+    for (int step = 0; step < stage_depth / 8; ++step) {
+      double x[tiles_m][4], y[tiles_n][2];
+#pragma unroll
+      for (int j = 0; j < tiles_n; ++j) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) y[j][e] = b.get(stage + T::a_bytes, j, 2 * step + e);
+      }
+#pragma unroll
+      for (int i = 0; i < tiles_m; ++i) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) x[i][e] = a.get(stage, 2 * i + e % 2, 2 * step + e / 2);
+      }
+#pragma unroll
+      for (int i = 0; i < tiles_m; ++i) {
+#pragma unroll
+        for (int j = 0; j < tiles_n; ++j) mma(at[i][j], x[i], y[j]);
+      }
+    }
+  }
+
+  /// This warp's part of C begins at (row0, col0).
+  __device__ __forceinline__ void store_to(const Gemm<double>& g, index_t row0, index_t col0, int group,
+                                           int t) {
+    const bool vectors =
+        T::pairs && g.beta == 0 && g.c.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(g.c.data) % 16 == 0;
+#pragma unroll
+    for (int i = 0; i < 2 * tiles_m; ++i) {
+      const index_t row = row0 + T::A::index(group, i);
+      if (row >= g.c.rows) continue;
+#pragma unroll
+      for (int j = 0; j < tiles_n; ++j) {
+        const index_t col[2] = {col0 + T::B::index(2 * t, j), col0 + T::B::index(2 * t + 1, j)};
+        const double* sum = at[i / 2][j] + i % 2 * 2;
+        if (vectors && col[1] < g.c.cols) {
+          *reinterpret_cast<double2*>(&g.c(row, col[0])) = double2{g.alpha * sum[0], g.alpha * sum[1]};
+          continue;
+        }
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          if (col[e] < g.c.cols) store(g.c(row, col[e]), g.alpha, sum[e], g.beta);
+        }
+      }
+    }
+  }
+};
+
+template <class T>
+__device__ __forceinline__ void multiply_tiles(const Gemm<double>& g, const Shared<T>& shared, int k) {
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int group = lane / 4, t = lane % 4;
+  const int row = warp % (T::m / T::warp_m) * T::warp_m, col = warp / (T::m / T::warp_m) * T::warp_n;
+  const typename T::A a(row, group, t);
+  const typename T::B b(col, group, t);
+  Ring<T::stages> ring;
+  bool held = false;  // the stage before this one, by us
+  for_tiles<T>(g.c, [&](int row0, int col0) {
+    Sums<T> sums;
+    for (int k0 = 0; k0 < k; k0 += stage_depth) {
+      barrier_wait(shared.full + 8 * ring.stage, ring.parity);
+      sums.add(shared.tiles + ring.stage * T::stage_bytes, a, b);
+      // An arrival overtakes loads that were issued before it, and a copy then overwrites what they still
+      // have to read (seen on an H200). So a stage is given back one stage later, when its values have been
+      // used.
+      __syncwarp();
+      if (lane == 0 && held) barrier_arrive(shared.empty + 8 * ring.before());
+      held = true;
+      ring.advance();
+    }
+    sums.store_to(g, row0 + row, col0 + col, group, t);
+  });
+}
+
+template <class T>
+__global__ void __launch_bounds__(T::threads, T::blocks)
+    tensor_tma(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+               const Gemm<double> g) {
+  extern __shared__ unsigned char raw[];
+  const Shared<T> shared(raw);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int k = static_cast<int>(g.op_a == Op::none ? g.a.cols : g.a.rows);
+  shared.begin();
+  if (warp >= T::warps) {
+    if constexpr (T::regroups) give_registers<40>();
+    if (threadIdx.x == 32 * T::warps) copy_operands<T>(g.c, map_a, map_b, shared, k);
+  } else {
+    if constexpr (T::regroups) take_registers<232>();
+    multiply_tiles<T>(g, shared, k);
+  }
+}
+
+template <class T>
+void launch(const Gemm<double>& g, const DeviceLimits& limits, DeviceStream stream) {
+  launch_ring<T>(tensor_tma<T>, g.c, T::blocks, limits, stream,
+                 tensor_map(g.a, T::A::box_rows, T::A::box_cols),
+                 tensor_map(g.b, T::B::box_rows, T::B::box_cols), g);
+}
+
+template <Op op_a, Op op_b>
+void launch_best(const Gemm<double>& g, const DeviceLimits& limits, DeviceStream stream) {
+  constexpr bool a_k_fast = op_a == Op::none, b_k_fast = op_b == Op::transpose;
+  using Large = Tile<a_k_fast, b_k_fast, 128, 128, 64, 32, 6, 1>;
+  using Small = Tile<a_k_fast, b_k_fast, 64, 64, 32, 32, 4, 2>;
+  constexpr double small_speed = 0.85;  // of the large tile's, where both fill the device
+  if (share_of_device(g.c, Large::m, Large::n, limits.multiprocessors) >=
+      small_speed * share_of_device(g.c, Small::m, Small::n, limits.multiprocessors))
+    return launch<Large>(g, limits, stream);
+  launch<Small>(g, limits, stream);
+}
+
+}  // namespace
+
+bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream) {
+  if (!fits_tensor_map(g.a) || !fits_tensor_map(g.b) || g.k() > std::numeric_limits<int>::max() / 2)
+    return false;
+  const DeviceLimits limits = device_limits();
+  if (limits.major < 9) return false;
+  dispatch_ops(g, [&](auto op_a, auto op_b) { launch_best<op_a(), op_b()>(g, limits, stream); });
+  return true;
+}
+
+}  // namespace tessera::matmul

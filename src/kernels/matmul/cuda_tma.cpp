@@ -1,0 +1,59 @@
+#include "kernels/matmul/cuda_tma.hpp"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+
+#include <array>
+
+#include "machine/cuda.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+/// The driver's function, found at run time: the program needs no libcuda to start.
+auto encode_function() {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  constexpr unsigned since = 12000;  // CUDA 12.0
+  machine::cuda::check(
+      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, since, cudaEnableDefault, &result),
+      "cudaGetDriverEntryPointByVersion");
+  require(found != nullptr, ExitCode::internal, "the CUDA driver knows no tensor maps; use another kernel");
+  return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
+}
+
+template <class T>
+constexpr CUtensorMapDataType data_type = CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+template <>
+constexpr CUtensorMapDataType data_type<float> = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;  // rounded as it is copied
+template <>
+constexpr CUtensorMapDataType data_type<__nv_bfloat16> = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+template <>
+constexpr CUtensorMapDataType data_type<__half> = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+
+}  // namespace
+
+template <class T>
+CUtensorMap tensor_map(const MatrixView<const T>& x, int rows, int cols) {
+  static const auto encode = encode_function();
+  const std::array<cuuint64_t, 2> size{static_cast<cuuint64_t>(x.cols), static_cast<cuuint64_t>(x.rows)};
+  const std::array<cuuint64_t, 1> row_bytes{static_cast<cuuint64_t>(x.ld) * sizeof(T)};
+  const std::array<cuuint32_t, 2> box{static_cast<cuuint32_t>(cols), static_cast<cuuint32_t>(rows)},
+      step{1, 1};
+  CUtensorMap map{};
+  const CUresult rc =
+      encode(&map, data_type<T>, 2, const_cast<T*>(x.data), size.data(), row_bytes.data(), box.data(),
+             step.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  require(rc == CUDA_SUCCESS, ExitCode::internal,
+          "cuTensorMapEncodeTiled failed with code " + std::to_string(static_cast<int>(rc)));
+  return map;
+}
+
+template CUtensorMap tensor_map(const MatrixView<const double>&, int, int);
+template CUtensorMap tensor_map(const MatrixView<const float>&, int, int);
+template CUtensorMap tensor_map(const MatrixView<const __nv_bfloat16>&, int, int);
+template CUtensorMap tensor_map(const MatrixView<const __half>&, int, int);
+
+}  // namespace tessera::matmul

@@ -1,0 +1,175 @@
+// Device kernels on data that lies on the device: strides and first elements as the staged rows of the table
+// never have them, and sizes that keep every multiprocessor busy for many rounds.
+
+#include "base/random.hpp"
+#include "kernels/matmul/cuda_mixed.hpp"
+#include "machine/cuda.hpp"
+#include "machine/gpu.hpp"
+#include "matrices.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+namespace cuda = machine::cuda;
+
+template <class T>
+struct Named {
+  const char* name;
+  void (*run)(const Gemm<T>&, const Tuning&, DeviceStream);
+};
+
+struct Strides {
+  index_t lead, pad;
+};
+
+/// Integers of at most 8 on the device, so that products are exact; rows begin `lead` elements into the
+/// buffer and lie `pad` elements apart.
+template <class T>
+class OnDevice {
+ public:
+  OnDevice(index_t rows, index_t cols, std::uint64_t stream, index_t lead, index_t pad)
+      : host_(static_cast<std::size_t>(lead + rows * (cols + pad))),
+        device_(static_cast<index_t>(host_.size())),
+        view_{device_.data() + lead, rows, cols, cols + pad} {
+    for (std::size_t at = 0; at < host_.size(); ++at)
+      host_[at] = static_cast<T>(
+          static_cast<float>(static_cast<int>(random_bits(3, stream, static_cast<index_t>(at)) % 17) - 8));
+    put();
+  }
+  [[nodiscard]] const MatrixView<T>& view() const { return view_; }
+  void put() { move(device_.data(), host_.data(), cudaMemcpyHostToDevice); }
+  /// All of the buffer, what lies around the matrix too.
+  [[nodiscard]] std::vector<T> bytes() const {
+    std::vector<T> all(host_.size());
+    move(all.data(), device_.data(), cudaMemcpyDeviceToHost);
+    return all;
+  }
+
+ private:
+  void move(T* to, const T* from, cudaMemcpyKind kind) const {
+    cuda::check(cudaMemcpy(to, from, host_.size() * sizeof(T), kind), "cudaMemcpy");
+  }
+  std::vector<T> host_;
+  cuda::DeviceBuffer<T> device_;
+  MatrixView<T> view_;
+};
+
+/// A problem's operands on the device. T: of the operands, C: of the result.
+template <class T, class C>
+struct Operands {
+  OnDevice<T> a, b;
+  OnDevice<C> c;
+
+  Operands(Shape3 s, Op op_a, Op op_b, Strides strides)
+      : a(stored_as(s.m, s.k, op_a, 1, strides)),
+        b(stored_as(s.k, s.n, op_b, 2, strides)),
+        c(s.m, s.n, 3, strides.lead, strides.pad) {}
+
+ private:
+  static OnDevice<T> stored_as(index_t rows, index_t cols, Op op, std::uint64_t number, Strides strides) {
+    if (op == Op::transpose) std::swap(rows, cols);
+    return OnDevice<T>(rows, cols, number, strides.lead, strides.pad);
+  }
+};
+
+/// f(op_a, op_b) for every pair.
+template <class F>
+void for_ops(Shape3 s, const F& f) {
+  for (const Op op_a : ops) {
+    for (const Op op_b : ops) {
+      SCOPED_TRACE(text(s, op_a, op_b));
+      f(op_a, op_b);
+    }
+  }
+}
+
+/// ours leaves what theirs leaves, in each of so many runs.
+template <class C, class Ours, class Theirs>
+void same_results(OnDevice<C>& c, int runs, const Ours& ours, const Theirs& theirs) {
+  const cuda::Stream stream;
+  c.put();
+  theirs(stream);
+  stream.wait();
+  const std::vector<C> want = c.bytes();
+  for (int run = 0; run < runs; ++run) {
+    c.put();
+    ours(stream);
+    stream.wait();
+    ASSERT_EQ(c.bytes(), want) << "run " << run;
+  }
+}
+
+/// Every kernel and cublas.
+template <class T>
+void compare(const std::vector<Named<T>>& kernels, Shape3 s, Strides strides, T beta, int runs) {
+  for_ops(s, [&](Op op_a, Op op_b) {
+    Operands<T, T> x(s, op_a, op_b, strides);
+    const Gemm<T> g{T{2}, x.a.view(), op_a, x.b.view(), op_b, beta, x.c.view()};
+    for (const Named<T>& kernel : kernels) {
+      SCOPED_TRACE(kernel.name);
+      same_results(
+          x.c, runs, [&](DeviceStream stream) { kernel.run(g, {}, stream); },
+          [&](DeviceStream stream) { cublas<T>(g, {}, stream); });
+    }
+  });
+}
+
+/// The units that multiply straight from shared memory and cublas. False where they do not take the problem.
+template <class T>
+void compare_mixed(Shape3 s, Strides strides, float beta, int runs) {
+  for_ops(s, [&](Op op_a, Op op_b) {
+    if (sizeof(T) == 4 && (op_a != Op::none || op_b != Op::transpose)) return;
+    Operands<T, float> x(s, op_a, op_b, strides);
+    const MixedGemm<T> g{2, x.a.view(), op_a, x.b.view(), op_b, beta, x.c.view()};
+    same_results(
+        x.c, runs, [&](DeviceStream stream) { EXPECT_TRUE(cuda_wgmma(g, stream)); },
+        [&](DeviceStream stream) { cublas_mixed(g, stream); });
+  });
+}
+
+const std::vector<Named<float>> f32{{"cuda_register", cuda_register<float>},
+                                    {"cuda_tiled", cuda_tiled<float>},
+                                    {"cuda_column", cuda_column<float>}};
+const std::vector<Named<double>> f64{{"cuda_register", cuda_register<double>},
+                                     {"cuda_tensor", cuda_tensor},
+                                     {"cuda_tiled", cuda_tiled<double>}};
+
+class DeviceKernels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const machine::Gpus gpus = machine::gpus();
+    if (gpus.devices.empty()) GTEST_SKIP() << gpus.reason;
+  }
+};
+
+TEST_F(DeviceKernels, TakeRowsThatBeginAnywhere) {
+  for (const Strides strides : {Strides{0, 0}, Strides{1, 0}, Strides{0, 1}, Strides{3, 5}, Strides{4, 4}}) {
+    for (const Shape3 s : {Shape3{130, 131, 67}, Shape3{257, 65, 33}, Shape3{1, 300, 16}}) {
+      compare(f32, s, strides, -3.0F, 1);
+      compare(f64, s, strides, 0.0, 1);
+    }
+  }
+}
+
+TEST_F(DeviceKernels, GiveTheSameBitsOnManyTilesEveryTime) {
+  compare(f64, {2304, 2176, 1000}, {0, 0}, 0.0, 10);
+  compare(f64, {1000, 1100, 1050}, {0, 0}, 1.0, 10);
+  compare(f32, {2304, 2176, 1000}, {0, 0}, 0.0F, 4);
+  compare(f32, {1000, 1100, 1050}, {0, 0}, 1.0F, 4);
+}
+
+template <class T>
+class MixedKernels : public DeviceKernels {};
+using MixedTypes = ::testing::Types<__nv_bfloat16, __half, float>;
+TYPED_TEST_SUITE(MixedKernels, MixedTypes);
+
+TYPED_TEST(MixedKernels, AreExactOnSmallIntegersEveryTime) {
+  if (machine::gpus().devices.front().major != 9) GTEST_SKIP() << "written for compute capability 9";
+  for (const Shape3 s : {Shape3{8, 8, 8}, Shape3{128, 256, 64}, Shape3{200, 304, 72}, Shape3{136, 264, 1000}})
+    compare_mixed<TypeParam>(s, {0, 0}, 0, 1);
+  compare_mixed<TypeParam>({200, 304, 72}, {8, 8}, -3, 1);
+  compare_mixed<TypeParam>({2304, 2176, 1000}, {0, 0}, 0, 10);
+}
+
+}  // namespace
+}  // namespace tessera::matmul
