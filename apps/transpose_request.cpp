@@ -9,6 +9,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/shared_memory.hpp"
+#include "run/device.hpp"
 #include "transpose.hpp"
 
 namespace tessera::apps::transpose {
@@ -136,6 +137,7 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
                                                                : tessera::transpose::Order::diagonal;
   method.tuning.column_width = point.integer("column-width");
   method.tuning.threads = run::threads_of(point);
+  method.tuning.device_memory = point.bytes("device-memory");
   method.piece_bytes = point.bytes("piece");
   if (request.algorithm == "auto") {
     const index_t result = node.sum(ceil_div(q.rows * q.element_bytes * q.cols, index_t{comm.size()}));
@@ -217,6 +219,8 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     resolve_element(point, found, name, request);
   });
   resolve_method(comm, node, point, request);
+  if (request.method.kernel != nullptr && !point.flag("plan"))
+    run::require_device(comm, *request.method.kernel);
   mpi::together(comm, "plan", [&] {
     check_request(point, request);
     if (!inputs.c) return;

@@ -4,9 +4,11 @@
 # Packages that the node lacks may lie as .deb files in .carry/ of this tree: they are unpacked beside the system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# The program with a workload's device tests, and those of them that compute-sanitizer runs (it is some 100 times slower).
+# The programs with a workload's device tests, and those of them that compute-sanitizer runs (it is some 100 times slower).
 declare -A tests=([matmul]=kernels_matmul_variants_test)
+tests[transpose]="kernels_transpose_cuda_test kernels_transpose_transpose_test"
 declare -A checked=([matmul]='*TakeAnyTile*:*Exact*')
+checked[transpose]='Device.*:*WhatItDoesNotHold*'
 quick=()
 if [ "${1:-}" = --quick ]; then quick=(--quick) && shift; fi
 workloads=("$@")
@@ -26,18 +28,20 @@ cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RE
   -DCMAKE_CUDA_ARCHITECTURES="${TESSERA_GPU_ARCHITECTURES:-90a-real}" -DCMAKE_PREFIX_PATH="$prefix/usr" "${flavour[@]}" >build/gpu.log 2>&1 ||
   { cat build/gpu.log; exit 1; }
 targets=()
-for workload in "${workloads[@]}"; do targets+=("${tests[$workload]}" "${workload}_gpu"); done
+for workload in "${workloads[@]}"; do targets+=(${tests[$workload]} "${workload}_gpu"); done
 cmake --build build/gpu --target "${targets[@]}" >build/gpu.log 2>&1 || { grep -E "error|FAILED" build/gpu.log; exit 1; }
 for workload in "${workloads[@]}"; do
   echo "== $workload: tests on the device"
-  program=$(find build/gpu/tests -name "${tests[$workload]}" -type f)
-  OMP_NUM_THREADS=4 "$program" --gtest_brief=1
-  if [ ${#quick[@]} = 0 ] && command -v compute-sanitizer >/dev/null; then
-    for tool in memcheck racecheck; do
-      OMP_NUM_THREADS=1 compute-sanitizer --tool $tool --error-exitcode 9 "$program" --gtest_brief=1 \
-        --gtest_filter="${checked[$workload]}" | tail -n 3
-    done
-  fi
+  for name in ${tests[$workload]}; do
+    program=$(find build/gpu/tests -name "$name" -type f)
+    OMP_NUM_THREADS=4 "$program" --gtest_brief=1
+    if [ ${#quick[@]} = 0 ] && command -v compute-sanitizer >/dev/null; then
+      for tool in memcheck racecheck; do
+        OMP_NUM_THREADS=1 compute-sanitizer --tool $tool --error-exitcode 9 "$program" --gtest_brief=1 \
+          --gtest_filter="${checked[$workload]}" | tail -n 3
+      done
+    fi
+  done
 done
 for workload in "${workloads[@]}"; do
   echo "== $workload"

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,9 @@ void check(cudaError_t rc, const char* call);
 
 /// Makes the device of this rank current: number local_rank modulo the devices there are.
 void choose_device(int local_rank);
+
+/// Bytes of the current device's memory that nobody has taken.
+[[nodiscard]] index_t free_memory();
 
 class Stream {
  public:
@@ -61,6 +65,30 @@ class DeviceBuffer {
   index_t size_ = 0;
 };
 
+/// Bytes of host memory that the device copies from and to while the host goes on; move only.
+class PinnedBuffer {
+ public:
+  PinnedBuffer() = default;
+  explicit PinnedBuffer(index_t bytes) {
+    if (bytes == 0) return;
+    check(cudaMallocHost(reinterpret_cast<void**>(&data_), static_cast<std::size_t>(bytes)),
+          "cudaMallocHost");
+  }
+  PinnedBuffer(PinnedBuffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+  ~PinnedBuffer() { cudaFreeHost(data_); }
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+};
+
 /// Seconds between two points of a stream.
 class Stopwatch {
  public:
@@ -93,6 +121,10 @@ template <class T>
 void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaStream_t stream) {
   if (from.empty()) return;
   const auto bytes = [](index_t elements) { return static_cast<std::size_t>(elements) * sizeof(T); };
+  if (from.ld == from.cols && to.ld == to.cols) {  // short rows would be copied one by one
+    check(cudaMemcpyAsync(to.data, from.data, bytes(from.rows * from.cols), kind, stream), "cudaMemcpyAsync");
+    return;
+  }
   check(cudaMemcpy2DAsync(to.data, bytes(to.ld), from.data, bytes(from.ld), bytes(from.cols),
                           static_cast<std::size_t>(from.rows), kind, stream),
         "cudaMemcpy2DAsync");

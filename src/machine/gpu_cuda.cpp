@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 
+#include "machine/cuda.hpp"
 #include "machine/gpu.hpp"
 
 namespace tessera::machine {
@@ -21,5 +22,7 @@ Gpus gpus() {
   }
   return result;
 }
+
+void choose_gpu(int local_rank) { cuda::choose_device(local_rank); }
 
 }  // namespace tessera::machine
