@@ -30,18 +30,22 @@ struct Task {
   Repeats repeats;
 };
 
+constexpr int each =
+    edge / rows_at_once;  // records of a tile a thread; all are read before the first is written
+
 /// What one thread moves of a tile without shared memory.
 template <Step step, class T>
 __device__ void move_directly(const Task<T>& task, index_t i0, index_t j0) {
-  const index_t j = j0 + threadIdx.x;
+  const index_t i = i0 + threadIdx.y, j = j0 + threadIdx.x;
+  T record[each];
 #pragma unroll
-  for (int k = 0; k < edge; k += rows_at_once) {
-    const index_t i = i0 + k + threadIdx.y;
-    if (i >= task.a.rows || j >= task.a.cols) continue;
-    if constexpr (step == Step::copy)
-      task.b(i, j) = task.a(i, j);
-    else
-      task.b(j, i) = task.a(i, j);
+  for (int k = 0; k < each; ++k)
+    if (i + k * rows_at_once < task.a.rows && j < task.a.cols) record[k] = task.a(i + k * rows_at_once, j);
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    const index_t row = i + k * rows_at_once;
+    if (row < task.a.rows && j < task.a.cols)
+      (step == Step::copy ? task.b(row, j) : task.b(j, row)) = record[k];
   }
 }
 
@@ -55,14 +59,19 @@ __device__ void move_through(const Task<T>& task, index_t i0, index_t j0) {
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   const index_t rows = task.a.rows, cols = task.a.cols;
 #pragma unroll
-  for (int k = 0; k < edge; k += rows_at_once)
-    if (i0 + y + k < rows && j0 + x < cols) tile[y + k][x] = task.a(i0 + y + k, j0 + x);
+  for (int k = y; k < y + edge; k += rows_at_once)
+    if (i0 + k < rows && j0 + x < cols) tile[k][x] = task.a(i0 + k, j0 + x);
   __syncthreads();
+  T record[each];
 #pragma unroll
-  for (int k = 0; k < edge; k += rows_at_once) {
-    const index_t i = (moves_tile ? j0 : i0) + y + k, j = (moves_tile ? i0 : j0) + x;
-    const int s = turns_inside ? x : y + k, f = turns_inside ? y + k : x;  // loaded where a reaches
-    if (i < task.b.rows && j < task.b.cols && i0 + s < rows && j0 + f < cols) task.b(i, j) = tile[s][f];
+  for (int k = 0; k < each; ++k)
+    record[k] = turns_inside ? tile[x][y + k * rows_at_once] : tile[y + k * rows_at_once][x];
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    const int row = y + k * rows_at_once;
+    const index_t i = (moves_tile ? j0 : i0) + row, j = (moves_tile ? i0 : j0) + x;
+    const int s = turns_inside ? x : row, f = turns_inside ? row : x;  // was there a record?
+    if (i < task.b.rows && j < task.b.cols && i0 + s < rows && j0 + f < cols) task.b(i, j) = record[k];
   }
   __syncthreads();  // before the next repetition
 }
