@@ -9,10 +9,10 @@
 #include "command.hpp"
 #include "dist/matmul/freivalds.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/transfer.hpp"
 #include "points.hpp"
-#include "run/device.hpp"
 #include "run/inputs.hpp"
 #include "run/memory_plan.hpp"
 #include "run/outputs.hpp"
@@ -124,8 +124,14 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.panel = point.integer("panel");
   method.grid = parse_grid(point.text("grid"));
   method.threads = run::threads_of(point);
-  if (!point.flag("plan")) run::require_device(comm, *method.kernel);
   mpi::together(comm, "plan", [&] {
+    if (method.kernel->space == Space::device && !point.flag("plan")) {
+      const machine::Gpus gpus = machine::gpus();
+      require(!gpus.devices.empty(), ExitCode::usage,
+              fmt::format(
+                  "kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
+                  method.kernel->name, gpus.reason));
+    }
     for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {
       (void)checked_mul(checked_mul(x, y, "a matrix"), q.element_bytes, "a matrix");
     }

@@ -7,9 +7,9 @@
 #include "dist/transpose/axes.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/shared_memory.hpp"
-#include "run/device.hpp"
 #include "transpose.hpp"
 
 namespace tessera::apps::transpose {
@@ -164,6 +164,14 @@ void check_request(const Values& point, const Request& request) {
   for (const index_t extent : request.extents) elements = checked_mul(elements, extent, "the input");
   (void)checked_mul(elements, 2 * q.element_bytes, "the input");
   const std::string kernel = point.text("kernel");
+  if (request.method.kernel != nullptr && request.method.kernel->space == Space::device &&
+      !point.flag("plan")) {
+    const machine::Gpus gpus = machine::gpus();
+    require(
+        !gpus.devices.empty(), ExitCode::usage,
+        fmt::format("kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
+                    kernel, gpus.reason));
+  }
   require(!point.flag("in-place") || kernel == "auto" || kernel == "in_place", ExitCode::usage,
           fmt::format("--in-place has a kernel of its own and {} needs a second matrix; drop one of the two",
                       kernel));
@@ -219,8 +227,6 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     resolve_element(point, found, name, request);
   });
   resolve_method(comm, node, point, request);
-  if (request.method.kernel != nullptr && !point.flag("plan"))
-    run::require_device(comm, *request.method.kernel);
   mpi::together(comm, "plan", [&] {
     check_request(point, request);
     if (!inputs.c) return;

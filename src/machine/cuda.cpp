@@ -15,10 +15,4 @@ void choose_device(int local_rank) {
   check(cudaSetDevice(local_rank % count), "cudaSetDevice");
 }
 
-index_t free_memory() {
-  std::size_t available = 0, total = 0;
-  check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
-  return static_cast<index_t>(available);
-}
-
 }  // namespace tessera::machine::cuda

@@ -4,7 +4,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +18,6 @@ void check(cudaError_t rc, const char* call);
 
 /// Makes the device of this rank current: number local_rank modulo the devices there are.
 void choose_device(int local_rank);
-
-/// Bytes of the current device's memory that nobody has taken.
-[[nodiscard]] index_t free_memory();
 
 class Stream {
  public:
@@ -63,30 +59,6 @@ class DeviceBuffer {
  private:
   T* data_ = nullptr;
   index_t size_ = 0;
-};
-
-/// Bytes of host memory that the device copies from and to while the host goes on; move only.
-class PinnedBuffer {
- public:
-  PinnedBuffer() = default;
-  explicit PinnedBuffer(index_t bytes) {
-    if (bytes == 0) return;
-    check(cudaMallocHost(reinterpret_cast<void**>(&data_), static_cast<std::size_t>(bytes)),
-          "cudaMallocHost");
-  }
-  PinnedBuffer(PinnedBuffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    return *this;
-  }
-  PinnedBuffer(const PinnedBuffer&) = delete;
-  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-  ~PinnedBuffer() { cudaFreeHost(data_); }
-
-  [[nodiscard]] std::byte* data() const { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
 };
 
 /// Seconds between two points of a stream.

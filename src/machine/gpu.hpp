@@ -23,8 +23,4 @@ struct Gpus {
 /// What the driver shows to this process. Never throws: no driver is no GPU, with the reason.
 [[nodiscard]] Gpus gpus();
 
-/// Makes the GPU of this rank of its node current for the calling thread: the ranks share those there are.
-/// Throws Error(usage) where there is none.
-void choose_gpu(int local_rank);
-
 }  // namespace tessera::machine

@@ -1,6 +1,5 @@
 #include <cuda_runtime_api.h>
 
-#include "machine/cuda.hpp"
 #include "machine/gpu.hpp"
 
 namespace tessera::machine {
@@ -22,7 +21,5 @@ Gpus gpus() {
   }
   return result;
 }
-
-void choose_gpu(int local_rank) { cuda::choose_device(local_rank); }
 
 }  // namespace tessera::machine
