@@ -7,6 +7,7 @@
 #include "dist/transpose/axes.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/shared_memory.hpp"
 #include "transpose.hpp"
@@ -136,6 +137,7 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
                                                                : tessera::transpose::Order::diagonal;
   method.tuning.column_width = point.integer("column-width");
   method.tuning.threads = run::threads_of(point);
+  method.tuning.device_memory = point.bytes("device-memory");
   method.piece_bytes = point.bytes("piece");
   if (request.algorithm == "auto") {
     const index_t result = node.sum(ceil_div(q.rows * q.element_bytes * q.cols, index_t{comm.size()}));
@@ -162,6 +164,14 @@ void check_request(const Values& point, const Request& request) {
   for (const index_t extent : request.extents) elements = checked_mul(elements, extent, "the input");
   (void)checked_mul(elements, 2 * q.element_bytes, "the input");
   const std::string kernel = point.text("kernel");
+  if (request.method.kernel != nullptr && request.method.kernel->space == Space::device &&
+      !point.flag("plan")) {
+    const machine::Gpus gpus = machine::gpus();
+    require(
+        !gpus.devices.empty(), ExitCode::usage,
+        fmt::format("kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
+                    kernel, gpus.reason));
+  }
   require(!point.flag("in-place") || kernel == "auto" || kernel == "in_place", ExitCode::usage,
           fmt::format("--in-place has a kernel of its own and {} needs a second matrix; drop one of the two",
                       kernel));

@@ -121,6 +121,7 @@ class Pass {
         const mpi::Computing computing;
         move(from, in, out.data());
       }
+      mpi::add_device_phases(phases);
       if (verify_) {
         const mpi::PhaseScope scope(phases, "verify");
         before_ += checksum(in, from, own_axes_);

@@ -5,8 +5,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The programs with a workload's device tests, and those of them that compute-sanitizer runs (it is some 100 times slower).
-declare -A tests=([matmul]="kernels_matmul_variants_test kernels_matmul_device_test")
-declare -A checked=([matmul]='*ExactOnIntegers*:*Anywhere*')
+declare -A tests checked
+tests[matmul]="kernels_matmul_variants_test kernels_matmul_device_test"
+checked[matmul]='*ExactOnIntegers*:*Anywhere*'
+tests[transpose]="kernels_transpose_cuda_test kernels_transpose_transpose_test"
+checked[transpose]='Device.*:*WhatItDoesNotHold*'
 quick=()
 if [ "${1:-}" = --quick ]; then quick=(--quick) && shift; fi
 workloads=("$@")

@@ -93,6 +93,10 @@ template <class T>
 void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaStream_t stream) {
   if (from.empty()) return;
   const auto bytes = [](index_t elements) { return static_cast<std::size_t>(elements) * sizeof(T); };
+  if (from.ld == from.cols && to.ld == to.cols) {  // short rows would be copied one by one
+    check(cudaMemcpyAsync(to.data, from.data, bytes(from.rows * from.cols), kind, stream), "cudaMemcpyAsync");
+    return;
+  }
   check(cudaMemcpy2DAsync(to.data, bytes(to.ld), from.data, bytes(from.ld), bytes(from.cols),
                           static_cast<std::size_t>(from.rows), kind, stream),
         "cudaMemcpy2DAsync");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/timer.hpp"
+#include "machine/device_times.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
@@ -60,6 +61,15 @@ class Phases {
   std::optional<Timer> clock_;
   std::vector<Stay> stays_;
 };
+
+/// Adds where device kernels that this thread ran since the last call spent their time; nothing if none did.
+inline void add_device_phases(Phases& phases) {
+  const machine::DeviceTimes times = machine::take_device_times();
+  if (times.kernels == 0) return;
+  phases.add("to device", times.to_device);
+  phases.add("device kernels", times.kernels);
+  phases.add("from device", times.from_device);
+}
 
 /// Adds the time of its life to a phase. name must be a literal: the watchdog keeps it.
 class PhaseScope {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "dist/matmul/multiply.hpp"
-#include "machine/device_times.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/transfer.hpp"
 
@@ -51,12 +50,7 @@ void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Ph
     const machine::DefaultThreads scope(method.threads);
     (*method.kernel)(gemm, method.tuning);
   }
-  if (method.kernel->space == Space::device) {
-    const machine::DeviceTimes times = machine::take_device_times();
-    phases.add("to device", times.to_device);
-    phases.add("device kernels", times.kernels);
-    phases.add("from device", times.from_device);
-  }
+  mpi::add_device_phases(phases);
 }
 
 /// The value of one node of the summation tree on this rank.

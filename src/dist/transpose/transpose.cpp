@@ -29,12 +29,16 @@ void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Met
   }
   switch (method.algorithm) {
     case Algorithm::alltoall:
-      return alltoall(comm, task, method, phases);
+      alltoall(comm, task, method, phases);
+      break;
     case Algorithm::pairwise:
-      return pairwise(comm, task, method, phases);
+      pairwise(comm, task, method, phases);
+      break;
     case Algorithm::shared:
-      return shared(comm, task, method, phases);
+      shared(comm, task, method, phases);
+      break;
   }
+  mpi::add_device_phases(phases);
 }
 
 }  // namespace tessera::dist::transpose

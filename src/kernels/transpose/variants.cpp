@@ -1,32 +1,41 @@
 #include "kernels/transpose/variants.hpp"
 
-#include <array>
+#include <vector>
 
+#include "kernels/transpose/cuda.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::transpose {
 namespace {
 
-constexpr std::array<Variant, 6> table{{
-    {{"naive", Space::host, "row by row: the textbook double loop"}, naive, nullptr},
-    {{"tiled", Space::host, "square tiles, walked by rows, zigzag or diagonally"}, tiled, nullptr},
-    {{"column", Space::host, "column-based iteration: strips of a few columns"}, column, nullptr},
-    {{"recursive", Space::host,
-      "halves the longer side down to --tile, plain loops; tasks (Frigo et al. 1999)"},
-     recursive,
-     nullptr},
-    {{"cache_oblivious", Space::host,
-      "halves the longer side (Frigo et al. 1999); vector blocks, streaming stores"},
-     cache_oblivious,
-     nullptr},
-    {{"in_place", Space::host, "recursive swaps; rectangles in three passes (Catanzaro et al. 2014)"},
-     nullptr,
-     in_place},
-}};
+std::vector<Variant> make_table() {
+  std::vector<Variant> table{
+      {{"naive", Space::host, "row by row: the textbook double loop"}, naive, nullptr},
+      {{"tiled", Space::host, "square tiles, walked by rows, zigzag or diagonally"}, tiled, nullptr},
+      {{"column", Space::host, "column-based iteration: strips of a few columns"}, column, nullptr},
+      {{"recursive", Space::host,
+        "halves the longer side down to --tile, plain loops; tasks (Frigo et al. 1999)"},
+       recursive,
+       nullptr},
+      {{"cache_oblivious", Space::host,
+        "halves the longer side (Frigo et al. 1999); vector blocks, streaming stores"},
+       cache_oblivious,
+       nullptr},
+      {{"in_place", Space::host, "recursive swaps; rectangles in three passes (Catanzaro et al. 2014)"},
+       nullptr,
+       in_place},
+  };
+  const std::vector<Variant> cuda = cuda_rows();
+  table.insert(table.end(), cuda.begin(), cuda.end());
+  return table;
+}
 
 }  // namespace
 
-std::span<const Variant> variants() { return table; }
+std::span<const Variant> variants() {
+  static const std::vector<Variant> table = make_table();
+  return table;
+}
 
 const Variant& best(const ConstRecords&, const Records&) {
   return *find_variant(variants(), "cache_oblivious");

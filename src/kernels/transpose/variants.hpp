@@ -13,6 +13,8 @@ struct Tuning {
   Order order = Order::rows;  ///< tiled: walk over the tiles
   index_t column_width = 16;  ///< column: width of the strips of a
   int threads = 0;            ///< 0: machine::default_threads(); ignored inside a caller's parallel region
+  index_t device_memory =
+      0;  ///< device: bytes that it may take there, through which larger ones go in pieces; 0: what is free
 };
 
 /// Either out_of_place or in_place is set.

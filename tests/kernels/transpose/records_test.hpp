@@ -2,6 +2,7 @@
 // Matrices of records with sentinels around and between the rows, and the definition to compare with.
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/random.hpp"
@@ -24,6 +25,9 @@ class Fenced {
 
   [[nodiscard]] Records view() { return {data() + fence + skew_, rows_, cols_, ld_, bytes_}; }
   [[nodiscard]] ConstRecords view() const { return {data() + fence + skew_, rows_, cols_, ld_, bytes_}; }
+
+  /// The whole array, to be moved elsewhere and back.
+  [[nodiscard]] std::span<std::byte> storage() { return {data(), 64 * storage_.size()}; }
 
   /// Every byte of every element from the seed.
   void fill(std::uint64_t seed) {

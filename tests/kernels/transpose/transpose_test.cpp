@@ -8,6 +8,7 @@
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/records_test.hpp"
 #include "kernels/transpose/variants.hpp"
+#include "machine/gpu.hpp"
 
 namespace tessera::transpose {
 namespace {
@@ -19,6 +20,16 @@ constexpr Shape shapes[] = {
     {0, 0},     {0, 5},     {5, 0},    {1, 1},    {1, 7},      {7, 1},      {2, 3},    {8, 8},     {15, 16},
     {16, 15},   {17, 16},   {31, 33},  {63, 64},  {64, 64},    {65, 64},    {64, 65},  {127, 129}, {128, 128},
     {129, 127}, {131, 257}, {3, 1009}, {1009, 3}, {100, 1000}, {1000, 100}, {300, 511}};
+
+/// The rows out of place that this machine can run.
+std::vector<Variant> usable() {
+  std::vector<Variant> rows;
+  const bool gpu = !machine::gpus().devices.empty();
+  for (const Variant& row : variants()) {
+    if (row.out_of_place != nullptr && (row.space == Space::host || gpu)) rows.push_back(row);
+  }
+  return rows;
+}
 
 void expect_transposed(const Variant& variant, const Shape& shape, index_t bytes, index_t pad, index_t skew,
                        const Tuning& tuning) {
@@ -37,9 +48,14 @@ void expect_transposed(const Variant& variant, const Shape& shape, index_t bytes
   }
 }
 
+TEST(Variants, OfTheDeviceAreAmongThoseTestedHere) {
+  const auto on_device = [](const Variant& row) { return row.space == Space::device; };
+  if (std::ranges::any_of(variants(), on_device) && machine::gpus().devices.empty())
+    GTEST_SKIP() << "device variants are not run: " << machine::gpus().reason;
+}
+
 TEST(Variants, TransposeEveryShapeAndRecordSize) {
-  for (const Variant& variant : variants()) {
-    if (variant.out_of_place == nullptr) continue;
+  for (const Variant& variant : usable()) {
     for (const Shape& shape : shapes) {
       for (const index_t bytes : {1, 2, 4, 8, 16})
         expect_transposed(variant, shape, bytes, 0, 0, {.threads = 2});
@@ -48,8 +64,7 @@ TEST(Variants, TransposeEveryShapeAndRecordSize) {
 }
 
 TEST(Variants, TransposeOddRecordSizes) {
-  for (const Variant& variant : variants()) {
-    if (variant.out_of_place == nullptr) continue;
+  for (const Variant& variant : usable()) {
     for (const index_t bytes : {3, 5, 6, 7, 12, 17, 24, 31, 32, 40, 48, 63, 64}) {
       expect_transposed(variant, {37, 53}, bytes, 3, 1, {.threads = 2});
     }
@@ -57,8 +72,7 @@ TEST(Variants, TransposeOddRecordSizes) {
 }
 
 TEST(Variants, KeepPaddingAndAcceptAnyAlignment) {
-  for (const Variant& variant : variants()) {
-    if (variant.out_of_place == nullptr) continue;
+  for (const Variant& variant : usable()) {
     for (const index_t bytes : {1, 2, 4, 8, 16}) {
       for (const index_t pad : {1, 8, 61}) {
         for (const index_t skew : {0, 1, 4, 8, 16, 48}) {
@@ -84,13 +98,28 @@ TEST(Variants, TransposeWhatExceedsTheCaches) {
 }
 
 TEST(Variants, HonourTheirTuning) {
-  for (const Variant& variant : variants()) {
-    if (variant.out_of_place == nullptr) continue;
+  for (const Variant& variant : usable()) {
     for (const index_t size : {1, 5, 64, 1000}) {
       for (const Order order : {Order::rows, Order::zigzag, Order::diagonal}) {
         expect_transposed(variant, {97, 61}, 8, 0, 0,
                           {.tile = size, .order = order, .column_width = size, .threads = 3});
       }
+    }
+  }
+}
+
+TEST(Variants, OfTheDeviceTransposeWhatItDoesNotHold) {
+  for (const Variant& variant : usable()) {
+    if (variant.space == Space::host) continue;
+    const auto expect_within = [&](index_t memory, const Shape& shape) {
+      for (const index_t bytes : {1, 4, 8, 12, 16})
+        expect_transposed(variant, shape, bytes, 3, 1, {.threads = 2, .device_memory = memory});
+    };
+    expect_within(100, {1, 1});
+    expect_within(100, {7, 5});
+    for (const Shape& shape : {Shape{300, 511}, Shape{1009, 3}, Shape{2, 4001}, Shape{640, 640}}) {
+      expect_within(40'000, shape);
+      expect_within(600'000, shape);
     }
   }
 }

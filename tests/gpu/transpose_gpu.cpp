@@ -1,0 +1,279 @@
+// The device kernels of the transpose on data that lies on the device: the ladder with both timings of its
+// paper, the vendor's library, and the ways of the vectorised kernel side by side. Bytes are counted as read
+// once and written once; shares are of the device's own copy in the same run. What transposes is checked,
+// every record.
+
+#include <cublas_v2.h>
+
+#include <functional>
+
+#include "bench.hpp"
+#include "kernels/transpose/cuda.hpp"
+
+namespace tessera::transpose {
+namespace {
+
+namespace cuda = gpu::cuda;
+
+struct Shape {
+  index_t rows, cols;
+  [[nodiscard]] index_t records() const { return rows * cols; }
+  [[nodiscard]] std::string text() const { return fmt::format("{} x {}", rows, cols); }
+};
+
+/// As many operands and results as are together larger than the caches, in two blocks of memory.
+class Pool {
+ public:
+  explicit Pool(index_t bytes)
+      : words_(bytes / 8), in_(gpu::random_on_device<std::uint64_t>(words_, 1)), out_(words_) {}
+
+  /// Number `set` of the matrices of that shape.
+  [[nodiscard]] ConstRecords in(const Shape& s, index_t bytes, std::size_t set) const {
+    return {at(in_, s, bytes, set), s.rows, s.cols, s.cols, bytes};
+  }
+  [[nodiscard]] Records out(const Shape& s, index_t bytes, std::size_t set) const {
+    return {at(out_, s, bytes, set), s.rows, s.cols, s.cols, bytes};
+  }
+
+ private:
+  [[nodiscard]] std::byte* at(const cuda::DeviceBuffer<std::uint64_t>& pool, const Shape& s, index_t bytes,
+                              std::size_t set) const {
+    const index_t size = round_up(s.records() * bytes, 256);
+    const index_t there = words_ * 8 / size;
+    return reinterpret_cast<std::byte*>(pool.data()) + static_cast<index_t>(set) % there * size;
+  }
+  index_t words_;
+  cuda::DeviceBuffer<std::uint64_t> in_, out_;
+};
+
+/// One way to move a matrix: run(set, stream) reads one of its operands and writes one of its results.
+struct Way {
+  std::string name;
+  Makes makes;
+  std::function<void(const ConstRecords&, const Records&, int repeats, index_t stride, DeviceStream)> run;
+  enum class Loop { none, moves, moves_or_stays } loop = Loop::none;  ///< that it can make inside the kernel
+};
+
+void check(cublasStatus_t rc) {
+  require(rc == CUBLAS_STATUS_SUCCESS, ExitCode::internal,
+          std::string("cublas failed: ") + cublasGetStatusString(rc));
+}
+
+/// Row-major b = transpose(a) is column-major, too.
+void geam(cublasHandle_t handle, const ConstRecords& a, const Records& b, DeviceStream stream) {
+  check(cublasSetStream(handle, stream));
+  const auto m = narrow<int>(a.rows), n = narrow<int>(a.cols);
+  const auto call = [&]<class T>(auto function, T one, T zero) {
+    T* const result = reinterpret_cast<T*>(b.data);
+    check(function(handle, CUBLAS_OP_T, CUBLAS_OP_N, m, n, &one, reinterpret_cast<const T*>(a.data),
+                   narrow<int>(a.ld), &zero, result, narrow<int>(b.ld), result, narrow<int>(b.ld)));
+  };
+  if (a.bytes == 8)
+    call(cublasDgeam, 1.0, 0.0);
+  else
+    call(cublasSgeam, 1.0f, 0.0f);
+}
+
+void device_copy(const ConstRecords& a, const Records& b, DeviceStream stream) {
+  cuda::check(cudaMemcpyAsync(b.data, a.data, static_cast<std::size_t>(a.rows * a.stride()),
+                              cudaMemcpyDeviceToDevice, stream),
+              "cudaMemcpyAsync");
+}
+
+Way step_way(const LadderRow& row) {
+  return {row.name, row.makes,
+          [step = row.step](const ConstRecords& a, const Records& b, int repeats, index_t stride,
+                            DeviceStream stream) {
+            run_step(step, a, b, {repeats, stride}, stream);
+          },
+          Way::Loop::moves_or_stays};
+}
+
+class Bench {
+ public:
+  explicit Bench(bool quick)
+      : quick_(quick), pool_(quick ? index_t{1} << 30 : index_t{3} * 8000 * 12345 * 8) {
+    check(cublasCreate(&handle_));
+  }
+  ~Bench() { cublasDestroy(handle_); }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  void ladder_of(const Shape& shape, index_t bytes) {
+    std::vector<Way> ways{copy_way()};
+    for (const LadderRow& row : ladder()) ways.push_back(step_way(row));
+    ways.push_back({"cuda_vectorized", Makes::transpose,
+                    [](const ConstRecords& a, const Records& b, int repeats, index_t, DeviceStream stream) {
+                      if (repeats == 1) return cuda_vectorized(a, b, {}, stream);
+                      VectorPlan plan = vector_plan(a, b, 132);
+                      plan.repeats = repeats;
+                      run_vectorized(a, b, plan, stream);
+                    },
+                    Way::Loop::moves});
+    if (bytes == 4 || bytes == 8)
+      ways.push_back({bytes == 8 ? "cublasDgeam" : "cublasSgeam", Makes::transpose,
+                      [this](const ConstRecords& a, const Records& b, int, index_t, DeviceStream stream) {
+                        geam(handle_, a, b, stream);
+                      }});
+    double copy = 0, copy_inside = 0;
+    for (const Way& way : ways) {
+      const double seconds = by_launches(way, shape, bytes);
+      if (copy == 0) copy = seconds;
+      std::vector<std::string> row{way.name,
+                                   fmt::format("{} B", bytes),
+                                   shape.text(),
+                                   human_seconds(seconds),
+                                   rate(shape, bytes, seconds),
+                                   fmt::format("{:.3f}", copy / seconds)};
+      row.insert(row.end(), 3, "");
+      if (way.loop != Way::Loop::none) {
+        const double moving = by_loop(way, shape, bytes, true);
+        if (copy_inside == 0) copy_inside = moving;
+        row[6] = rate(shape, bytes, moving);
+        row[7] = fmt::format("{:.3f}", copy_inside / moving);
+      }
+      if (way.loop == Way::Loop::moves_or_stays)
+        row[8] = rate(shape, bytes, by_loop(way, shape, bytes, false));
+      row.push_back(verdict(way, shape, bytes));
+      ladder_table_.add(row);
+    }
+  }
+
+  /// Tiles, stages, walks and stores of the vectorised kernel.
+  void ways_of(const Shape& shape, index_t bytes) {
+    const double copy = by_launches(copy_way(), shape, bytes);
+    const auto measure = [&](const VectorPlan& plan) {
+      const Way way{"", Makes::transpose,
+                    [plan](const ConstRecords& a, const Records& b, int, index_t, DeviceStream stream) {
+                      run_vectorized(a, b, plan, stream);
+                    }};
+      return fmt::format("{:.3f}", copy / by_launches(way, shape, bytes));
+    };
+    using Size = VectorPlan::Size;
+    for (const auto size : {Size::small, Size::large}) {
+      std::vector<std::string> row{fmt::format("{} B", bytes), shape.text(), rate(shape, bytes, copy),
+                                   std::to_string(tile_edge(bytes, size))};
+      for (const int stages : {1, 2, 3}) row.push_back(measure({.size = size, .stages = stages}));
+      row.push_back(measure({.size = size, .store = Store::cached}));
+      for (const TileWalk walk : {TileWalk::columns, TileWalk::strips, TileWalk::diagonal})
+        row.push_back(measure({.size = size, .walk = walk}));
+      ways_table_.add(row);
+    }
+  }
+
+  void print() const {
+    fmt::print("{}\n{}", ladder_table_.text(), ways_table_.text());
+    if (!right_) fmt::print("WRONG results above\n");
+  }
+  [[nodiscard]] bool right() const { return right_; }
+
+ private:
+  static Way copy_way() {
+    return {"device copy", Makes::copy,
+            [](const ConstRecords& a, const Records& b, int, index_t, DeviceStream stream) {
+              device_copy(a, b, stream);
+            }};
+  }
+
+  [[nodiscard]] static std::string rate(const Shape& s, index_t bytes, double seconds) {
+    return fmt::format("{:.0f}", 2e-9 * static_cast<double>(s.records() * bytes) / seconds);
+  }
+  [[nodiscard]] static Shape result_of(const Way& way, const Shape& s, bool inside_tiles) {
+    return way.makes == Makes::copy || inside_tiles ? s : Shape{s.cols, s.rows};
+  }
+  void run(const Way& way, const Shape& s, index_t bytes, std::size_t set, int repeats, index_t stride,
+           DeviceStream stream) const {
+    const Shape to = result_of(way, s, way.name == "cuda_fine_grained");
+    way.run(pool_.in(s, bytes, set), pool_.out(to, bytes, set), repeats, stride, stream);
+  }
+
+  /// Seconds a launch, over launches one after the other on rotating operands.
+  [[nodiscard]] double by_launches(const Way& way, const Shape& s, index_t bytes) const {
+    const int launches = quick_ ? 5 : 10;
+    std::size_t set = 0;
+    return gpu::median_seconds(
+               [&](std::size_t, DeviceStream stream) {
+                 for (int r = 0; r < launches; ++r) run(way, s, bytes, set++, 1, 0, stream);
+               },
+               repetitions()) /
+           launches;
+  }
+  /// Seconds a repetition inside one launch; every block either moves on by a tenth of the matrix or stays at
+  /// its tile, where caches serve it (the GPUs of the paper had none).
+  [[nodiscard]] double by_loop(const Way& way, const Shape& s, index_t bytes, bool moving) const {
+    constexpr int repeats = 10;
+    const index_t tiles = ceil_div(s.rows, 32) * ceil_div(s.cols, 32);
+    return gpu::median_seconds(
+               [&](std::size_t set, DeviceStream stream) {
+                 run(way, s, bytes, set, repeats, moving ? tiles / repeats + 1 : 0, stream);
+               },
+               repetitions()) /
+           repeats;
+  }
+  [[nodiscard]] int repetitions() const { return quick_ ? 5 : 9; }
+
+  /// Every record of the first result against the definition.
+  [[nodiscard]] std::string verdict(const Way& way, const Shape& s, index_t bytes) {
+    if (way.makes != Makes::transpose) return "";
+    const cuda::Stream stream;
+    const auto size = static_cast<std::size_t>(s.records() * bytes);
+    const Shape turned{s.cols, s.rows};
+    cuda::check(cudaMemsetAsync(pool_.out(turned, bytes, 0).data, 0xA5, size, stream), "cudaMemsetAsync");
+    run(way, s, bytes, 0, 1, 0, stream);
+    const machine::Buffer<std::byte>& want = reference(s, bytes);
+    if (got_.size() < s.records() * bytes) got_ = machine::Buffer<std::byte>(s.records() * bytes);
+    cuda::check(
+        cudaMemcpyAsync(got_.data(), pool_.out(turned, bytes, 0).data, size, cudaMemcpyDeviceToHost, stream),
+        "cudaMemcpyAsync");
+    stream.wait();
+    const bool same = std::memcmp(got_.data(), want.data(), size) == 0;
+    right_ = right_ && same;
+    return same ? "right" : "WRONG";
+  }
+  [[nodiscard]] const machine::Buffer<std::byte>& reference(const Shape& s, index_t bytes) {
+    const std::string key = fmt::format("{} {}", s.text(), bytes);
+    if (key == reference_key_) return reference_;
+    const index_t size = s.records() * bytes;
+    machine::Buffer<std::byte> source(size);
+    reference_ = machine::Buffer<std::byte>(size);
+    cuda::check(cudaMemcpy(source.data(), pool_.in(s, bytes, 0).data, static_cast<std::size_t>(size),
+                           cudaMemcpyDeviceToHost),
+                "cudaMemcpy");
+    cache_oblivious({source.data(), s.rows, s.cols, s.cols, bytes},
+                    {reference_.data(), s.cols, s.rows, s.rows, bytes}, {});
+    reference_key_ = key;
+    return reference_;
+  }
+
+  bool quick_;
+  Pool pool_;
+  cublasHandle_t handle_ = nullptr;
+  machine::Buffer<std::byte> reference_, got_;
+  std::string reference_key_;
+  bool right_ = true;
+  Table ladder_table_{{"kernel", "record", "shape", "median", "GB/s", "of copy", "loop inside GB/s",
+                       "of copy inside", "same tile GB/s", "checked"}};
+  Table ways_table_{{"record", "shape", "copy GB/s", "tile", "1 stage", "2 stages", "3 stages",
+                     "cached stores", "by columns", "strips", "diagonal"}};
+};
+
+int run(bool quick) {
+  if (!gpu::announce()) return gpu::skipped;
+  Bench bench(quick);
+  std::vector<Shape> shapes{{1024, 1024}, {4096, 4096}, {8192, 8192}, {8000, 12345}};
+  for (const index_t bytes : {4, 8})
+    for (const Shape& shape : shapes) bench.ladder_of(shape, bytes);
+  for (const index_t bytes : {1, 2, 4, 8, 16}) {
+    for (const Shape& shape :
+         {Shape{1024, 1024}, Shape{4096, 4096}, Shape{8192, 8192}, Shape{8000, 12345}, Shape{12345, 8000}}) {
+      if (!quick || shape.records() * bytes <= index_t{8} * 4096 * 4096) bench.ways_of(shape, bytes);
+    }
+  }
+  bench.print();
+  return bench.right() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tessera::transpose
+
+int main(int argc, char** argv) { return tessera::transpose::run(tessera::gpu::quick(argc, argv)); }
