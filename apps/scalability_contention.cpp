@@ -6,6 +6,7 @@
 #include <barrier>
 #include <thread>
 
+#include "base/statistics.hpp"
 #include "mpi/watchdog.hpp"
 #include "scalability.hpp"
 
@@ -34,19 +35,20 @@ double seconds_together(const std::vector<Program>& programs) {
   return sum / static_cast<double>(programs.size());
 }
 
-/// Noise only adds: the least of some, of each some milliseconds at least.
-double least_together(const std::vector<Program>& programs, index_t repetitions) {
+/// The median of some, of each some milliseconds at least: what it is compared with are medians too, and how much the
+/// cores are in each other's way differs from run to run.
+double median_together(const std::vector<Program>& programs, index_t repetitions) {
   constexpr double long_enough = 0.05;
-  constexpr index_t most = 1000;
-  double least = 0, total = 0;
-  for (index_t r = 0; r <= repetitions || (total < long_enough && r < most); ++r) {
-    const double seconds = seconds_together(programs);
-    if (r == 0) continue;  // warms up
-    total += seconds;
-    least = r == 1 ? seconds : std::min(least, seconds);
+  constexpr index_t fewest = 5, most = 1000;
+  std::vector<double> samples;
+  double total = 0;
+  (void)seconds_together(programs);  // warms up
+  for (index_t r = 0; r < std::max(fewest, repetitions) || (total < long_enough && r < most); ++r) {
+    samples.push_back(seconds_together(programs));
+    total += samples.back();
     mpi::heartbeat();
   }
-  return least;
+  return summarize(samples).median;
 }
 
 }  // namespace
@@ -56,9 +58,9 @@ double contention(const run::Values& point, int threads, index_t repetitions) {
   const run::Values part = part_of(point, threads);
   std::vector<Program> programs;
   programs.push_back(make_program(part));
-  const double alone = least_together(programs, repetitions);
+  const double alone = median_together(programs, repetitions);
   while (static_cast<int>(programs.size()) < threads) programs.push_back(make_program(part));
-  const double together = least_together(programs, repetitions);
+  const double together = median_together(programs, repetitions);
   return alone > 0 ? std::max(1.0, together / alone) : 1;
 }
 
