@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "io/schema.hpp"
+#include "kernels/memory/device_probes.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "points.hpp"

@@ -52,20 +52,24 @@ __global__ void __launch_bounds__(threads) exponentials(double* out, int rounds)
 /// of x those of the rows lane / 4 and lane / 4 + 8 and every fourth column from lane % 4 on, of y those of
 /// column lane / 4 and likewise every fourth row. The sum's lie in rows lane / 4 and lane / 4 + 8, columns
 /// 2 (lane % 4) and the next.
+struct Operands {
+  double x[8], y[4];
+};
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-__device__ __forceinline__ void multiply_add(double (&sum)[4], double x, double y) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%4,%4,%4,%4,%4,%4,%4},"
-      "{%5,%5,%5,%5},{%0,%1,%2,%3};"
+__device__ __forceinline__ void multiply_add(double (&sum)[4], const Operands& o) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7,%8,%9,%10,%11},"
+      "{%12,%13,%14,%15},{%0,%1,%2,%3};"
       : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
-      : "d"(x), "d"(y));
+      : "d"(o.x[0]), "d"(o.x[1]), "d"(o.x[2]), "d"(o.x[3]), "d"(o.x[4]), "d"(o.x[5]), "d"(o.x[6]),
+        "d"(o.x[7]), "d"(o.y[0]), "d"(o.y[1]), "d"(o.y[2]), "d"(o.y[3]));
 }
 #else  // eight of 8 x 8 x 4
-__device__ __forceinline__ void multiply_add(double (&sum)[4], double x, double y) {
+__device__ __forceinline__ void multiply_add(double (&sum)[4], const Operands& o) {
 #pragma unroll
   for (int part = 0; part < 8; ++part)
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};"
         : "+d"(sum[part % 2 * 2]), "+d"(sum[part % 2 * 2 + 1])
-        : "d"(x), "d"(y));
+        : "d"(o.x[part]), "d"(o.y[part / 2]));
 }
 #endif
 constexpr double flops_of_multiply_add = 2.0 * 16 * 8 * 16;
@@ -77,12 +81,24 @@ __device__ __host__ constexpr double right_of(int lane) { return 2 - lane / 128.
 __global__ void __launch_bounds__(threads) tensor_chains(double* out, int rounds) {
   const index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const double x = left_of(lane), y = right_of(lane);
+  // Read one by one: of values that it knows to be equal the compiler copies one to its places before every
+  // use.
+  __shared__ volatile double left[32], right[32];
+  if (threadIdx.x < 32) {
+    left[lane] = left_of(lane);
+    right[lane] = right_of(lane);
+  }
+  __syncthreads();
+  Operands o;
+#pragma unroll
+  for (double& x : o.x) x = left[lane];
+#pragma unroll
+  for (double& y : o.y) y = right[lane];
   double sum[tiles][4] = {};
 #pragma unroll 2
   for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-    for (int tile = 0; tile < tiles; ++tile) multiply_add(sum[tile], x, y);
+    for (int tile = 0; tile < tiles; ++tile) multiply_add(sum[tile], o);
   }
   double total = 0;
 #pragma unroll

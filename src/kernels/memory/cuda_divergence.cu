@@ -15,7 +15,7 @@ __device__ __forceinline__ DeviceWord walk_way(DeviceWord x, int turns) {
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn) {
 #pragma unroll
-    for (int step = 0; step < at_once; ++step) x = step_of(way)(x);
+    for (int step = 0; step < at_once; ++step) x = opaque(step_of(way)(x));
   }
   return x;
 }

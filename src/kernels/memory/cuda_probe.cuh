@@ -86,6 +86,12 @@ class LaunchedProbe : public DeviceProbe {
   index_t launches_;
 };
 
+/// x, of which the compiler knows nothing more: it would take several steps with constants for one.
+__device__ __forceinline__ DeviceWord opaque(DeviceWord x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 __device__ __forceinline__ DeviceWord warp_sum(DeviceWord value) {
 #pragma unroll
   for (int apart = 16; apart > 0; apart /= 2) value += __shfl_down_sync(0xffffffffU, value, apart);

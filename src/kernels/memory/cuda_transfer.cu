@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(threads)
   for (index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x; i < n; i += stride) {
     DeviceWord x = from[i];
 #pragma unroll 8
-    for (int round = 0; round < rounds; ++round) x = step_of(0)(x);
+    for (int round = 0; round < rounds; ++round) x = opaque(step_of(0)(x));
     to[i] = x;
   }
 }

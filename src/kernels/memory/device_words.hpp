@@ -22,8 +22,7 @@ inline constexpr DeviceWord untouched = 0xa5a5a5a5U;  ///< bytes of 0xa5, as mem
   return static_cast<index_t>((std::uint64_t{word} * static_cast<std::uint64_t>(bins)) >> 32);
 }
 
-/// x -> factor x + summand, modulo 2^32: a step whose n-th power is known at once, and which no compiler
-/// takes together.
+/// x -> factor x + summand, modulo 2^32: a step whose n-th power is known at once.
 struct Affine {
   DeviceWord factor = 1, summand = 0;
   [[nodiscard]] TESSERA_HD constexpr DeviceWord operator()(DeviceWord x) const {
