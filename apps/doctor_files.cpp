@@ -92,7 +92,7 @@ void look_at_ownership(Findings& found) {
 }  // namespace
 
 void look_at_gpus(const Surroundings& here, Findings& found) {
-  const machine::Gpus gpus = machine::gpus();
+  const machine::Gpus& gpus = machine::gpus();
   const bool device = here.exists("/dev/nvidia0");
   if (!gpus.devices.empty()) {
     found.push_back({Level::fine, "GPUs",

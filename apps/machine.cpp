@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "kernels/forkjoin/task_costs.hpp"
+#include "kernels/memory/device_probes.hpp"
 #include "kernels/memory/memory.hpp"
 #include "machine/gpu.hpp"
 #include "machine/isa.hpp"
@@ -15,6 +16,7 @@
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 #include "run/ceilings.hpp"
+#include "run/device.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -46,12 +48,11 @@ void print_topology() {
   }
   fmt::print("  memory free: {}; instruction set: {}\n",
              human_bytes(static_cast<double>(machine::available_memory())), machine::name(machine::isa()));
-  const machine::Gpus gpus = machine::gpus();
+  const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) fmt::print("  GPUs: none ({})\n", gpus.reason);
-  for (const auto& gpu : gpus.devices) {
-    fmt::print("  GPU: {}, {}, {} multiprocessors, compute capability {}.{}\n", gpu.name,
-               human_bytes(static_cast<double>(gpu.memory_bytes)), gpu.multiprocessors, gpu.major, gpu.minor);
-  }
+  for (const auto& gpu : gpus.devices) fmt::print("  GPU: {}\n", run::described(gpu));
+  if (gpus.built)
+    fmt::print("  CUDA: runtime {}, driver {}\n", gpus.runtime, gpus.driver.empty() ? "none" : gpus.driver);
 }
 
 void print_ceilings(const run::Ceilings& ceilings) {
@@ -88,12 +89,22 @@ void measure_node(run::Ceilings& ceilings) {
   }
 }
 
+/// The first device; those of a node are alike.
+void measure_device(run::Ceilings& ceilings) {
+  if (machine::gpus().devices.empty()) return;
+  machine::use_gpu(0);
+  for (const memory::DeviceCeiling& c : memory::device_ceilings())
+    replace(ceilings, {c.name, 1, c.value, c.units});
+  mpi::heartbeat();
+}
+
 ExitCode body(const mpi::Communicator& comm, bool show, double seconds) {
   run::Ceilings ceilings;
   mpi::on_root(comm, "machine", [&] {
     print_topology();
     ceilings = run::load_ceilings(run::ceilings_file());
     if (!show) measure_node(ceilings);
+    if (!show) measure_device(ceilings);
   });
   if (!show && comm.size() > 1) {
     const mpi::MessageCosts costs = mpi::measure_messages(comm, 3 * seconds);

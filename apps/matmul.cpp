@@ -9,10 +9,10 @@
 #include "command.hpp"
 #include "dist/matmul/freivalds.hpp"
 #include "machine/fork_join.hpp"
-#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/transfer.hpp"
 #include "points.hpp"
+#include "run/device.hpp"
 #include "run/inputs.hpp"
 #include "run/memory_plan.hpp"
 #include "run/outputs.hpp"
@@ -116,8 +116,6 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   for (const auto& row : dist::matmul::algorithms()) {
     if (row.name == request.algorithm) method.algorithm = row.algorithm;
   }
-  method.kernel = point.text("kernel") == "auto" ? &kernels::best()
-                                                 : find_variant(kernels::variants(), point.text("kernel"));
   method.tuning.tile = point.integer("tile");
   method.tuning.block = point.integer("block");
   method.tuning.column_width = point.integer("column-width");
@@ -125,13 +123,6 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.grid = parse_grid(point.text("grid"));
   method.threads = run::threads_of(point);
   mpi::together(comm, "plan", [&] {
-    if (method.kernel->space == Space::device && !point.flag("plan")) {
-      const machine::Gpus gpus = machine::gpus();
-      require(!gpus.devices.empty(), ExitCode::usage,
-              fmt::format(
-                  "kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
-                  method.kernel->name, gpus.reason));
-    }
     for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {
       (void)checked_mul(checked_mul(x, y, "a matrix"), q.element_bytes, "a matrix");
     }
@@ -141,6 +132,9 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
                           point.text("grid"), method.grid.size(), q.ranks));
     }
   });
+  method.kernel = &kernels::best();
+  method.kernel = &run::choose_kernel(comm, point, kernels::variants(), kernels::best(),
+                                      kernels::best_device(), matmul::most_memory(request, q.ranks));
   return request;
 }
 
@@ -236,7 +230,7 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   measured.stand_in = [&] { return stand_in(request); };
   measured.work = 2.0 * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
   measured.rate_units = "GFLOP/s";
-  measured.ceiling = request.element == Element::f32 ? "fma_f32" : "fma_f64";
+  measured.ceiling = matmul::ceiling_of(request);
   if (verify) {
     const mpi::PhaseScope scope(measured.once, "verify");
     measured.verdict = run::Verdict{"freivalds", check->ratio(), dist::matmul::Freivalds<T>::tolerance};

@@ -25,6 +25,9 @@ struct Request {
 /// The options of the command.
 [[nodiscard]] run::OptionSet declare_options();
 
+/// What of the machine bounds the arithmetic: the CPU's fma, or the device's, in f64 by its tensor units.
+[[nodiscard]] std::string ceiling_of(const Request& request);
+
 /// The largest memory of any rank.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 

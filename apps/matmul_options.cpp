@@ -1,6 +1,7 @@
 #include "kernels/matmul/variants.hpp"
 #include "matmul.hpp"
 #include "run/common_options.hpp"
+#include "run/device.hpp"
 
 namespace tessera::apps::matmul {
 
@@ -78,6 +79,7 @@ run::OptionSet declare_options() {
            .help = "factor of the old C",
            .group = "Product"});
   run::add_kernel(set, run::names_of(tessera::matmul::variants()));
+  run::add_device(set);
   set.add({.name = "algorithm",
            .kind = run::Kind::choice,
            .fallback = "recursive",

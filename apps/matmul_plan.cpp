@@ -18,8 +18,7 @@ std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)
 /// measured.
 double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
                          index_t ranks_per_node, double exchange) {
-  const std::string peak = request.element == Element::f32 ? "fma_f32" : "fma_f64";
-  const auto flops = ceilings.at(peak, request.method.threads * ranks_per_node);
+  const auto flops = ceilings.at(ceiling_of(request), request.method.threads * ranks_per_node);
   if (!flops) return -1;
   return f.flops / (*flops * 1e9 / static_cast<double>(ranks_per_node)) + exchange;
 }
@@ -36,6 +35,12 @@ std::vector<std::string> plan_row(const std::string& rank, const Forecast& f, do
 }
 
 }  // namespace
+
+std::string ceiling_of(const Request& request) {
+  const bool single = request.element == Element::f32;
+  if (request.method.kernel->space == Space::host) return single ? "fma_f32" : "fma_f64";
+  return single ? "gpu_fma_f32" : "gpu_mma_f64";
+}
 
 index_t most_memory(const Request& request, index_t ranks) {
   auto shape = request.shape;

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "io/schema.hpp"
+#include "kernels/memory/device_probes.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "points.hpp"
@@ -19,12 +20,31 @@ namespace tessera::apps {
 
 namespace memory_probes {
 
+namespace {
+
+/// "cuda_copy_stride, cuda_shared_stride (default 1)".
+std::string takers(const memory::DeviceParameter& parameter) {
+  std::vector<std::string> names;
+  index_t usual = 0;
+  for (const auto& row : memory::device_probes()) {
+    if (!takes(row, parameter)) continue;
+    names.emplace_back(row.name);
+    usual = row.usual.*parameter.member;
+  }
+  return fmt::format("{} (default {})", join(names, ", "), usual);
+}
+
+}  // namespace
+
 run::OptionSet declare_options() {
-  run::OptionSet set("memory", "the five kinds of cache miss, each with its cure: timed and simulated",
-                     {"tessera memory --probe conflict,conflict_padded",
-                      "tessera memory --probe false_sharing --stride 8,16,32,64,128 --threads 2",
-                      "tessera memory --probe capacity,capacity_blocked --size 256KiB,1MiB,4MiB,16MiB,64MiB",
-                      "tessera memory --config configs/studies/five_misses.toml --results m.h5"});
+  run::OptionSet set(
+      "memory", "the five kinds of cache miss, timed and simulated, each with its cure; and probes of a GPU",
+      {"tessera memory --probe conflict,conflict_padded",
+       "tessera memory --probe false_sharing --stride 8,16,32,64,128 --threads 2",
+       "tessera memory --probe capacity,capacity_blocked --size 256KiB,1MiB,4MiB,16MiB,64MiB",
+       "tessera memory --config configs/studies/five_misses.toml --results m.h5",
+       "tessera memory --kernel cuda_copy_offset --offset 0:32",
+       "tessera memory --kernel cuda_reduce_interleaved,cuda_reduce,cuda_read"});
   std::vector<std::string> names;
   for (const auto& row : memory::probes()) names.emplace_back(row.name);
   set.add({.name = "probe",
@@ -37,7 +57,8 @@ run::OptionSet declare_options() {
   set.add({.name = "size",
            .kind = run::Kind::bytes,
            .fallback = "0",
-           .help = "bytes touched (conflict: 64 a row); 0: the probe's own",
+           .help = "bytes touched (conflict: 64 a row; on a GPU those of an array, 4 a thread where nothing "
+                   "leaves the registers); 0: the probe's own",
            .group = "Walk",
            .axis = true,
            .low = 0,
@@ -55,7 +76,9 @@ run::OptionSet declare_options() {
   set.add({.name = "rounds",
            .kind = run::Kind::integer,
            .fallback = "0",
-           .help = "times over the data; updates of a thread that shares; 0: the probe's own",
+           .help =
+               "times over the data; updates of a thread that shares; on a GPU launches in a row, or steps "
+               "of a thread; 0: the probe's own",
            .group = "Walk",
            .axis = true,
            .low = 0,
@@ -65,6 +88,21 @@ run::OptionSet declare_options() {
            .help = "only time",
            .group = "Walk",
            .identity = false});
+  set.add({.name = "kernel",
+           .kind = run::Kind::choice,
+           .help = "in place of a walk: what a GPU is asked",
+           .group = "GPU",
+           .choices = run::names_of(memory::device_probes()),
+           .axis = true});
+  for (const memory::DeviceParameter& p : memory::device_parameters()) {
+    set.add({.name = p.name,
+             .kind = run::Kind::integer,
+             .help = fmt::format("{}; of {}", p.help, takers(p)),
+             .group = "GPU",
+             .axis = true,
+             .low = static_cast<double>(p.low),
+             .high = static_cast<double>(p.high)});
+  }
   run::add_common_options(set);
   return set;
 }
@@ -189,10 +227,19 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const
             "memory looks at the threads of one rank; run it without mpirun, or with -n 1");
   });
   Probes probes(comm);
-  const ExitCode code = run_points(
-      {comm, set, parsed, arguments},
-      {.plan = [&](const Values& point, run::Session&) { probes.plan(point); },
-       .run = [&](const Values& point, run::Session& session) { return probes.run(point, session); }});
+  const ExitCode code = run_points({comm, set, parsed, arguments},
+                                   {.plan =
+                                        [&](const Values& point, run::Session&) {
+                                          if (memory_probes::on_device(point))
+                                            return memory_probes::plan_on_device(point);
+                                          probes.plan(point);
+                                        },
+                                    .run =
+                                        [&](const Values& point, run::Session& session) {
+                                          if (memory_probes::on_device(point))
+                                            return memory_probes::run_on_device(comm, point, parsed, session);
+                                          return probes.run(point, session);
+                                        }});
   probes.print();
   return code;
 }
@@ -201,7 +248,8 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const
 
 Command memory_command() {
   static const run::OptionSet set = memory_probes::declare_options();
-  return {set, [](const run::Parsed& parsed, const Arguments& arguments, ExitCode&) -> Body {
+  return {set, [](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
+            memory_probes::sort_out(parsed);
             return [parsed, arguments](const mpi::Communicator& comm) {
               return run_all(comm, set, parsed, arguments);
             };

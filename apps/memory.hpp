@@ -2,11 +2,22 @@
 // tessera memory: the five kinds of miss, timed and simulated.
 
 #include "kernels/memory/misses.hpp"
+#include "mpi/communicator.hpp"
 #include "run/options.hpp"
+#include "run/session.hpp"
 
 namespace tessera::apps::memory_probes {
 
 [[nodiscard]] run::OptionSet declare_options();
+
+/// The probes of the GPU, when --kernel names some: leaves out what only walks of the CPU have. Throws
+/// Error(usage) where options do not go together.
+void sort_out(run::Parsed& parsed);
+[[nodiscard]] bool on_device(const run::Values& point);
+/// One of them. Collective; whether its result was right.
+[[nodiscard]] bool run_on_device(const mpi::Communicator& comm, const run::Values& point,
+                                 const run::Parsed& parsed, run::Session& session);
+void plan_on_device(const run::Values& point);
 
 /// What simulators say of one run of a probe, per touch.
 struct Simulated {

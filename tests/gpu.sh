@@ -10,6 +10,8 @@ tests[matmul]="kernels_matmul_variants_test kernels_matmul_device_test"
 checked[matmul]='*ExactOnIntegers*:*Anywhere*'
 tests[transpose]="kernels_transpose_cuda_test kernels_transpose_transpose_test"
 checked[transpose]='Device.*:*WhatItDoesNotHold*'
+tests[memory]="kernels_memory_device_probes_test machine_gpu_test run_device_test"
+checked[memory]='DeviceProbes.RunAndAreRight'
 quick=()
 if [ "${1:-}" = --quick ]; then quick=(--quick) && shift; fi
 workloads=("$@")

@@ -21,7 +21,9 @@ inline constexpr const char* checksum = "tessera_checksum";  // attribute of eve
 inline constexpr const char* samples = "samples";  // a row is one repetition
 inline constexpr const char* phases = "phases";    // a row is one phase of one repetition on one rank
 inline constexpr const char* timeline =
-    "timeline";                                    // with --timeline, a row is one stay of a rank in a phase
+    "timeline";  // with --timeline, a row is one stay of a rank in a phase
+inline constexpr const char* device_timeline =
+    "device_timeline";  // a row is one stay of a transfer or kernel on a GPU, in the last repetition
 inline constexpr const char* ranks = "ranks";      // a row is one rank
 inline constexpr const char* summary = "summary";  // a row is one configuration
 inline constexpr const char* machine = "machine";  // a row is one measured ceiling

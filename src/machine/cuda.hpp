@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/view.hpp"
+#include "machine/cuda_pool.hpp"
 
 namespace tessera::machine::cuda {
 
@@ -32,34 +33,41 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// count uninitialised elements in device memory; move only.
-template <class T>
-class DeviceBuffer {
+/// count uninitialised elements in memory that `take(bytes)` gives and `give(piece)` takes back; move only.
+template <class T, Piece (*take)(index_t), void (*give)(const Piece&) noexcept>
+class PooledBuffer {
  public:
-  DeviceBuffer() = default;
-  explicit DeviceBuffer(index_t count) : size_(count) {
-    if (count == 0) return;
-    const index_t bytes = checked_mul(count, static_cast<index_t>(sizeof(T)), "a device buffer");
-    check(cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<std::size_t>(bytes)), "cudaMalloc");
+  PooledBuffer() = default;
+  explicit PooledBuffer(index_t count) : size_(count) {
+    if (count > 0) piece_ = take(checked_mul(count, static_cast<index_t>(sizeof(T)), "a buffer"));
   }
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
+  PooledBuffer(PooledBuffer&& other) noexcept
+      : piece_(std::exchange(other.piece_, {})), size_(std::exchange(other.size_, 0)) {}
+  PooledBuffer& operator=(PooledBuffer&& other) noexcept {
+    std::swap(piece_, other.piece_);
     std::swap(size_, other.size_);
     return *this;
   }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-  ~DeviceBuffer() { cudaFree(data_); }
+  PooledBuffer(const PooledBuffer&) = delete;
+  PooledBuffer& operator=(const PooledBuffer&) = delete;
+  ~PooledBuffer() { give(piece_); }
 
-  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] T* data() const { return static_cast<T*>(piece_.data); }
   [[nodiscard]] index_t size() const { return size_; }
 
  private:
-  T* data_ = nullptr;
+  Piece piece_;
   index_t size_ = 0;
 };
+
+/// In the memory of the device.
+template <class T>
+using DeviceBuffer = PooledBuffer<T, take_device, give_device>;
+/// In host memory whose pages stay where they are: transfers are asynchronous and at the bus's full rate.
+template <class T>
+using PinnedBuffer = PooledBuffer<T, take_pinned, give_pinned>;
+template <class T>
+using ManagedBuffer = PooledBuffer<T, take_managed, give_managed>;
 
 /// Seconds between two points of a stream.
 class Stopwatch {

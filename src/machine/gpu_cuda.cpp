@@ -1,11 +1,52 @@
 #include <cuda_runtime_api.h>
 
+#include "machine/cuda.hpp"
+#include "machine/cuda_pool.hpp"
 #include "machine/gpu.hpp"
 
 namespace tessera::machine {
+namespace {
 
-Gpus gpus() {
+/// 13020 is "13.2".
+std::string version_text(int version) {
+  if (version == 0) return {};
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+Gpu describe(int device, const cudaDeviceProp& properties) {
+  // Newer runtimes have the clocks as attributes only.
+  const auto attribute = [&](cudaDeviceAttr which) {
+    int value = 0;
+    return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+  };
+  char pci[32] = {};
+  if (cudaDeviceGetPCIBusId(pci, sizeof pci, device) != cudaSuccess) pci[0] = '\0';
+  Gpu gpu;
+  gpu.name = properties.name;
+  gpu.memory_bytes = static_cast<index_t>(properties.totalGlobalMem);
+  gpu.multiprocessors = properties.multiProcessorCount;
+  gpu.major = properties.major;
+  gpu.minor = properties.minor;
+  gpu.clock_hz = 1e3 * attribute(cudaDevAttrClockRate);
+  gpu.memory_clock_hz = 1e3 * attribute(cudaDevAttrMemoryClockRate);
+  gpu.bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth);
+  gpu.l2_bytes = attribute(cudaDevAttrL2CacheSize);
+  gpu.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  gpu.registers = attribute(cudaDevAttrMaxRegistersPerMultiprocessor);
+  gpu.threads = attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
+  gpu.blocks = attribute(cudaDevAttrMaxBlocksPerMultiprocessor);
+  gpu.reserved_bytes = attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+  gpu.pci = pci;
+  return gpu;
+}
+
+Gpus look() {
   Gpus result;
+  result.built = true;
+  int version = 0;
+  if (cudaRuntimeGetVersion(&version) == cudaSuccess) result.runtime = version_text(version);
+  version = 0;
+  if (cudaDriverGetVersion(&version) == cudaSuccess) result.driver = version_text(version);
   int count = 0;
   if (const cudaError_t rc = cudaGetDeviceCount(&count); rc != cudaSuccess) {
     result.reason = cudaGetErrorString(rc);
@@ -16,10 +57,28 @@ Gpus gpus() {
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) continue;
-    result.devices.push_back({properties.name, static_cast<index_t>(properties.totalGlobalMem),
-                              properties.multiProcessorCount, properties.major, properties.minor});
+    result.devices.push_back(describe(device, properties));
   }
+  (void)cudaGetLastError();  // an attribute that a driver does not know
   return result;
+}
+
+}  // namespace
+
+const Gpus& gpus() {
+  static const Gpus found = look();
+  return found;
+}
+
+void use_gpu(int local_rank) {
+  if (!gpus().devices.empty()) cuda::choose_device(local_rank);
+}
+
+index_t free_gpu_memory() {
+  std::size_t free = 0, total = 0;
+  if (gpus().devices.empty()) return 0;
+  cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  return static_cast<index_t>(free) + cuda::kept_device_bytes();
 }
 
 }  // namespace tessera::machine

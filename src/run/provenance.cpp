@@ -9,6 +9,7 @@
 #include "machine/isa.hpp"
 #include "machine/topology.hpp"
 #include "mpi/runtime.hpp"
+#include "run/device.hpp"
 
 namespace tessera::run {
 
@@ -44,6 +45,14 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   result["hdf5_version"] = io::library_version();
   result["instruction_set"] = std::string(machine::name(machine::isa()));
   result["processor"] = machine::topology().processor;
+  if (const machine::Gpus* gpus = concerned_gpus(parsed); gpus != nullptr) {
+    std::vector<std::string> names;
+    for (const machine::Gpu& gpu : gpus->devices) names.push_back(gpu.name);
+    result["gpus"] = comm.broadcast(join(names, ","), 0);  // of the root's node
+    result["gpu"] = comm.broadcast(names.empty() ? gpus->reason : described(gpus->devices.front()), 0);
+    result["cuda_driver"] = comm.broadcast(gpus->driver, 0);
+    result["cuda_runtime"] = gpus->runtime;
+  }
   result["hosts"] = join(hosts, ",");
   result["ranks"] = static_cast<index_t>(comm.size());
   result["slurm_job_id"] = std::string(job == nullptr ? "" : job);

@@ -46,6 +46,7 @@ int threads_of(const Values& point) {
 Session::Session(const mpi::Communicator& comm, const OptionSet& options, const Parsed& parsed,
                  const std::vector<std::string>& arguments)
     : comm_(comm), options_(options), results_(parsed.lists.at("results").front()) {
+  gpus_ = concerned_gpus(parsed);
   provenance_ = provenance(comm, options, parsed, arguments);
   mpi::on_root(comm_, "open results", [&] {
     ceilings_ = load_ceilings(ceilings_file());
@@ -218,6 +219,15 @@ void Session::count(const Values& point, const Measured& measured, std::vector<i
   counters_->add(std::move(cells));
 }
 
+/// What was measured of the machine, and what its GPU's driver says.
+std::vector<Ceiling> Session::machine_rows() const {
+  std::vector<Ceiling> result = ceilings_.all;
+  if (gpus_ == nullptr || gpus_->devices.empty()) return result;
+  const std::vector<Ceiling> gpu = properties(gpus_->devices.front());
+  result.insert(result.end(), gpu.begin(), gpu.end());
+  return result;
+}
+
 void Session::record(const Values& point, const Measured& measured) {
   const Summary summary = summarize(measured.seconds);
   const auto top = measured.ceiling.empty() ? std::nullopt : ceiling(measured.ceiling, threads_of(point));
@@ -242,7 +252,7 @@ void Session::record(const Values& point, const Measured& measured) {
                             {"peak_resident", peaks[r], "B"}});
     }
     io::TableRows machine{io::schema::machine, {}};
-    for (const Ceiling& c : ceilings_.all) {
+    for (const Ceiling& c : machine_rows()) {
       machine.rows.push_back(
           {{"name", c.name, ""}, {"threads", c.threads, ""}, {"value", c.value, ""}, {"units", c.units, ""}});
     }

@@ -16,6 +16,7 @@
 #include "mpi/phases.hpp"
 #include "run/ceilings.hpp"
 #include "run/counting.hpp"
+#include "run/device.hpp"
 #include "run/options.hpp"
 #include "run/stop.hpp"
 
@@ -115,6 +116,7 @@ class Session {
                                                 const Summary& summary, double share) const;
   void count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables);
   [[nodiscard]] std::vector<io::Row> timeline_rows(const std::string& key, const Measured& measured) const;
+  [[nodiscard]] std::vector<Ceiling> machine_rows() const;
   [[nodiscard]] std::vector<std::string> phase_names(const mpi::Phases& phases) const;
   [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key, const Measured& measured) const;
 
@@ -123,6 +125,7 @@ class Session {
   std::string results_;
   std::string run_;
   std::set<std::string> known_;
+  const machine::Gpus* gpus_ = nullptr;  ///< that this run may use
   std::map<std::string, io::Value> provenance_;
   Ceilings ceilings_;
   std::optional<Table> table_;

@@ -74,7 +74,7 @@ inline bool quick(int argc, char** argv) { return argc > 1 && std::string_view(a
 
 /// Names the device, or says why there is none.
 inline bool announce() {
-  const machine::Gpus gpus = machine::gpus();
+  const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty())
     fmt::print("skipped: {}\n", gpus.reason);
   else

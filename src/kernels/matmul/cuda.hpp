@@ -4,6 +4,7 @@
 
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/matmul/variants.hpp"
+#include "machine/occupancy.hpp"
 
 struct CUstream_st;
 
@@ -29,5 +30,11 @@ void cublas(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);
 /// The rows for the table: each copies its operands to the device, computes and copies the result back. Empty
 /// in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
+
+/// The functions that the rows launch on plain operands, for `tessera list --occupancy`.
+[[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
+void add_textbook_functions(std::vector<machine::DeviceFunction>& to);
+void add_register_functions(std::vector<machine::DeviceFunction>& to);
+void add_tensor_functions(std::vector<machine::DeviceFunction>& to);
 
 }  // namespace tessera::matmul

@@ -165,11 +165,20 @@ void dispatch_pipeline(const Gemm<T>& g, const F& f) {
   });
 }
 
+/// Of shared memory, that a block takes.
+template <class Kernel, class T>
+constexpr int shared_bytes_of = Kernel::stages*(Kernel::a_elements + Kernel::b_elements) *
+                                static_cast<int>(sizeof(T));
+
+template <class Kernel, class T>
+machine::DeviceFunction function_of(const char* name, const char* of, void (*kernel)(Gemm<T>)) {
+  return {name, of, reinterpret_cast<const void*>(kernel), Kernel::threads, shared_bytes_of<Kernel, T>};
+}
+
 /// Launches one block a tile of C.
 template <class Kernel, class T>
 void launch_tiles(void (*kernel)(Gemm<T>), const Gemm<T>& g, DeviceStream stream) {
-  constexpr int bytes =
-      Kernel::stages * (Kernel::a_elements + Kernel::b_elements) * static_cast<int>(sizeof(T));
+  constexpr int bytes = shared_bytes_of<Kernel, T>;
   machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                        "cudaFuncSetAttribute");
   const index_t blocks = ceil_div(g.c.rows, Kernel::m) * ceil_div(g.c.cols, Kernel::n);

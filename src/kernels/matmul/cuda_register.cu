@@ -162,4 +162,11 @@ void cuda_register(const Gemm<T>& g, const Tuning&, DeviceStream stream) {
 template void cuda_register(const Gemm<float>&, const Tuning&, DeviceStream);
 template void cuda_register(const Gemm<double>&, const Tuning&, DeviceStream);
 
+void add_register_functions(std::vector<machine::DeviceFunction>& to) {
+  to.push_back(function_of<RegisterKernel<float, Op::none, Op::none, 4>>(
+      "cuda_register", "f32", register_tiled<RegisterKernel<float, Op::none, Op::none, 4>, float>));
+  to.push_back(function_of<RegisterKernel<double, Op::none, Op::none, 2>>(
+      "cuda_register", "f64", register_tiled<RegisterKernel<double, Op::none, Op::none, 2>, double>));
+}
+
 }  // namespace tessera::matmul

@@ -94,4 +94,12 @@ std::vector<Variant> cuda_rows() {
   };
 }
 
+std::vector<machine::DeviceFunction> device_functions() {
+  std::vector<machine::DeviceFunction> all;
+  add_textbook_functions(all);
+  add_register_functions(all);
+  add_tensor_functions(all);
+  return all;
+}
+
 }  // namespace tessera::matmul

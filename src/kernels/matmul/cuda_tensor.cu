@@ -124,4 +124,9 @@ void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream
   cuda_register(g, tuning, stream);
 }
 
+void add_tensor_functions(std::vector<machine::DeviceFunction>& to) {
+  using Kernel = TensorKernel<Op::none, Op::none, 2>;
+  to.push_back(function_of<Kernel>("cuda_tensor", "f64", tensor<Kernel>));
+}
+
 }  // namespace tessera::matmul

@@ -94,4 +94,17 @@ template void cuda_zigzag(const Gemm<double>&, const Tuning&, DeviceStream);
 template void cuda_tiled(const Gemm<float>&, const Tuning&, DeviceStream);
 template void cuda_tiled(const Gemm<double>&, const Tuning&, DeviceStream);
 
+void add_textbook_functions(std::vector<machine::DeviceFunction>& to) {
+  const int block = static_cast<int>(Tuning().block);
+  const auto add = [&](const char* kernel, const char* of, auto* function, int threads) {
+    to.push_back({kernel, of, reinterpret_cast<const void*>(function), threads, 0});
+  };
+  add("cuda_naive", "f32", one_element<Walk::rows, Op::none, Op::none, float>, block);
+  add("cuda_naive", "f64", one_element<Walk::rows, Op::none, Op::none, double>, block);
+  add("cuda_column", "f64", one_element<Walk::column, Op::none, Op::none, double>, block);
+  add("cuda_zigzag", "f64", one_element<Walk::zigzag, Op::none, Op::none, double>, block);
+  add("cuda_tiled", "f32", tiled<32, Op::none, Op::none, float>, 32 * 32);
+  add("cuda_tiled", "f64", tiled<32, Op::none, Op::none, double>, 32 * 32);
+}
+
 }  // namespace tessera::matmul

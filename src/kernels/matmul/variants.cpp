@@ -59,4 +59,6 @@ std::span<const Variant> variants() {
 
 const Variant& best() { return *find_variant(variants(), "cache_oblivious"); }
 
+const Variant* best_device() { return find_variant(variants(), "cuda_tensor"); }
+
 }  // namespace tessera::matmul

@@ -28,5 +28,7 @@ struct Variant : VariantInfo {
 
 /// What `auto` means on the host.
 [[nodiscard]] const Variant& best();
+/// What it means on a device; nullptr in a build without CUDA.
+[[nodiscard]] const Variant* best_device();
 
 }  // namespace tessera::matmul

@@ -1,0 +1,112 @@
+#pragma once
+// What the device probes share: data on the device, launches timed by events, sums over a warp and a block.
+
+#include <algorithm>
+
+#include "kernels/memory/cuda_probes.hpp"
+#include "kernels/memory/device_words.hpp"
+#include "machine/buffer.hpp"
+#include "machine/cuda.hpp"
+#include "machine/gpu.hpp"
+
+namespace tessera::memory {
+
+namespace cuda = machine::cuda;
+using DeviceWords = cuda::DeviceBuffer<DeviceWord>;
+
+inline std::size_t byte_count(index_t words) { return static_cast<std::size_t>(words) * sizeof(DeviceWord); }
+
+/// The device that this rank uses.
+inline const machine::Gpu& this_gpu() {
+  int device = 0;
+  cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+  return machine::gpus().devices.at(static_cast<std::size_t>(device));
+}
+
+inline unsigned blocks_for(index_t items, index_t per_block) {
+  return narrow<unsigned>(std::max<index_t>(1, ceil_div(items, per_block)));
+}
+
+/// Threads of a probe in registers: as the size says, else four times what the device holds at once.
+inline index_t threads_of(const DeviceWalk& walk, index_t block) {
+  if (walk.bytes > 0) return round_up(walk.bytes / static_cast<index_t>(sizeof(DeviceWord)), block);
+  const machine::Gpu& gpu = this_gpu();
+  return round_up(index_t{4} * gpu.multiprocessors * gpu.threads, block);
+}
+
+static __global__ void fill_kernel(DeviceWord* to, index_t n) {
+  const index_t step = static_cast<index_t>(gridDim.x) * blockDim.x;
+  for (index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
+    to[i] = word_at(i);
+}
+
+/// word_at(0) ... word_at(n - 1) on the device.
+inline DeviceWords words_on_device(index_t n) {
+  DeviceWords words(n);
+  fill_kernel<<<blocks_for(n, 1 << 14), 256>>>(words.data(), n);
+  cuda::check(cudaGetLastError(), "fill kernel");
+  cuda::check(cudaDeviceSynchronize(), "fill kernel");
+  return words;
+}
+
+template <class T>
+machine::Buffer<T> to_host(const T* device, index_t count) {
+  machine::Buffer<T> host(count);
+  cuda::check(
+      cudaMemcpy(host.data(), device, static_cast<std::size_t>(count) * sizeof(T), cudaMemcpyDeviceToHost),
+      "cudaMemcpy");
+  return host;
+}
+
+/// Wrong ones in all.
+inline DeviceCheck exact(index_t wrong, index_t all) {
+  return {"exact", static_cast<double>(wrong) / static_cast<double>(std::max<index_t>(1, all)), 0};
+}
+
+/// A probe whose run is a number of launches in a row.
+class LaunchedProbe : public DeviceProbe {
+ public:
+  explicit LaunchedProbe(index_t launches) : launches_(launches) {}
+  [[nodiscard]] double run() override {
+    prepare();
+    cuda::check(cudaDeviceSynchronize(), "prepare");  // it used another stream
+    cuda::Stopwatch watch(stream_);
+    for (index_t i = 0; i < launches_; ++i) launch(stream_);
+    cuda::check(cudaGetLastError(), "probe kernel");
+    return watch.seconds();
+  }
+
+ protected:
+  virtual void prepare() {}
+  virtual void launch(cudaStream_t stream) = 0;
+  [[nodiscard]] double launches() const { return static_cast<double>(launches_); }
+
+ private:
+  cuda::Stream stream_;
+  index_t launches_;
+};
+
+/// x, of which the compiler knows nothing more: it would take several steps with constants for one.
+__device__ __forceinline__ DeviceWord opaque(DeviceWord x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
+__device__ __forceinline__ DeviceWord warp_sum(DeviceWord value) {
+#pragma unroll
+  for (int apart = 16; apart > 0; apart /= 2) value += __shfl_down_sync(0xffffffffU, value, apart);
+  return value;
+}
+
+/// The sum over the block, in its first thread. The block is whole warps; all its threads call.
+__device__ __forceinline__ DeviceWord block_sum(DeviceWord value) {
+  __shared__ DeviceWord sums[32];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  value = warp_sum(value);
+  if (lane == 0) sums[warp] = value;
+  __syncthreads();
+  if (warp == 0) value = warp_sum(lane < static_cast<int>(blockDim.x) / 32 ? sums[lane] : 0);
+  return value;
+}
+
+}  // namespace tessera::memory

@@ -1,0 +1,55 @@
+#pragma once
+// The makers of the device probes, each beside its kernels. The walks are complete.
+
+#include "kernels/memory/device_probes.hpp"
+
+namespace tessera::memory {
+
+using Maker = std::unique_ptr<DeviceProbe> (*)(const DeviceWalk&);
+
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_copy(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_copy_engine(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_copy_offset(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_copy_stride(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_shared_stride(const DeviceWalk& walk);
+
+/// The steps of Harris (2007), one behind the other.
+enum class ReduceStep { interleaved, sequential, first_add, shuffle };
+template <ReduceStep step>
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_reduce_step(const DeviceWalk& walk);
+/// How the streaming reduction and the read are launched: 16-byte loads in flight a thread, threads a block,
+/// blocks a multiprocessor.
+struct StreamTuning {
+  int loads = 4, threads = 512, blocks = 4;
+};
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_read(const DeviceWalk& walk, const StreamTuning& tuning);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_reduce(const DeviceWalk& walk, const StreamTuning& tuning);
+
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_histogram_global(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_histogram_shared(const DeviceWalk& walk);
+
+enum class HostMemory { pageable, pinned, managed };
+enum class Direction { to_device, from_device };
+template <HostMemory memory, Direction direction>
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_transfer(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_streams(const DeviceWalk& walk);
+
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_divergence(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_empty(const DeviceWalk& walk);
+template <class T>
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_fma(const DeviceWalk& walk);
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_mma_f64(const DeviceWalk& walk);
+enum class Exponential { f64, f32, fast };
+template <Exponential kind>
+[[nodiscard]] std::unique_ptr<DeviceProbe> cuda_exp(const DeviceWalk& walk);
+
+// The device functions of each file.
+using Functions = std::vector<machine::DeviceFunction>;
+void add_copy_functions(Functions& to);
+void add_reduce_functions(Functions& to);
+void add_histogram_functions(Functions& to);
+void add_transfer_functions(Functions& to);
+void add_arithmetic_functions(Functions& to);
+void add_divergence_functions(Functions& to);
+
+}  // namespace tessera::memory

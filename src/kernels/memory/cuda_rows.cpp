@@ -1,0 +1,72 @@
+// From the names of the device probes to what makes them.
+
+#include <array>
+
+#include "kernels/memory/cuda_probes.hpp"
+
+namespace tessera::memory {
+namespace {
+
+struct Row {
+  std::string_view name;
+  Maker make;
+};
+
+constexpr std::array<Row, 28> makers{{
+    {"cuda_copy", cuda_copy},
+    {"cuda_copy_engine", cuda_copy_engine},
+    {"cuda_copy_offset", cuda_copy_offset},
+    {"cuda_copy_stride", cuda_copy_stride},
+    {"cuda_shared_stride", cuda_shared_stride},
+    {"cuda_read", [](const DeviceWalk& walk) { return cuda_read(walk, {}); }},
+    {"cuda_reduce_interleaved", cuda_reduce_step<ReduceStep::interleaved>},
+    {"cuda_reduce_sequential", cuda_reduce_step<ReduceStep::sequential>},
+    {"cuda_reduce_first_add", cuda_reduce_step<ReduceStep::first_add>},
+    {"cuda_reduce_shuffle", cuda_reduce_step<ReduceStep::shuffle>},
+    {"cuda_reduce", [](const DeviceWalk& walk) { return cuda_reduce(walk, {}); }},
+    {"cuda_histogram_global", cuda_histogram_global},
+    {"cuda_histogram_shared", cuda_histogram_shared},
+    {"cuda_pageable_to_device", cuda_transfer<HostMemory::pageable, Direction::to_device>},
+    {"cuda_pinned_to_device", cuda_transfer<HostMemory::pinned, Direction::to_device>},
+    {"cuda_managed_to_device", cuda_transfer<HostMemory::managed, Direction::to_device>},
+    {"cuda_pageable_from_device", cuda_transfer<HostMemory::pageable, Direction::from_device>},
+    {"cuda_pinned_from_device", cuda_transfer<HostMemory::pinned, Direction::from_device>},
+    {"cuda_managed_from_device", cuda_transfer<HostMemory::managed, Direction::from_device>},
+    {"cuda_streams", cuda_streams},
+    {"cuda_divergence", cuda_divergence},
+    {"cuda_fma_f32", cuda_fma<float>},
+    {"cuda_fma_f64", cuda_fma<double>},
+    {"cuda_mma_f64", cuda_mma_f64},
+    {"cuda_exp_f64", cuda_exp<Exponential::f64>},
+    {"cuda_exp_f32", cuda_exp<Exponential::f32>},
+    {"cuda_exp_fast", cuda_exp<Exponential::fast>},
+    {"cuda_empty", cuda_empty},
+}};
+
+Maker maker_of(std::string_view name) {
+  for (const Row& row : makers) {
+    if (row.name == name) return row.make;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceProbe> make_probe(const DeviceProbeVariant& row, const DeviceWalk& walk) {
+  return maker_of(row.name)(walk);
+}
+
+bool can_make(const DeviceProbeVariant& row) { return maker_of(row.name) != nullptr; }
+
+std::vector<machine::DeviceFunction> device_functions() {
+  Functions all;
+  add_copy_functions(all);
+  add_reduce_functions(all);
+  add_histogram_functions(all);
+  add_transfer_functions(all);
+  add_divergence_functions(all);
+  add_arithmetic_functions(all);
+  return all;
+}
+
+}  // namespace tessera::memory

@@ -1,0 +1,82 @@
+#pragma once
+// Blocks of memory that were given back and may serve again: for memory that takes long to get.
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/index.hpp"
+
+namespace tessera::machine {
+
+/// Keeps freed blocks by place (a device) and size. `release(data)` gives one back to the system; it must not
+/// throw. Any thread may call.
+template <class Release>
+class BlockCache {
+ public:
+  /// At most so many bytes are kept, in at most `most_blocks` blocks.
+  BlockCache(index_t most_bytes, Release release) : most_bytes_(most_bytes), release_(std::move(release)) {}
+  static constexpr std::size_t most_blocks = 256;
+
+  /// A kept block of the place with exactly so many bytes, or nullptr. A larger one would serve too, but
+  /// hide from compute-sanitizer what is read beyond the end.
+  [[nodiscard]] void* take(int place, index_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Kept& one) {
+      return one.place == place && one.bytes == bytes;
+    });
+    if (found == kept_.rend()) return nullptr;
+    void* const data = found->data;
+    kept_bytes_ -= bytes;
+    kept_.erase(std::next(found).base());
+    return data;
+  }
+
+  /// Keeps the block, and gives the oldest ones back until there is room; one that is too large goes at once.
+  void give(int place, void* data, index_t bytes) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (bytes > most_bytes_) return release_(data);
+    while (kept_bytes_ + bytes > most_bytes_ || kept_.size() == most_blocks) drop_oldest();
+    try {
+      kept_.push_back({place, data, bytes});
+      kept_bytes_ += bytes;
+    } catch (...) {
+      release_(data);
+    }
+  }
+
+  /// Gives all of them back; returns whether there were any.
+  bool clear() noexcept {
+    const std::lock_guard lock(mutex_);
+    const bool any = !kept_.empty();
+    while (!kept_.empty()) drop_oldest();
+    return any;
+  }
+
+  [[nodiscard]] index_t kept_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return kept_bytes_;
+  }
+
+ private:
+  struct Kept {
+    int place;
+    void* data;
+    index_t bytes;
+  };
+  void drop_oldest() noexcept {
+    release_(kept_.front().data);
+    kept_bytes_ -= kept_.front().bytes;
+    kept_.erase(kept_.begin());
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<Kept> kept_;  // oldest first
+  index_t kept_bytes_ = 0;
+  index_t most_bytes_;
+  Release release_;
+};
+
+}  // namespace tessera::machine

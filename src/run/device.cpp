@@ -1,0 +1,134 @@
+#include "run/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "base/text.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::run {
+namespace {
+
+std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
+
+/// In a sweep the same line holds for many points.
+void say_once(const mpi::Communicator& comm, const std::string& note) {
+  static std::set<std::string> said;
+  if (note.empty() || !comm.is_root() || !said.insert(note).second) return;
+  fmt::print(stderr, "{}\n", note);
+}
+
+}  // namespace
+
+void add_device(OptionSet& options) {
+  options.add({.name = "device",
+               .kind = Kind::choice,
+               .fallback = "auto",
+               .help = "what --kernel auto may take: the GPU where there is one with room for the problem, "
+                       "only the CPU, or only the GPU; a kernel that is named decides for itself",
+               .group = "Method",
+               .choices = {"auto", "cpu", "gpu"},
+               .axis = true});
+}
+
+DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gpus, index_t free_bytes,
+                           bool hardware) {
+  if (request.wanted == "cpu") return {};
+  const bool must = request.wanted == "gpu";
+  if (gpus.devices.empty()) {
+    require(
+        !must, ExitCode::usage,
+        fmt::format("--device gpu needs a GPU and there is none here ({}); drop it, or use another machine",
+                    gpus.reason));
+    if (!gpus.built || !hardware || request.kernel.empty()) return {};
+    return {Space::host,
+            fmt::format("device: cpu (there is a GPU that cannot be used: {}; --device cpu says so for good)",
+                        gpus.reason)};
+  }
+  if (request.kernel.empty()) {
+    require(!must, ExitCode::usage,
+            "--device gpu has no kernel to run for this request (see tessera list); drop it");
+    return {};
+  }
+  // A tenth stays free: for what libraries take, and for the device's own use.
+  const index_t room = free_bytes / 10 * 9 / std::max<index_t>(1, request.sharing);
+  const std::string& name = gpus.devices.front().name;
+  if (request.bytes > room) {
+    const std::string why =
+        fmt::format("{} needed on the {}, room for {}", human(request.bytes), name, human(room));
+    require(!must, ExitCode::memory,
+            fmt::format("--device gpu: {} a rank; take --device cpu, more GPUs or a smaller problem", why));
+    return {Space::host, fmt::format("device: cpu ({})", why)};
+  }
+  return {Space::device,
+          fmt::format("device: gpu ({}, kernel {}; --device cpu for the CPU)", name, request.kernel)};
+}
+
+bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::string& kernel, index_t bytes) {
+  const mpi::Communicator node = comm.node();
+  DeviceRequest request{point.text("device"), kernel, bytes, 1};
+  if (request.wanted == "cpu") return false;
+  if (point.flag("plan") && request.wanted == "gpu" && !kernel.empty()) return true;
+  DeviceChoice choice;
+  mpi::together(comm, "device", [&] {
+    const machine::Gpus& gpus = machine::gpus();
+    const auto devices = static_cast<index_t>(gpus.devices.size());
+    if (devices > 0) request.sharing = ceil_div(node.size(), devices);
+    machine::use_gpu(node.rank());
+    const index_t free = devices > 0 && !kernel.empty() ? machine::free_gpu_memory() : 0;
+    choice = choose_device(request, gpus, free, machine::shows_gpu_hardware());
+  });
+  const bool everywhere = comm.sum(index_t{choice.space == Space::device ? 1 : 0}) == comm.size();
+  if (!everywhere && choice.space == Space::device) choice.note = "device: cpu (not every node has a GPU)";
+  say_once(comm, choice.note);
+  return everywhere;
+}
+
+void require_gpu(const mpi::Communicator& comm, const VariantInfo& kernel) {
+  const mpi::Communicator node = comm.node();
+  mpi::together(comm, "device", [&] {
+    const machine::Gpus& gpus = machine::gpus();
+    require(
+        !gpus.devices.empty(), ExitCode::usage,
+        fmt::format("kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
+                    kernel.name, gpus.reason));
+    machine::use_gpu(node.rank());
+  });
+}
+
+const machine::Gpus* concerned_gpus(const Parsed& parsed) {
+  const auto any = [&](const char* option, const auto& wanted) {
+    const auto found = parsed.lists.find(option);
+    return found != parsed.lists.end() && std::any_of(found->second.begin(), found->second.end(), wanted);
+  };
+  const bool named = any("kernel", [](const std::string& name) { return name.starts_with("cu"); });
+  const bool allowed = any("device", [](const std::string& device) { return device != "cpu"; });
+  return named || allowed ? &machine::gpus() : nullptr;
+}
+
+std::vector<Ceiling> properties(const machine::Gpu& gpu) {
+  const auto real = [](auto value) { return static_cast<double>(value); };
+  return {{"gpu_memory", 1, real(gpu.memory_bytes) / 1e9, "GB"},
+          {"gpu_multiprocessors", 1, real(gpu.multiprocessors), ""},
+          {"gpu_compute_capability", 1, gpu.major + 0.1 * gpu.minor, ""},
+          {"gpu_clock", 1, gpu.clock_hz / 1e9, "GHz"},
+          {"gpu_memory_clock", 1, gpu.memory_clock_hz / 1e9, "GHz"},
+          {"gpu_bus", 1, real(gpu.bus_bits), "bit"},
+          {"gpu_bus_bandwidth", 1, gpu.bus_bandwidth() / 1e9, "GB/s"},
+          {"gpu_l2", 1, real(gpu.l2_bytes) / 1e6, "MB"},
+          {"gpu_shared", 1, real(gpu.shared_bytes) / 1e3, "kB"}};
+}
+
+std::string described(const machine::Gpu& gpu) {
+  return fmt::format(
+      "{}, {}, {} multiprocessors at {:.2f} GHz, compute capability {}.{}, bus of {} bits ({:.0f} GB/s), L2 "
+      "{}, "
+      "shared memory {} a multiprocessor, PCI {}",
+      gpu.name, human(gpu.memory_bytes), gpu.multiprocessors, gpu.clock_hz / 1e9, gpu.major, gpu.minor,
+      gpu.bus_bits, gpu.bus_bandwidth() / 1e9, human(gpu.l2_bytes), human(gpu.shared_bytes), gpu.pci);
+}
+
+}  // namespace tessera::run

@@ -1,0 +1,72 @@
+#pragma once
+// Host or GPU: what --device means at a point, for every workload with kernels for both.
+
+#include <span>
+#include <string>
+
+#include "kernels/variant.hpp"
+#include "machine/gpu.hpp"
+#include "mpi/communicator.hpp"
+#include "run/ceilings.hpp"
+#include "run/options.hpp"
+
+namespace tessera::run {
+
+/// --device auto, cpu or gpu: what --kernel auto may take. A kernel that is named decides for itself.
+void add_device(OptionSet& options);
+
+/// What has to be known of a problem to find it a place.
+struct DeviceRequest {
+  std::string wanted = "auto";  ///< --device
+  std::string kernel;           ///< the best one for a device; "" where the workload has none here
+  index_t bytes = 0;            ///< of a device's memory, that a rank will need
+  index_t sharing = 1;          ///< ranks that share a device
+};
+
+struct DeviceChoice {
+  Space space = Space::host;
+  std::string note;  ///< a line for the user; "" where there is nothing to say
+};
+
+/// `auto` takes the device where there is one with room for the problem. Where there is none it says why only
+/// if the build has CUDA and the machine has the hardware: then a driver is missing or too old, and somebody
+/// may wait for a GPU that never comes. A build without CUDA was meant so, and most machines without a GPU
+/// will never have one: nobody wants to hear it with every run. Throws Error(usage) for `gpu` without a
+/// device and Error(memory) where it has no room.
+[[nodiscard]] DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gpus,
+                                         index_t free_bytes, bool hardware);
+
+/// Whether --kernel auto is a device kernel at this point, the same on every rank; the root says so once, and
+/// the rank's device is made current. With --plan a GPU that is asked for need not be there. Collective.
+[[nodiscard]] bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::string& kernel,
+                             index_t bytes);
+
+/// Makes this rank's device current for a kernel that was named. Throws Error(usage) on every rank where
+/// one has none. Collective.
+void require_gpu(const mpi::Communicator& comm, const VariantInfo& kernel);
+
+/// The row that a point runs: the one that --kernel names, or the best of the device or the host; best_device
+/// may be nullptr. Collective.
+template <class Row>
+[[nodiscard]] const Row& choose_kernel(const mpi::Communicator& comm, const Values& point,
+                                       std::span<const Row> table, const Row& best_host,
+                                       const Row* best_device, index_t bytes) {
+  if (point.text("kernel") == "auto") {
+    const std::string device(best_device == nullptr ? "" : best_device->name);
+    return takes_gpu(comm, point, device, bytes) ? *best_device : best_host;
+  }
+  const Row& row = *find_variant(table, point.text("kernel"));
+  if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, row);
+  return row;
+}
+
+/// The devices of this node where the request may use them, for provenance; nullptr where it does not (its
+/// --device is cpu, or it has nothing for GPUs).
+[[nodiscard]] const machine::Gpus* concerned_gpus(const Parsed& parsed);
+
+/// What the driver says of a device, in the form of ceilings: memory, clock, bandwidth of the bus, ...
+[[nodiscard]] std::vector<Ceiling> properties(const machine::Gpu& gpu);
+/// The same in a line.
+[[nodiscard]] std::string described(const machine::Gpu& gpu);
+
+}  // namespace tessera::run

@@ -1,0 +1,203 @@
+// The probes of a GPU: their table and arithmetic everywhere, every one of them run where there is a device.
+
+#include "kernels/memory/device_probes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "kernels/memory/device_words.hpp"
+
+namespace tessera::memory {
+namespace {
+
+const DeviceProbeVariant& row(std::string_view name) { return *find_variant(device_probes(), name); }
+
+TEST(DeviceProbes, HaveNamesOfTheirOwnAndAreMadeWhereCudaIsBuilt) {
+  std::set<std::string_view> names;
+  for (const DeviceProbeVariant& probe : device_probes()) {
+    EXPECT_TRUE(names.insert(probe.name).second) << probe.name;
+    EXPECT_EQ(probe.space, Space::device);
+    EXPECT_EQ(can_make(probe), machine::gpus().built) << probe.name;
+  }
+}
+
+TEST(DeviceProbes, CompleteWhatIsLeftToThemAndRefuseWhatTheyDoNotTake) {
+  const DeviceWalk usual = completed(row("cuda_histogram_shared"), {});
+  EXPECT_EQ(usual.bins, 256);
+  EXPECT_EQ(usual.bytes, index_t{1} << 30);
+  EXPECT_EQ(usual.rounds, 1);
+  EXPECT_EQ(usual.offset, -1);
+  EXPECT_EQ(completed(row("cuda_copy"), {.bytes = 17}).bytes, 32);
+  EXPECT_EQ(completed(row("cuda_copy_offset"), {.offset = 3}).offset, 3);
+  EXPECT_EQ(completed(row("cuda_shared_stride"), {.lane_stride = 64}).lane_stride, 64);
+  const auto refused = [](const char* name, const DeviceWalk& walk) {
+    try {
+      (void)completed(row(name), walk);
+    } catch (const Error& error) {
+      return error.code() == ExitCode::usage;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused("cuda_copy", {.offset = 0}));
+  EXPECT_TRUE(refused("cuda_shared_stride", {.lane_stride = 65}));
+  EXPECT_TRUE(refused("cuda_copy_stride", {.lane_stride = 0}));
+  EXPECT_TRUE(refused("cuda_managed_to_device", {.bytes = index_t{1} << 30}));
+}
+
+TEST(DeviceWords, ArePowersOfTheirSteps) {
+  for (const int way : {0, 1, 31}) {
+    for (const index_t n : {0, 1, 2, 7, 64, 1001}) {
+      DeviceWord x = 12345;
+      const DeviceWord begin = x;
+      for (index_t i = 0; i < n; ++i) x = step_of(way)(x);
+      EXPECT_EQ(power(step_of(way), n)(begin), x);
+    }
+  }
+}
+
+TEST(DeviceWords, FallEvenlyIntoBinsAndNeverBeyond) {
+  for (const index_t bins : {1, 2, 7, 256, 12288}) {
+    EXPECT_EQ(bin_of(0, bins), 0);
+    EXPECT_EQ(bin_of(~DeviceWord{0}, bins), bins - 1);
+  }
+  std::vector<DeviceWord> counts(4, 0);
+  constexpr index_t n = 40'000;
+  for (index_t i = 0; i < n; ++i) ++counts[static_cast<std::size_t>(bin_of(word_at(i), 4))];
+  for (const DeviceWord count : counts) EXPECT_NEAR(count, n / 4, 400);
+  EXPECT_EQ(wrong_counts(counts.data(), 4, n), 0);
+  ++counts[2];
+  EXPECT_EQ(wrong_counts(counts.data(), 4, n), 1);
+}
+
+TEST(DeviceWords, CopiesAreCheckedWordByWord) {
+  constexpr index_t n = 101, offset = 3, stride = 7;
+  const index_t count = ceil_div(n - offset, stride);
+  std::vector<DeviceWord> to(n, untouched);
+  for (index_t i = 0; i < count; ++i)
+    to[static_cast<std::size_t>(offset + i * stride)] = word_at(offset + i * stride);
+  EXPECT_EQ(wrong_copies(to.data(), n, offset, stride, count), 0);
+  EXPECT_EQ(wrong_copies(to.data(), n, offset, stride, count - 1), 1);
+  to[0] = 0;
+  to[offset] += 1;
+  EXPECT_EQ(wrong_copies(to.data(), n, offset, stride, count), 2);
+}
+
+TEST(DeviceWords, SumsAreThoseOfTheWords) {
+  std::vector<DeviceWord> words(1000);
+  fill_words(words.data(), 1000);
+  EXPECT_EQ(words[999], word_at(999));
+  EXPECT_EQ(sum(words.data(), 1000), sum_of_words(1000));
+  EXPECT_EQ(sum_of_words(0), 0u);
+}
+
+TEST(DeviceWords, PowersKnowTheWayOfTheirLane) {
+  constexpr index_t n = 96, ways = 5, rounds = 9;
+  std::vector<DeviceWord> out(n);
+  for (index_t i = 0; i < n; ++i) {
+    DeviceWord x = word_at(i);
+    for (index_t r = 0; r < rounds; ++r) x = step_of(static_cast<int>(i % 32 % ways))(x);
+    out[static_cast<std::size_t>(i)] = x;
+  }
+  EXPECT_EQ(wrong_powers(out.data(), n, ways, rounds), 0);
+  EXPECT_GT(wrong_powers(out.data(), n, ways + 1, rounds), 0);
+}
+
+TEST(DeviceWords, SharedSumsFollowTheLoop) {
+  for (const index_t rounds : {0, 1, 3, 4, 10}) {
+    DeviceWord total = 0;
+    for (index_t r = 0; r < rounds; ++r) {
+      for (index_t u = 0; u < 16; ++u) total += word_at(5 * 33 + r % 4 * 16 + u);
+    }
+    EXPECT_EQ(shared_sum(5, 33, rounds), total);
+  }
+}
+
+TEST(DeviceWords, ExponentialsForgetWhereTheyBegan) {
+  const double once = exp_result(7, 200), more = exp_result(7, 201);
+  EXPECT_NEAR(once, more, 1e-15);
+  EXPECT_NEAR(once, weight_of(word_at(7)) * std::exp(-once), 1e-15);
+}
+
+/// Small sizes: less than a block, a block, odd ones, several waves; all parameters that a probe takes.
+std::vector<DeviceWalk> walks_of(const DeviceProbeVariant& probe) {
+  std::vector<DeviceWalk> walks;
+  for (const index_t bytes : {16, 4096, 4112, 1 << 20, (4 << 20) + 48}) {
+    DeviceWalk plain{.bytes = bytes, .rounds = 3};
+    walks.push_back(plain);
+    for (const DeviceParameter& p : device_parameters()) {
+      if (!takes(probe, p)) continue;
+      for (const index_t value : {1, 2, 5, 16, 32}) {
+        if (value < p.low || value > p.high) continue;
+        DeviceWalk walk = plain;
+        walk.*p.member = value;
+        walks.push_back(walk);
+      }
+    }
+  }
+  return walks;
+}
+
+TEST(DeviceProbes, RunAndAreRight) {
+  if (machine::gpus().devices.empty()) GTEST_SKIP() << "not run: " << machine::gpus().reason;
+  machine::use_gpu(0);
+  for (const DeviceProbeVariant& row : device_probes()) {
+    for (const DeviceWalk& walk : walks_of(row)) {
+      SCOPED_TRACE(std::string(row.name) + " of " + std::to_string(walk.bytes) + " bytes");
+      const auto probe = make_probe(row, completed(row, walk));
+      for (int run = 0; run < 2; ++run) {
+        EXPECT_GT(probe->run(), 0);
+        const DeviceCheck check = probe->check();
+        EXPECT_LE(check.ratio, check.tolerance) << check.method;
+        EXPECT_GT(probe->work(), 0);
+      }
+    }
+  }
+}
+
+TEST(DeviceProbes, KeepTheTimelineOfTheirStreams) {
+  if (machine::gpus().devices.empty()) GTEST_SKIP() << "not run: " << machine::gpus().reason;
+  machine::use_gpu(0);
+  const auto& streams = row("cuda_streams");
+  const auto probe = make_probe(streams, completed(streams, {.bytes = 16 << 20, .rounds = 64, .streams = 4}));
+  const double seconds = probe->run();
+  const auto spans = probe->spans();
+  ASSERT_EQ(spans.size(), 3u * 16u);
+  for (const DeviceSpan& span : spans) {
+    EXPECT_LE(0, span.begin);
+    EXPECT_LE(span.begin, span.end);
+    EXPECT_LE(span.end, seconds);
+    EXPECT_EQ(span.stream, span.piece % 4);
+  }
+  for (std::size_t i = 0; i < spans.size(); i += 3) {  // a piece's three follow each other
+    EXPECT_LE(spans[i].end, spans[i + 1].begin);
+    EXPECT_LE(spans[i + 1].end, spans[i + 2].begin + 1e-9);
+  }
+}
+
+TEST(DeviceProbes, TellWhatTheirFunctionsTake) {
+  if (machine::gpus().devices.empty()) GTEST_SKIP() << "not run: " << machine::gpus().reason;
+  machine::use_gpu(0);
+  for (const machine::DeviceFunction& f : device_functions()) {
+    const machine::Occupancy found = machine::occupancy(f);
+    EXPECT_GT(found.registers, 0) << f.kernel;
+    EXPECT_EQ(found.local_bytes, 0) << f.kernel << " spills";
+    EXPECT_GT(found.blocks, 0) << f.kernel;
+    EXPECT_LE(found.warps * 32, machine::gpus().devices.front().threads) << f.kernel;
+    EXPECT_FALSE(found.limit.empty()) << f.kernel;
+  }
+}
+
+TEST(DeviceCeilings, AreThereWhereADeviceIs) {
+  if (machine::gpus().devices.empty()) GTEST_SKIP() << "not run: " << machine::gpus().reason;
+  machine::use_gpu(0);
+  const auto ceilings = device_ceilings();
+  EXPECT_EQ(ceilings.size(), 7u);
+  for (const DeviceCeiling& c : ceilings) EXPECT_GT(c.value, 1) << c.name;
+}
+
+}  // namespace
+}  // namespace tessera::memory

@@ -1,0 +1,109 @@
+// What can be said of GPUs without one: which blocks of memory serve again, what limits a kernel, whether the
+// machine shows the hardware.
+
+#include "machine/gpu.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "machine/block_cache.hpp"
+#include "machine/occupancy.hpp"
+
+namespace tessera::machine {
+namespace {
+
+struct Note {
+  std::vector<void*>* released;
+  void operator()(void* data) const noexcept { released->push_back(data); }
+};
+
+struct Blocks : ::testing::Test {
+  std::vector<void*> released;
+  char memory[16] = {};
+  BlockCache<Note> cache{100, Note{&released}};
+};
+
+TEST_F(Blocks, ServeAgainTheSameSizeAtTheSamePlaceOnly) {
+  EXPECT_EQ(cache.take(0, 10), nullptr);
+  cache.give(0, &memory[0], 10);
+  EXPECT_EQ(cache.kept_bytes(), 10);
+  EXPECT_EQ(cache.take(1, 10), nullptr);
+  EXPECT_EQ(cache.take(0, 9), nullptr);
+  EXPECT_EQ(cache.take(0, 10), &memory[0]);
+  EXPECT_EQ(cache.take(0, 10), nullptr);
+  EXPECT_EQ(cache.kept_bytes(), 0);
+  EXPECT_TRUE(released.empty());
+}
+
+TEST_F(Blocks, LeaveOldestFirstWhereThereIsNoRoom) {
+  cache.give(0, &memory[0], 60);
+  cache.give(0, &memory[1], 40);
+  cache.give(0, &memory[2], 30);
+  EXPECT_EQ(released, std::vector<void*>{&memory[0]});
+  EXPECT_EQ(cache.kept_bytes(), 70);
+  cache.give(0, &memory[3], 101);
+  EXPECT_EQ(released.back(), &memory[3]);
+  EXPECT_TRUE(cache.clear());
+  EXPECT_FALSE(cache.clear());
+  EXPECT_EQ(released.size(), 4u);
+  EXPECT_EQ(cache.kept_bytes(), 0);
+}
+
+TEST_F(Blocks, TheLatestOfASizeServesFirst) {
+  cache.give(0, &memory[0], 10);
+  cache.give(0, &memory[1], 10);
+  EXPECT_EQ(cache.take(0, 10), &memory[1]);
+  EXPECT_EQ(cache.take(0, 10), &memory[0]);
+}
+
+TEST(Occupancy, IsLimitedByWhatIsSpentFirst) {
+  Gpu gpu;  // compute capability 9.0
+  gpu.registers = 65536;
+  gpu.threads = 2048;
+  gpu.blocks = 32;
+  gpu.shared_bytes = 233472;
+  gpu.reserved_bytes = 1024;
+  EXPECT_EQ(occupancy_limit(gpu, 256, 32, 0), "warps, registers");
+  EXPECT_EQ(occupancy_limit(gpu, 256, 16, 0), "warps");
+  EXPECT_EQ(occupancy_limit(gpu, 256, 128, 0), "registers");
+  EXPECT_EQ(occupancy_limit(gpu, 32, 16, 0), "blocks");
+  EXPECT_EQ(occupancy_limit(gpu, 256, 32, 100 * 1024), "shared memory");
+}
+
+TEST(Gpus, AreLookedAtOnceAndNeedAReasonToBeAbsent) {
+  EXPECT_EQ(&gpus(), &gpus());
+  if (!gpus().devices.empty()) GTEST_SKIP() << "there is one: " << gpus().devices.front().name;
+  EXPECT_FALSE(gpus().reason.empty());
+  EXPECT_EQ(free_gpu_memory(), 0);
+  use_gpu(3);
+}
+
+TEST(Gpus, HardwareShowsOnTheBus) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(::testing::TempDir()) / "tessera_gpu_test";
+  fs::remove_all(root);
+  const auto device = [&](const char* name, const char* vendor, const char* kind) {
+    const fs::path folder = root / "sys/bus/pci/devices" / name;
+    fs::create_directories(folder);
+    std::ofstream(folder / "vendor") << vendor << "\n";
+    std::ofstream(folder / "class") << kind << "\n";
+  };
+  EXPECT_FALSE(shows_gpu_hardware(root.string()));
+  device("0000:00:1f.0", "0x8086", "0x030000");
+  device("0000:19:00.1", "0x10de", "0x040300");  // the sound of a graphics card
+  EXPECT_FALSE(shows_gpu_hardware(root.string()));
+  device("0000:19:00.0", "0x10de", "0x030200");
+  EXPECT_TRUE(shows_gpu_hardware(root.string()));
+  fs::remove_all(root / "sys");
+  EXPECT_FALSE(shows_gpu_hardware(root.string()));
+  fs::create_directories(root / "dev");
+  std::ofstream(root / "dev/nvidiactl") << "";
+  EXPECT_TRUE(shows_gpu_hardware(root.string()));
+  fs::remove_all(root);
+}
+
+}  // namespace
+}  // namespace tessera::machine

@@ -1,0 +1,123 @@
+// --device: what is chosen, what is said and what is refused, with devices and without.
+
+#include "run/device.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tessera::run {
+namespace {
+
+constexpr index_t gib = index_t{1} << 30;
+
+machine::Gpus with_gpu() {
+  machine::Gpus gpus;
+  gpus.built = true;
+  machine::Gpu gpu;
+  gpu.name = "Some GPU";
+  gpu.memory_bytes = 80 * gib;
+  gpus.devices.push_back(gpu);
+  return gpus;
+}
+
+machine::Gpus without(bool built) {
+  machine::Gpus gpus;
+  gpus.built = built;
+  gpus.reason = built ? "no CUDA-capable device is detected" : "this build has no CUDA";
+  return gpus;
+}
+
+DeviceRequest request(const char* wanted, index_t bytes = gib, index_t sharing = 1) {
+  return {wanted, "cuda_best", bytes, sharing};
+}
+
+struct Refused {
+  ExitCode code = ExitCode::ok;
+  std::string words;
+};
+Refused refused(const DeviceRequest& wanted, const machine::Gpus& gpus, index_t free) {
+  try {
+    (void)choose_device(wanted, gpus, free, true);
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {};
+}
+
+TEST(Device, AutoTakesTheGpuWithRoomAndSaysSo) {
+  const DeviceChoice choice = choose_device(request("auto"), with_gpu(), 70 * gib, true);
+  EXPECT_EQ(choice.space, Space::device);
+  EXPECT_NE(choice.note.find("Some GPU"), std::string::npos);
+  EXPECT_NE(choice.note.find("cuda_best"), std::string::npos);
+}
+
+TEST(Device, AutoTakesTheCpuWhereTheProblemHasNoRoomAndSaysHowMuchIsMissing) {
+  const DeviceChoice choice = choose_device(request("auto", 10 * gib), with_gpu(), 10 * gib, true);
+  EXPECT_EQ(choice.space, Space::host);
+  EXPECT_NE(choice.note.find("10 GiB needed"), std::string::npos) << choice.note;
+  EXPECT_EQ(choose_device(request("auto", 9 * gib), with_gpu(), 10 * gib, true).space, Space::device);
+  EXPECT_EQ(choose_device(request("auto", 9 * gib, 2), with_gpu(), 10 * gib, true).space, Space::host);
+}
+
+TEST(Device, AutoWithoutAGpuSpeaksOnlyWhereOneWasToBeExpected) {
+  const bool hardware = true;
+  EXPECT_EQ(choose_device(request("auto"), without(false), 0, hardware).note, "");
+  EXPECT_EQ(choose_device(request("auto"), without(true), 0, !hardware).note, "");
+  const DeviceChoice choice = choose_device(request("auto"), without(true), 0, hardware);
+  EXPECT_EQ(choice.space, Space::host);
+  EXPECT_NE(choice.note.find("no CUDA-capable device"), std::string::npos);
+}
+
+TEST(Device, CpuNeverLooks) {
+  const DeviceChoice choice = choose_device(request("cpu"), with_gpu(), 70 * gib, true);
+  EXPECT_EQ(choice.space, Space::host);
+  EXPECT_EQ(choice.note, "");
+}
+
+TEST(Device, GpuWithoutOneIsAWrongRequestWithItsReason) {
+  for (const bool built : {false, true}) {
+    const Refused found = refused(request("gpu"), without(built), 0);
+    EXPECT_EQ(found.code, ExitCode::usage);
+    EXPECT_NE(found.words.find(without(built).reason), std::string::npos);
+  }
+}
+
+TEST(Device, GpuWithoutRoomIsAMatterOfMemory) {
+  EXPECT_EQ(refused(request("gpu", 100 * gib), with_gpu(), 70 * gib).code, ExitCode::memory);
+  EXPECT_EQ(refused(request("gpu", 60 * gib), with_gpu(), 70 * gib).code, ExitCode::ok);
+}
+
+TEST(Device, WorkloadsWithoutAKernelStayOnTheHost) {
+  DeviceRequest none = request("auto");
+  none.kernel.clear();
+  const DeviceChoice choice = choose_device(none, with_gpu(), 70 * gib, true);
+  EXPECT_EQ(choice.space, Space::host);
+  EXPECT_EQ(choice.note, "");
+  none.wanted = "gpu";
+  EXPECT_EQ(refused(none, with_gpu(), 70 * gib).code, ExitCode::usage);
+}
+
+TEST(Device, ProvenanceConcernsGpusOnlyWhereTheRequestDoes) {
+  Parsed parsed;
+  EXPECT_EQ(concerned_gpus(parsed), nullptr);
+  parsed.lists["kernel"] = {"naive"};
+  EXPECT_EQ(concerned_gpus(parsed), nullptr);
+  parsed.lists["device"] = {"cpu"};
+  EXPECT_EQ(concerned_gpus(parsed), nullptr);
+  parsed.lists["device"] = {"cpu", "auto"};
+  EXPECT_NE(concerned_gpus(parsed), nullptr);
+  parsed.lists["device"] = {"cpu"};
+  parsed.lists["kernel"] = {"cublas"};
+  EXPECT_NE(concerned_gpus(parsed), nullptr);
+}
+
+TEST(Device, PropertiesAreRowsLikeCeilings) {
+  machine::Gpu gpu = with_gpu().devices.front();
+  gpu.memory_clock_hz = 3.2e9;
+  gpu.bus_bits = 6144;
+  EXPECT_NEAR(gpu.bus_bandwidth() / 1e9, 4915.2, 0.1);
+  for (const Ceiling& c : properties(gpu)) EXPECT_TRUE(c.name.starts_with("gpu_")) << c.name;
+  EXPECT_NE(described(gpu).find("Some GPU"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera::run
