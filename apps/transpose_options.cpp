@@ -81,6 +81,8 @@ void add_method(OptionSet& set) {
   std::vector<std::string> algorithms{"auto"};
   for (const auto& row : dist::transpose::algorithms()) algorithms.emplace_back(row.name);
   run::add_kernel(set, run::names_of(tessera::transpose::variants()));
+  run::add_device(
+      set, "the CPU, or the GPU where it is asked for: the bus to it is slower than the host's memory");
   set.add({.name = "algorithm",
            .kind = Kind::choice,
            .fallback = "auto",

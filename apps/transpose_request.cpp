@@ -7,9 +7,9 @@
 #include "dist/transpose/axes.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "machine/fork_join.hpp"
-#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/shared_memory.hpp"
+#include "run/device.hpp"
 #include "transpose.hpp"
 
 namespace tessera::apps::transpose {
@@ -164,14 +164,6 @@ void check_request(const Values& point, const Request& request) {
   for (const index_t extent : request.extents) elements = checked_mul(elements, extent, "the input");
   (void)checked_mul(elements, 2 * q.element_bytes, "the input");
   const std::string kernel = point.text("kernel");
-  if (request.method.kernel != nullptr && request.method.kernel->space == Space::device &&
-      !point.flag("plan")) {
-    const machine::Gpus gpus = machine::gpus();
-    require(
-        !gpus.devices.empty(), ExitCode::usage,
-        fmt::format("kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
-                    kernel, gpus.reason));
-  }
   require(!point.flag("in-place") || kernel == "auto" || kernel == "in_place", ExitCode::usage,
           fmt::format("--in-place has a kernel of its own and {} needs a second matrix; drop one of the two",
                       kernel));
@@ -189,6 +181,23 @@ void check_request(const Values& point, const Request& request) {
           "--alpha and --beta go with matrices; permute the axes first and scale then");
   require(!request.permutes() || kernel == "auto" || kernel == "cache_oblivious", ExitCode::usage,
           fmt::format("--axes of more than a matrix runs cache_oblivious, not {}; drop --kernel", kernel));
+}
+
+/// The device takes a transpose only where it is asked for: the bus to it is slower than the host's own
+/// memory.
+void choose_place(const mpi::Communicator& comm, const Values& point, Request& request) {
+  auto& method = request.method;
+  if (method.kernel != nullptr && method.kernel->space == Space::device) {
+    if (!point.flag("plan")) run::require_gpu(comm, *method.kernel);
+    return;
+  }
+  if (point.text("kernel") != "auto" || point.text("device") != "gpu") return;
+  const tessera::transpose::Variant* const best =
+      request.shape.in_place || request.permutes() ? nullptr : tessera::transpose::best_device();
+  const index_t bytes = 0;  // what the device has no room for goes through it in pieces
+  if (!run::takes_gpu(comm, point, std::string(best == nullptr ? "" : best->name), bytes)) return;
+  method.kernel = best;
+  request.kernel = best->name;
 }
 
 }  // namespace
@@ -239,6 +248,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
             fmt::format("{} is {} and the result is {}; give a C of that shape", inputs.c->name().text(),
                         c.shape_text(), fmt::join(request.result_extents(), " x ")));
   });
+  choose_place(comm, point, request);
   return request;
 }
 

@@ -96,6 +96,15 @@ class Stopwatch {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
+/// to[0:count] = from[0:count], on the device from host memory, there for every stream on return: cudaMemcpy
+/// alone returns when pageable memory is staged, and streams that do not wait for the default one overtake
+/// the rest.
+template <class T>
+void upload(T* to, const T* from, std::size_t count) {
+  check(cudaMemcpy(to, from, count * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
 /// to[0:m, 0:n] = from[0:m, 0:n], one of them on the host; asynchronous on pinned memory.
 template <class T>
 void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaStream_t stream) {

@@ -11,24 +11,13 @@ double seconds_between(cudaEvent_t begin, cudaEvent_t end) {
 
 }  // namespace
 
-index_t free_memory() {
-  std::size_t available = 0, total = 0;
-  check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
-  return static_cast<index_t>(available);
-}
-
-PiecePlace::PinnedBytes::PinnedBytes(index_t bytes) {
-  if (bytes == 0) return;
-  check(cudaMallocHost(reinterpret_cast<void**>(&data), static_cast<std::size_t>(bytes)), "cudaMallocHost");
-}
-
 PiecePlace::PiecePlace(const PieceBytes& most)
     : host_in_(most.in), host_out_(most.out), device_in_(most.in), device_out_(most.out) {}
 
 void PiecePlace::send(index_t bytes) {
   check(cudaEventRecord(begin_.event, stream_), "cudaEventRecord");
   if (bytes > 0)
-    check(cudaMemcpyAsync(device_in_.data(), host_in_.data, static_cast<std::size_t>(bytes),
+    check(cudaMemcpyAsync(device_in_.data(), host_in_.data(), static_cast<std::size_t>(bytes),
                           cudaMemcpyHostToDevice, stream_),
           "cudaMemcpyAsync");
   check(cudaEventRecord(sent_.event, stream_), "cudaEventRecord");
@@ -37,7 +26,7 @@ void PiecePlace::send(index_t bytes) {
 void PiecePlace::bring(index_t bytes) {
   check(cudaEventRecord(computed_.event, stream_), "cudaEventRecord");
   if (bytes > 0)
-    check(cudaMemcpyAsync(host_out_.data, device_out_.data(), static_cast<std::size_t>(bytes),
+    check(cudaMemcpyAsync(host_out_.data(), device_out_.data(), static_cast<std::size_t>(bytes),
                           cudaMemcpyDeviceToHost, stream_),
           "cudaMemcpyAsync");
   check(cudaEventRecord(brought_.event, stream_), "cudaEventRecord");

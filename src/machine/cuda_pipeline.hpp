@@ -13,9 +13,6 @@
 
 namespace tessera::machine::cuda {
 
-/// Bytes of the current device's memory that nobody has taken.
-[[nodiscard]] index_t free_memory();
-
 /// What a piece takes to the device and brings back.
 struct PieceBytes {
   index_t in = 0, out = 0;
@@ -26,8 +23,8 @@ class PiecePlace {
  public:
   explicit PiecePlace(const PieceBytes& most);
 
-  [[nodiscard]] std::byte* host_in() const { return host_in_.data; }
-  [[nodiscard]] const std::byte* host_out() const { return host_out_.data; }
+  [[nodiscard]] std::byte* host_in() const { return host_in_.data(); }
+  [[nodiscard]] const std::byte* host_out() const { return host_out_.data(); }
   [[nodiscard]] const std::byte* device_in() const { return device_in_.data(); }
   [[nodiscard]] std::byte* device_out() const { return device_out_.data(); }
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
@@ -38,13 +35,6 @@ class PiecePlace {
   [[nodiscard]] DeviceTimes wait();
 
  private:
-  struct PinnedBytes {
-    explicit PinnedBytes(index_t bytes);
-    ~PinnedBytes() { cudaFreeHost(data); }
-    PinnedBytes(const PinnedBytes&) = delete;
-    PinnedBytes& operator=(const PinnedBytes&) = delete;
-    std::byte* data = nullptr;
-  };
   struct Event {
     Event() { check(cudaEventCreate(&event), "cudaEventCreate"); }
     ~Event() { cudaEventDestroy(event); }
@@ -53,7 +43,7 @@ class PiecePlace {
     cudaEvent_t event = nullptr;
   };
   Stream stream_;
-  PinnedBytes host_in_, host_out_;
+  PinnedBuffer<std::byte> host_in_, host_out_;
   DeviceBuffer<std::byte> device_in_, device_out_;
   Event begin_, sent_, computed_, brought_;
 };

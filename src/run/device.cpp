@@ -23,12 +23,12 @@ void say_once(const mpi::Communicator& comm, const std::string& note) {
 
 }  // namespace
 
-void add_device(OptionSet& options) {
+void add_device(OptionSet& options, const std::string& automatic) {
   options.add({.name = "device",
                .kind = Kind::choice,
                .fallback = "auto",
-               .help = "what --kernel auto may take: the GPU where there is one with room for the problem, "
-                       "only the CPU, or only the GPU; a kernel that is named decides for itself",
+               .help = "what --kernel auto may take: the CPU, the GPU, or (auto) " + automatic +
+                       "; a kernel that is named decides for itself",
                .group = "Method",
                .choices = {"auto", "cpu", "gpu"},
                .axis = true});

@@ -13,7 +13,8 @@
 namespace tessera::run {
 
 /// --device auto, cpu or gpu: what --kernel auto may take. A kernel that is named decides for itself.
-void add_device(OptionSet& options);
+void add_device(OptionSet& options,
+                const std::string& automatic = "the GPU where there is one with room for the problem");
 
 /// What has to be known of a problem to find it a place.
 struct DeviceRequest {

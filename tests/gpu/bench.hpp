@@ -37,9 +37,7 @@ cuda::DeviceBuffer<T> random_on_device(index_t count, std::uint64_t stream) {
     }
   }
   cuda::DeviceBuffer<T> device(count);
-  cuda::check(cudaMemcpy(device.data(), host.data(), static_cast<std::size_t>(count) * sizeof(T),
-                         cudaMemcpyHostToDevice),
-              "cudaMemcpy");
+  cuda::upload(device.data(), host.data(), static_cast<std::size_t>(count));
   return device;
 }
 

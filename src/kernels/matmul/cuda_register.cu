@@ -163,10 +163,12 @@ template void cuda_register(const Gemm<float>&, const Tuning&, DeviceStream);
 template void cuda_register(const Gemm<double>&, const Tuning&, DeviceStream);
 
 void add_register_functions(std::vector<machine::DeviceFunction>& to) {
-  to.push_back(function_of<RegisterKernel<float, Op::none, Op::none, 4>>(
-      "cuda_register", "f32", register_tiled<RegisterKernel<float, Op::none, Op::none, 4>, float>));
-  to.push_back(function_of<RegisterKernel<double, Op::none, Op::none, 2>>(
-      "cuda_register", "f64", register_tiled<RegisterKernel<double, Op::none, Op::none, 2>, double>));
+  using Large = RegisterKernel<float, LargeF32, Op::none, Op::none, 4>;
+  using Small = RegisterKernel<float, SmallF32, Op::none, Op::none, 4>;
+  using Wide = RegisterKernel<double, F64, Op::none, Op::none, 2>;
+  to.push_back(function_of<Large>("cuda_register", "f32, large tile", register_tiled<Large, float>));
+  to.push_back(function_of<Small>("cuda_register", "f32, small tile", register_tiled<Small, float>));
+  to.push_back(function_of<Wide>("cuda_register", "f64", register_tiled<Wide, double>));
 }
 
 }  // namespace tessera::matmul

@@ -9,4 +9,8 @@ namespace tessera::matmul {
 /// capability 9.0 or rows of an operand do not begin on 16 bytes.
 [[nodiscard]] bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream);
 
+/// For device_functions().
+void add_tensor_tma_functions(std::vector<machine::DeviceFunction>& to);
+void add_wgmma_functions(std::vector<machine::DeviceFunction>& to);
+
 }  // namespace tessera::matmul

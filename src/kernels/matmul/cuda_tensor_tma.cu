@@ -203,15 +203,19 @@ void launch(const Gemm<double>& g, const DeviceLimits& limits, DeviceStream stre
 }
 
 template <Op op_a, Op op_b>
+using Large = Tile<op_a == Op::none, op_b == Op::transpose, 128, 128, 64, 32, 6, 1>;
+template <Op op_a, Op op_b>
+using Small = Tile<op_a == Op::none, op_b == Op::transpose, 64, 64, 32, 32, 4, 2>;
+
+template <Op op_a, Op op_b>
 void launch_best(const Gemm<double>& g, const DeviceLimits& limits, DeviceStream stream) {
-  constexpr bool a_k_fast = op_a == Op::none, b_k_fast = op_b == Op::transpose;
-  using Large = Tile<a_k_fast, b_k_fast, 128, 128, 64, 32, 6, 1>;
-  using Small = Tile<a_k_fast, b_k_fast, 64, 64, 32, 32, 4, 2>;
+  using LargeTile = Large<op_a, op_b>;
+  using SmallTile = Small<op_a, op_b>;
   constexpr double small_speed = 0.85;  // of the large tile's, where both fill the device
-  if (share_of_device(g.c, Large::m, Large::n, limits.multiprocessors) >=
-      small_speed * share_of_device(g.c, Small::m, Small::n, limits.multiprocessors))
-    return launch<Large>(g, limits, stream);
-  launch<Small>(g, limits, stream);
+  if (share_of_device(g.c, LargeTile::m, LargeTile::n, limits.multiprocessors) >=
+      small_speed * share_of_device(g.c, SmallTile::m, SmallTile::n, limits.multiprocessors))
+    return launch<LargeTile>(g, limits, stream);
+  launch<SmallTile>(g, limits, stream);
 }
 
 }  // namespace
@@ -223,6 +227,16 @@ bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream) {
   if (limits.major < 9) return false;
   dispatch_ops(g, [&](auto op_a, auto op_b) { launch_best<op_a(), op_b()>(g, limits, stream); });
   return true;
+}
+
+void add_tensor_tma_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&]<class T>(const char* of, T) {
+    to.push_back(
+        {"cuda_tensor", of, reinterpret_cast<const void*>(tensor_tma<T>), T::threads, T::shared_bytes});
+  };
+  add("f64, large tile", Large<Op::none, Op::none>{});
+  add("f64, small tile", Small<Op::none, Op::none>{});
+  add_wgmma_functions(to);
 }
 
 }  // namespace tessera::matmul

@@ -7,6 +7,7 @@
 
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_ring.cuh"
+#include "kernels/matmul/cuda_tensor.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -225,5 +226,15 @@ bool cuda_wgmma(const MixedGemm<T>& g, DeviceStream stream) {
 template bool cuda_wgmma(const MixedGemm<__nv_bfloat16>&, DeviceStream);
 template bool cuda_wgmma(const MixedGemm<__half>&, DeviceStream);
 template bool cuda_wgmma(const MixedGemm<float>&, DeviceStream);
+
+void add_wgmma_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&]<class T, class Plan>(const char* of, T, Plan) {
+    to.push_back({"cuda_tensor", of, reinterpret_cast<const void*>(multiply_groups<Plan, T>), Plan::threads,
+                  Plan::shared_bytes});
+  };
+  add("bf16", __nv_bfloat16{}, Tile<__nv_bfloat16, Op::none, Op::none>{});
+  add("f16", __half{}, Tile<__half, Op::none, Op::none>{});
+  add("tf32", float{}, Tile<float, Op::none, Op::transpose>{});
+}
 
 }  // namespace tessera::matmul

@@ -6,6 +6,7 @@
 #include "machine/cuda_pipeline.hpp"
 #include "machine/device_times.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 
 namespace tessera::transpose {
 namespace {
@@ -105,8 +106,8 @@ void transpose_on_device(DeviceKernel* kernel, const ConstRecords& a, const Reco
                          const Tuning& tuning) {
   if (a.empty()) return;
   const auto needs = [](const ConstRecords& x) { return x.rows * aligned_ld(x.cols, x.bytes) * x.bytes; };
-  const index_t limit =
-      tuning.device_memory > 0 ? tuning.device_memory : cuda::free_memory() / 10 * 9;  // others take some
+  const index_t limit = tuning.device_memory > 0 ? tuning.device_memory
+                                                 : machine::free_gpu_memory() / 10 * 9;  // others take some
   if (needs(a) + needs(b) <= limit && copies_in_rows(a) && copies_in_rows(b)) {
     machine::add_device_times(at_once(kernel, a, b, tuning));
     return;

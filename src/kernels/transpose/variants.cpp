@@ -41,6 +41,8 @@ const Variant& best(const ConstRecords&, const Records&) {
   return *find_variant(variants(), "cache_oblivious");
 }
 
+const Variant* best_device() { return find_variant(variants(), "cuda_vectorized"); }
+
 int threads_of(const Tuning& tuning) {
   return tuning.threads > 0 ? tuning.threads : machine::default_threads();
 }

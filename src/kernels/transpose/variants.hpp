@@ -31,6 +31,9 @@ struct Variant : VariantInfo {
 /// The fastest out-of-place variant for this shape and these strides: what `auto` means.
 [[nodiscard]] const Variant& best(const ConstRecords& a, const Records& b);
 
+/// The fastest one on a device; nullptr in a build without CUDA.
+[[nodiscard]] const Variant* best_device();
+
 void naive(const ConstRecords& a, const Records& b, const Tuning& tuning);
 void tiled(const ConstRecords& a, const Records& b, const Tuning& tuning);
 void column(const ConstRecords& a, const Records& b, const Tuning& tuning);

@@ -37,18 +37,16 @@ class OnDevice {
     put();
   }
   [[nodiscard]] const MatrixView<T>& view() const { return view_; }
-  void put() { move(device_.data(), host_.data(), cudaMemcpyHostToDevice); }
+  void put() { cuda::upload(device_.data(), host_.data(), host_.size()); }
   /// All of the buffer, what lies around the matrix too.
   [[nodiscard]] std::vector<T> bytes() const {
     std::vector<T> all(host_.size());
-    move(all.data(), device_.data(), cudaMemcpyDeviceToHost);
+    cuda::check(cudaMemcpy(all.data(), device_.data(), all.size() * sizeof(T), cudaMemcpyDeviceToHost),
+                "cudaMemcpy");
     return all;
   }
 
  private:
-  void move(T* to, const T* from, cudaMemcpyKind kind) const {
-    cuda::check(cudaMemcpy(to, from, host_.size() * sizeof(T), kind), "cudaMemcpy");
-  }
   std::vector<T> host_;
   cuda::DeviceBuffer<T> device_;
   MatrixView<T> view_;

@@ -24,9 +24,7 @@ class Device : public ::testing::Test {
 class There {
  public:
   explicit There(Fenced& host) : host_(host), storage_(static_cast<index_t>(host.storage().size())) {
-    cuda::check(
-        cudaMemcpy(storage_.data(), host.storage().data(), host.storage().size(), cudaMemcpyHostToDevice),
-        "cudaMemcpy");
+    cuda::upload(storage_.data(), host.storage().data(), host.storage().size());
   }
   [[nodiscard]] Records view() const {
     Records there = host_.view();
