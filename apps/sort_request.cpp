@@ -7,6 +7,7 @@
 #include "kernels/sort/inputs.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "run/common_options.hpp"
 #include "sort.hpp"
@@ -270,6 +271,15 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     if (row.name == request.algorithm) request.method.algorithm = row.algorithm;
   }
   request.method.kernel = point.text("kernel");
+  mpi::together(comm, "plan", [&] {
+    const auto* const row = find_variant(kernels::variants(), request.method.kernel);
+    if (row == nullptr || row->space == Space::host || point.flag("plan")) return;
+    const machine::Gpus gpus = machine::gpus();
+    require(
+        !gpus.devices.empty(), ExitCode::usage,
+        fmt::format("kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
+                    row->name, gpus.reason));
+  });
   request.method.threads = run::threads_of(point);
   if (request.task == Task::apply) {
     const io::TableInfo permutation = inputs.permutation->share(comm);

@@ -1,5 +1,5 @@
 #pragma once
-// The table of CPU sorts, and the way in: sort_keys maps a key type to bits and calls a row.
+// The table of sorts, and the way in: sort_keys maps a key type to bits and calls a row.
 
 #include <cstdint>
 #include <span>
