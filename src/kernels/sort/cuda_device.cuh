@@ -19,6 +19,12 @@ __device__ __forceinline__ unsigned lanes_below() {
   return mask;
 }
 
+__device__ __forceinline__ unsigned lanes_above() {
+  unsigned mask;
+  asm("mov.u32 %0, %%lanemask_gt;" : "=r"(mask));
+  return mask;
+}
+
 /// The sum over this lane and those below it.
 template <class T>
 __device__ __forceinline__ T warp_prefix_sum(T x) {

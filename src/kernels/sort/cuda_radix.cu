@@ -8,7 +8,7 @@ template <std::size_t key, std::size_t value>
 struct BestShape;
 template <>
 struct BestShape<4, 0> {
-  using type = onesweep::Shape<512, 16, 2>;
+  using type = onesweep::Shape<384, 18, 2>;
 };
 template <>
 struct BestShape<8, 0> {
@@ -16,7 +16,7 @@ struct BestShape<8, 0> {
 };
 template <>
 struct BestShape<4, 4> {
-  using type = onesweep::Shape<512, 14, 2>;
+  using type = onesweep::Shape<384, 16, 2>;
 };
 template <>
 struct BestShape<8, 4> {

@@ -6,14 +6,9 @@
 // No block waits for one that might not run: a tile's number is drawn when a block starts on it, so that all
 // tiles before it are finished or in the hands of running blocks.
 
-#include "kernels/sort/cuda_device.cuh"
+#include "kernels/sort/cuda_radix_rank.cuh"
 
 namespace tessera::sort::onesweep {
-
-inline constexpr int digit_bits = 8;
-inline constexpr int bins = 1 << digit_bits;
-template <class Key>
-inline constexpr int passes = static_cast<int>(sizeof(Key));
 
 /// Keys of one launch: a count of them fits the value of a status word.
 inline constexpr index_t portion = index_t{1} << 28;
@@ -36,24 +31,6 @@ __device__ __forceinline__ unsigned peek(const unsigned* word) {
 __device__ __forceinline__ void post(unsigned* word, unsigned code, unsigned value) {
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(code << value_bits | value) : "memory");
 }
-
-/// How lanes with the same digit find each other.
-enum class Match {
-  votes,        ///< a vote of the warp for each bit
-  instruction,  ///< match.any
-};
-
-/// What only a measurement can settle.
-template <int threads_, int items_, int blocks_, unsigned look_back_ = 8, Match match_ = Match::votes>
-struct Shape {
-  static constexpr int threads = threads_, items = items_;  // of a block; of a thread
-  static constexpr int blocks = blocks_;             // a multiprocessor must hold, which limits registers
-  static constexpr unsigned look_back = look_back_;  // status words a thread reads at once
-  static constexpr Match match = match_;
-  static constexpr int warps = threads / 32;
-  static constexpr unsigned tile = threads * items;
-  static_assert(threads >= bins && threads % 32 == 0 && tile <= 1 << 16);
-};
 
 /// What a pass does, as the histograms decide it.
 struct Pass {
@@ -81,6 +58,17 @@ struct Sweep {
   Codes codes;
 };
 
+/// Where the tile's share of a bin goes, less where it starts in the tile.
+template <class Key, class Value>
+struct Target {
+  Key* keys;
+  Value* values;
+};
+template <class Key>
+struct Target<Key, NoValue> {
+  Key* keys;
+};
+
 template <class Key, class Value, class S>
 struct TileMemory {
   static constexpr unsigned carried = has_values<Value> ? S::tile : 1;
@@ -88,67 +76,12 @@ struct TileMemory {
     unsigned counters[S::warps][bins];  // while the warps rank their keys
     Key keys[S::tile];                  // then sorted by digit
   };
-  index_t target[bins];           // where the tile's bin goes, less where it starts in the tile
+  Target<Key, Value> targets[bins];
   Value values[carried];          // as they were read
   std::uint16_t source[carried];  // where the value of a sorted key is
   unsigned warp_sums[bins / 32];
   unsigned tile;
 };
-
-template <class Key>
-__device__ __forceinline__ unsigned digit_of(Key key, int shift) {
-  return static_cast<unsigned>(key >> shift) & (bins - 1);
-}
-
-/// The lanes whose digit is this lane's.
-template <Match match>
-__device__ __forceinline__ unsigned peers_of(unsigned digit) {
-  if constexpr (match == Match::instruction) {
-    return __match_any_sync(all_lanes, digit);
-  } else {
-    unsigned peers = all_lanes;
-#pragma unroll
-    for (int bit = 0; bit < digit_bits; ++bit) {
-      const bool set = (digit >> bit & 1) != 0;
-      const unsigned vote = __ballot_sync(all_lanes, set);
-      peers &= set ? vote : ~vote;
-    }
-    return peers;
-  }
-}
-
-/// ranks[u] = how many keys of this warp with the same digit come before; counters[0:bins] = how many there
-/// are. A few keys at a time: their votes and their counting overlap.
-template <class S, class Key>
-__device__ __forceinline__ void rank_in_warp(const Key (&keys)[S::items], int shift, unsigned* counters,
-                                             unsigned (&ranks)[S::items]) {
-  constexpr int together = 4;
-  const unsigned below = lanes_below();
-#pragma unroll
-  for (int first = 0; first < S::items; first += together) {
-    unsigned peers[together], before[together];
-#pragma unroll
-    for (int g = 0; g < together; ++g) {
-      if (first + g < S::items) peers[g] = peers_of<S::match>(digit_of(keys[first + g], shift));
-    }
-#pragma unroll
-    for (int g = 0; g < together; ++g) {
-      if (first + g < S::items) {
-        before[g] = 0;
-        if ((peers[g] & below) == 0)
-          before[g] =
-              atomicAdd(counters + digit_of(keys[first + g], shift), static_cast<unsigned>(__popc(peers[g])));
-        __syncwarp();
-      }
-    }
-#pragma unroll
-    for (int g = 0; g < together; ++g) {
-      if (first + g < S::items)
-        ranks[first + g] = __shfl_sync(all_lanes, before[g], __ffs(static_cast<int>(peers[g])) - 1) +
-                           static_cast<unsigned>(__popc(peers[g] & below));
-    }
-  }
-}
 
 /// How many keys of the tiles before this one lie in the bin. Several tiles are asked at once: a word takes
 /// longer to come than a tile takes to be done.
@@ -187,12 +120,14 @@ class TileOfKeys {
         begin_(sweep.begin + static_cast<index_t>(tile) * S::tile),
         valid_(min(sweep.n - tile * S::tile, S::tile)) {}
 
-  /// Whoever calls sees to it that no thread still reads the memory.
-  __device__ void run() {
+  /// Whoever calls sees to it that no thread still reads the memory. full: the tile has all its keys.
+  template <bool full>
+  __device__ __forceinline__ void run() {
     const unsigned warp = threadIdx.x / 32;
-    for (unsigned i = lane_id(); i < bins; i += 32) memory_.counters[warp][i] = 0;
+#pragma unroll
+    for (int i = 0; i < bins / 32; ++i) memory_.counters[warp][i * 32 + static_cast<int>(lane_id())] = 0;
     __syncwarp();
-    load();
+    load<full>();
     unsigned ranks[S::items];
     rank_in_warp<S>(keys_, sweep_.shift, memory_.counters[warp], ranks);
     __syncthreads();
@@ -209,10 +144,7 @@ class TileOfKeys {
     find_targets(count, start);
     if constexpr (has_values<Value>) wait_for_copies();
     __syncthreads();
-    if (valid_ == S::tile)
-      write<true>();
-    else
-      write<false>();
+    write<full>();
   }
 
  private:
@@ -222,28 +154,33 @@ class TileOfKeys {
   }
 
   /// Keys beyond the end are the greatest and the last, so that they stay behind all others.
-  __device__ void load() {
+  template <bool full>
+  __device__ __forceinline__ void load() {
     const Key* const from = (pass_.from_spare != 0 ? sweep_.block.spare_keys : sweep_.block.keys) + begin_;
 #pragma unroll
-    for (int u = 0; u < S::items; ++u) keys_[u] = place(u) < valid_ ? __ldcs(from + place(u)) : Key{0};
-    if constexpr (has_values<Value>) load_values();
+    for (int u = 0; u < S::items; ++u)
+      keys_[u] = full || place(u) < valid_ ? __ldcs(from + place(u)) : Key{0};
+    if constexpr (has_values<Value>) {
+      if (!makes_positions()) load_values<full>();
+    }
     if (pass_.first != 0 && !sweep_.block.map.identity()) {
 #pragma unroll
       for (int u = 0; u < S::items; ++u) keys_[u] = sweep_.block.map.to_bits(keys_[u]);
     }
-    if (valid_ == S::tile) return;
+    if constexpr (!full) {
 #pragma unroll
-    for (int u = 0; u < S::items; ++u) {
-      if (place(u) >= valid_) keys_[u] = static_cast<Key>(~Key{0});
+      for (int u = 0; u < S::items; ++u) {
+        if (place(u) >= valid_) keys_[u] = static_cast<Key>(~Key{0});
+      }
     }
   }
-  __device__ void load_values() {
-    if (makes_positions()) return;
+  template <bool full>
+  __device__ __forceinline__ void load_values() {
     const Value* const from =
         (pass_.from_spare != 0 ? sweep_.block.spare_values : sweep_.block.values) + begin_;
 #pragma unroll
     for (int u = 0; u < S::items; ++u) {
-      if (place(u) < valid_) copy_async(memory_.values + place(u), from + place(u));
+      if (full || place(u) < valid_) copy_async(memory_.values + place(u), from + place(u));
     }
   }
   __device__ bool makes_positions() const {
@@ -283,7 +220,12 @@ class TileOfKeys {
     const unsigned before = keys_before<S>(sweep_.status, tile_, bin, sweep_.codes);
     if (tile_ != 0) post(word(bin), sweep_.codes.prefix, before + count);
     const index_t base = sweep_.base[bin];
-    memory_.target[bin] = base + before - start;
+    const index_t target = base + before - start;
+    memory_.targets[bin].keys =
+        (pass_.from_spare != 0 ? sweep_.block.keys : sweep_.block.spare_keys) + target;
+    if constexpr (has_values<Value>)
+      memory_.targets[bin].values =
+          (pass_.from_spare != 0 ? sweep_.block.values : sweep_.block.spare_values) + target;
     if (sweep_.n - tile_ * S::tile <= S::tile) {  // the last of the portion
       const unsigned padding = bin == bins - 1 ? S::tile - valid_ : 0;
       sweep_.next_base[bin] = base + before + count - padding;
@@ -291,23 +233,20 @@ class TileOfKeys {
   }
 
   template <bool full>
-  __device__ void write() {
-    const bool map_back = pass_.last != 0 && !sweep_.block.map.identity();
-    Key* const to = pass_.from_spare != 0 ? sweep_.block.keys : sweep_.block.spare_keys;
+  __device__ __forceinline__ void write() {
+    const bool map_back = pass_.last != 0 && !sweep_.block.map.identity(), positions = makes_positions();
 #pragma unroll
     for (int u = 0; u < S::items; ++u) {
       const unsigned at = static_cast<unsigned>(u) * S::threads + threadIdx.x;
       if (!full && at >= valid_) break;
       const Key key = memory_.keys[at];
-      const index_t target = memory_.target[digit_of(key, sweep_.shift)] + at;
-      to[target] = map_back ? sweep_.block.map.to_raw(key) : key;
-      if constexpr (has_values<Value>) write_value(at, target);
+      const Target<Key, Value> target = memory_.targets[digit_of(key, sweep_.shift)];
+      target.keys[at] = map_back ? sweep_.block.map.to_raw(key) : key;
+      if constexpr (has_values<Value>) {
+        const unsigned source = memory_.source[at];
+        target.values[at] = positions ? static_cast<Value>(begin_ + source) : memory_.values[source];
+      }
     }
-  }
-  __device__ void write_value(unsigned at, index_t target) {
-    Value* const to = pass_.from_spare != 0 ? sweep_.block.values : sweep_.block.spare_values;
-    const unsigned source = memory_.source[at];
-    to[target] = makes_positions() ? static_cast<Value>(begin_ + source) : memory_.values[source];
   }
 
   __device__ unsigned* word(unsigned bin) const {
@@ -337,7 +276,11 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
     __syncthreads();
     const unsigned tile = memory.tile;
     if (tile >= tiles) return;
-    TileOfKeys<Key, Value, S>(sweep, pass, memory, tile).run();
+    TileOfKeys<Key, Value, S> work(sweep, pass, memory, tile);
+    if (sweep.n - tile * S::tile >= S::tile)
+      work.template run<true>();
+    else
+      work.template run<false>();
   }
 }
 

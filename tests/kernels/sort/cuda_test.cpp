@@ -202,37 +202,37 @@ TYPED_TEST(CudaSort, ServesEveryInput) {
 }
 
 TYPED_TEST(CudaSort, SweepsOnlyTheDigitsThatVary) {
-  using Key = typename TypeParam::Key;
-  constexpr int digits = static_cast<int>(sizeof(Key));
+  using Word = typename TypeParam::Key;
+  constexpr int digits = static_cast<int>(sizeof(Word));
   for (unsigned varying = 0; varying < 1U << digits; varying += digits == 4 ? 1 : 11) {
-    Key mask = 0;
-    for (int d = 0; d < digits; ++d) mask |= static_cast<Key>(varying >> d & 1) * (Key{0xff} << (8 * d));
-    std::vector<Key> keys = made<Key>("uniform", 9001);
-    for (Key& key : keys)
-      key = static_cast<Key>((key & mask) | (static_cast<Key>(0x1234567812345678) & ~mask));
-    this->check(device_sorts<Key, typename TypeParam::Value>().front(), keys, {},
+    Word mask = 0;
+    for (int d = 0; d < digits; ++d) mask |= static_cast<Word>(varying >> d & 1) * (Word{0xff} << (8 * d));
+    std::vector<Word> keys = made<Word>("uniform", 9001);
+    for (Word& key : keys)
+      key = static_cast<Word>((key & mask) | (static_cast<Word>(0x1234567812345678) & ~mask));
+    this->check(device_sorts<Word, typename TypeParam::Value>().front(), keys, {},
                 "mask " + std::to_string(mask));
     if (this->HasFatalFailure()) return;
   }
 }
 
 TYPED_TEST(CudaSort, OrdersByTheMapAndKeepsTheBits) {
-  using Key = typename TypeParam::Key;
-  using Float = std::conditional_t<sizeof(Key) == 4, float, double>;
+  using Word = typename TypeParam::Key;
+  using Float = std::conditional_t<sizeof(Word) == 4, float, double>;
   using L = std::numeric_limits<Float>;
   const std::vector<Float> values{L::infinity(),   -L::infinity(),   Float{0}, Float{-0.0}, L::quiet_NaN(),
                                   -L::quiet_NaN(), L::denorm_min(),  L::max(), L::lowest(), Float{1},
                                   Float{-1},       -L::denorm_min(), Float{2}};
   for (const index_t n : {13, 20011}) {
-    std::vector<Key> raw;
+    std::vector<Word> raw;
     for (index_t i = 0; i < n; ++i)
-      raw.push_back(std::bit_cast<Key>(values[random_bits(5, 0, i) % values.size()]));
+      raw.push_back(std::bit_cast<Word>(values[random_bits(5, 0, i) % values.size()]));
     for (const Order order : {Order::ascending, Order::descending}) {
-      for (const auto& variant : device_sorts<Key, typename TypeParam::Value>()) {
+      for (const auto& variant : device_sorts<Word, typename TypeParam::Value>()) {
         if (variant.small_range_only) continue;
         this->check(variant, raw, key_map<Float>(order), "floats");
         if (this->HasFatalFailure()) return;
-        this->check(variant, raw, key_map<std::make_signed_t<Key>>(order), "signed integers");
+        this->check(variant, raw, key_map<std::make_signed_t<Word>>(order), "signed integers");
         if (this->HasFatalFailure()) return;
       }
     }
