@@ -10,25 +10,19 @@ namespace {
 
 namespace cuda = machine::cuda;
 
-template <class T>
-void copy(const T* from, T* to, index_t n, cudaMemcpyKind kind, cudaStream_t stream) {
-  cuda::check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(n) * sizeof(T), kind, stream),
-              "cudaMemcpyAsync");
-}
-
 /// Items in host memory on the device: items there, `sort` on them, items back; the times of the three are
 /// kept.
 template <class Item, class Sort>
 void staged(const Block<Item>& block, Item* on_device, const cuda::Stream& stream, const Sort& sort) {
   machine::DeviceTimes times;
   cuda::Stopwatch to(stream);
-  copy(block.data, on_device, block.n, cudaMemcpyHostToDevice, stream);
+  cuda::copy(block.data, on_device, block.n, cudaMemcpyHostToDevice, stream);
   times.to_device = to.seconds();
   cuda::Stopwatch run(stream);
   sort();
   times.kernels = run.seconds();
   cuda::Stopwatch from(stream);
-  copy(on_device, block.data, block.n, cudaMemcpyDeviceToHost, stream);
+  cuda::copy(on_device, block.data, block.n, cudaMemcpyDeviceToHost, stream);
   times.from_device = from.seconds();
   machine::add_device_times(times);
 }
