@@ -9,6 +9,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "run/common_options.hpp"
+#include "run/device.hpp"
 #include "sort.hpp"
 
 namespace tessera::apps::sort {
@@ -196,6 +197,7 @@ run::OptionSet declare() {
        "tessera sort --config configs/sort/variants.toml --results r.h5"});
   add_data_options(set);
   run::add_kernel(set, run::names_of(kernels::variants()));
+  run::add_device(set, "the CPU, or the GPU where it is asked for");
   set.add({.name = "algorithm",
            .kind = Kind::choice,
            .fallback = "exact",
@@ -270,6 +272,14 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     if (row.name == request.algorithm) request.method.algorithm = row.algorithm;
   }
   request.method.kernel = point.text("kernel");
+  const auto* const row = find_variant(kernels::variants(), request.method.kernel);
+  if (row != nullptr && row->space == Space::device && !point.flag("plan")) run::require_gpu(comm, *row);
+  if (row == nullptr && point.text("device") == "gpu") {
+    const auto* const best = kernels::best_device();
+    const index_t bytes = checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
+    if (run::takes_gpu(comm, point, std::string(best == nullptr ? "" : best->name), bytes))
+      request.method.kernel = best->name;
+  }
   request.method.threads = run::threads_of(point);
   if (request.task == Task::apply) {
     const io::TableInfo permutation = inputs.permutation->share(comm);

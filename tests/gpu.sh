@@ -12,6 +12,8 @@ tests[transpose]="kernels_transpose_cuda_test kernels_transpose_transpose_test"
 checked[transpose]='Device.*:*WhatItDoesNotHold*'
 tests[memory]="kernels_memory_device_probes_test machine_gpu_test run_device_test"
 checked[memory]='DeviceProbes.RunAndAreRight'
+tests[sort]="kernels_sort_sort_test"
+checked[sort]='*UnderACheck*:*RefusesTooWide*'
 quick=()
 if [ "${1:-}" = --quick ]; then quick=(--quick) && shift; fi
 workloads=("$@")

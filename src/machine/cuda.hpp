@@ -119,4 +119,12 @@ void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaS
         "cudaMemcpy2DAsync");
 }
 
+/// to[0:count] = from[0:count]; asynchronous on pinned memory. (The other one allows rows of at most 2 GiB.)
+template <class T>
+void copy(const T* from, T* to, index_t count, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (count == 0) return;
+  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(count) * sizeof(T), kind, stream),
+        "cudaMemcpyAsync");
+}
+
 }  // namespace tessera::machine::cuda

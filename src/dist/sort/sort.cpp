@@ -5,6 +5,7 @@
 
 #include "dist/sort/algorithms.hpp"
 #include "kernels/sort/variants.hpp"
+#include "machine/device_times.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 
@@ -66,14 +67,29 @@ std::vector<index_t> cuts_of_shares(const mpi::Communicator& comm, index_t n) {
   return cuts;
 }
 
+/// On the method's team; a device kernel on this thread, whose device it is, with its phases added.
+template <class Run>
+void run_kernel(const Method& method, mpi::Phases& phases, const Run& run) {
+  const mpi::Computing computing;
+  const kernels::Variant* const row = find_variant(kernels::variants(), method.kernel);
+  if (row == nullptr || row->space == Space::host) {
+    machine::parallel(method.threads, run);
+    return;
+  }
+  run();
+  const machine::DeviceTimes times = machine::take_device_times();
+  phases.add("to device", times.to_device);
+  phases.add("device kernels", times.kernels);
+  phases.add("from device", times.from_device);
+}
+
 template <class Item>
 void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                   mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "sort");
   const auto n = static_cast<std::size_t>(room.n);
   mpi::together(comm, "sort", [&] {
-    const mpi::Computing computing;
-    machine::parallel(method.threads, [&] {
+    run_kernel(method, phases, [&] {
       if constexpr (std::is_same_v<Item, Pair>)
         kernels::sort_pairs(method.kernel, std::span(room.items, n), std::span(room.spare, n));
       else
@@ -103,8 +119,7 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
     const mpi::PhaseScope scope(phases, "sort");
     const auto n = static_cast<std::size_t>(room.n);
     mpi::together(comm, "sort", [&] {
-      const mpi::Computing computing;
-      machine::parallel(method.threads, [&] {
+      run_kernel(method, phases, [&] {
         kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order);
       });
     });

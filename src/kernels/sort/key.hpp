@@ -57,21 +57,23 @@ struct KeyMap {
   B top = 0;     ///< the last number's bits
   B mirrored = 0;
 
-  [[nodiscard]] constexpr bool identity() const { return (spread | flip | offset | mirrored) == 0; }
-  [[nodiscard]] constexpr B to_bits(B raw) const {
+  [[nodiscard]] TESSERA_HD constexpr bool identity() const {
+    return (spread | flip | offset | mirrored) == 0;
+  }
+  [[nodiscard]] TESSERA_HD constexpr B to_bits(B raw) const {
     const B bits = static_cast<B>((raw ^ flip ^ (sign(raw) & spread)) - offset);
     return mirror(bits);
   }
-  [[nodiscard]] constexpr B to_raw(B bits) const {
+  [[nodiscard]] TESSERA_HD constexpr B to_raw(B bits) const {
     const B shifted = static_cast<B>(mirror(bits) + offset);
     return shifted ^ flip ^ (static_cast<B>(~sign(shifted)) & spread);
   }
 
  private:
-  static constexpr B sign(B raw) {
+  TESSERA_HD static constexpr B sign(B raw) {
     return static_cast<B>(B{0} - (raw >> (std::numeric_limits<B>::digits - 1)));
   }
-  [[nodiscard]] constexpr B mirror(B bits) const {
+  [[nodiscard]] TESSERA_HD constexpr B mirror(B bits) const {
     return mirrored != 0 && bits <= top ? static_cast<B>(top - bits) : bits;
   }
 };

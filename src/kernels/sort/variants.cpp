@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "kernels/sort/algorithms.hpp"
+#include "kernels/sort/cuda.hpp"
 
 namespace tessera::sort {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::uint64_t any_range = ~std::uint64_t{0};
 
 #define ROW(function) function<std::uint32_t>, function<std::uint64_t>, function<Pair>
-const std::array<Variant, 8> table{{
+const std::array<Variant, 8> host_rows{{
     {{"std", Space::host, "std::sort, one thread: the reference"}, any_range, ROW(standard)},
     {{"counting", Space::host, "one counter a key value, one thread (Seward 1954)"},
      counting_range,
@@ -39,6 +40,13 @@ const std::array<Variant, 8> table{{
 }};
 #undef ROW
 
+std::vector<Variant> make_table() {
+  std::vector<Variant> table(host_rows.begin(), host_rows.end());
+  const std::vector<Variant> cuda = cuda_rows();
+  table.insert(table.end(), cuda.begin(), cuda.end());
+  return table;
+}
+
 template <class Item>
 void run(std::string_view variant, const Block<Item>& block) {
   if (variant == "auto") {
@@ -48,7 +56,7 @@ void run(std::string_view variant, const Block<Item>& block) {
   const Variant* row = find_variant(variants(), variant);
   if (row == nullptr) {
     std::vector<std::string> names{"auto"};
-    for (const Variant& known : table) names.emplace_back(known.name);
+    for (const Variant& known : variants()) names.emplace_back(known.name);
     throw Error(ExitCode::usage,
                 "there is no sort '" + std::string(variant) + "'" + suggestion(variant, names));
   }
@@ -62,7 +70,12 @@ void run(std::string_view variant, const Block<Item>& block) {
 
 }  // namespace
 
-std::span<const Variant> variants() { return table; }
+std::span<const Variant> variants() {
+  static const std::vector<Variant> table = make_table();
+  return table;
+}
+
+const Variant* best_device() { return find_variant(variants(), "cuda_radix"); }
 
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch, Order order) {

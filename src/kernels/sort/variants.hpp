@@ -1,5 +1,5 @@
 #pragma once
-// The table of CPU sorts, and the way in: sort_keys maps a key type to bits and calls a row.
+// The table of sorts, and the way in: sort_keys maps a key type to bits and calls a row.
 
 #include <cstdint>
 #include <span>
@@ -24,6 +24,9 @@ struct Variant : VariantInfo {
 
 /// The rows; the first is the reference. `auto` is not a row: see automatic().
 [[nodiscard]] std::span<const Variant> variants();
+
+/// The fastest one on a device; nullptr in a build without CUDA.
+[[nodiscard]] const Variant* best_device();
 
 /// What `auto` does with an input.
 enum class Plan { nothing, reverse, merge_runs, counting_bucketed, radix };

@@ -13,6 +13,7 @@
 #include "kernels/sort/variants.hpp"
 #include "kernels/sort/verify.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 
 namespace tessera::sort {
 namespace {
@@ -71,10 +72,21 @@ std::uint64_t range_of(const std::vector<T>& keys) {
   return *std::max_element(bits.begin(), bits.end()) - *std::min_element(bits.begin(), bits.end());
 }
 
+/// The rows that this machine can run.
 std::vector<std::pair<std::string_view, std::uint64_t>> all_variants() {
+  static const bool gpu = !machine::gpus().devices.empty();
   std::vector<std::pair<std::string_view, std::uint64_t>> names{{"auto", any_range}};
-  for (const Variant& row : variants()) names.emplace_back(row.name, row.widest_range);
+  for (const Variant& row : variants()) {
+    if (row.space == Space::host || gpu) names.emplace_back(row.name, row.widest_range);
+  }
   return names;
+}
+
+TEST(DeviceVariants, AreAmongTheRowsTestedHere) {
+  const std::size_t rows = variants().size() + 1;
+  if (all_variants().size() < rows)
+    GTEST_SKIP() << rows - all_variants().size()
+                 << " device variants are not run: " << machine::gpus().reason;
 }
 
 TYPED_TEST(Keys, EveryVariantSortsEveryInput) {

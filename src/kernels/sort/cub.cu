@@ -1,0 +1,89 @@
+// The vendor's radix sort, for reference.
+
+#include <cub/device/device_radix_sort.cuh>
+
+#include "kernels/sort/cuda_device.cuh"
+
+namespace tessera::sort {
+namespace {
+
+constexpr int threads = 512;
+
+enum class Way { to_bits, to_raw };
+
+/// Its own order of floats takes -0 and +0 for equal: it gets the bits.
+template <Way way, class Key>
+__global__ void map_keys(Key* keys, index_t n, KeyMap<Key> map) {
+  const index_t step = static_cast<index_t>(gridDim.x) * blockDim.x;
+  for (index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
+    keys[i] = way == Way::to_bits ? map.to_bits(keys[i]) : map.to_raw(keys[i]);
+}
+template <Way way, class Key>
+void map_all(Key* keys, index_t n, const KeyMap<Key>& map, cudaStream_t stream) {
+  if (map.identity()) return;
+  map_keys<way><<<multiprocessors() * 4, threads, 0, stream>>>(keys, n, map);
+  check_launch("map_keys");
+}
+
+template <class Value>
+__global__ void write_positions(Value* values, index_t n) {
+  const index_t step = static_cast<index_t>(gridDim.x) * blockDim.x;
+  for (index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
+    values[i] = static_cast<Value>(i);
+}
+
+/// Sorts, or says in `bytes` what it would work in when work == nullptr.
+template <class Key, class Value>
+void call(const DeviceBlock<Key, Value>& block, void* work, std::size_t& bytes, cudaStream_t stream) {
+  require(block.n <= std::numeric_limits<int>::max(), ExitCode::usage,
+          "cub serves up to 2^31 - 1 items here; use cuda_radix");
+  const int n = static_cast<int>(block.n);
+  const auto bring_back = [&](auto* from, auto* to) {
+    if (work == nullptr || from == to) return;
+    machine::cuda::check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(n) * sizeof(*to),
+                                         cudaMemcpyDeviceToDevice, stream),
+                         "cudaMemcpyAsync");
+  };
+  ::cub::DoubleBuffer<Key> keys(block.keys, block.spare_keys);
+  if constexpr (has_values<Value>) {
+    ::cub::DoubleBuffer<Value> values(block.values, block.spare_values);
+    machine::cuda::check(
+        ::cub::DeviceRadixSort::SortPairs(work, bytes, keys, values, n, 0, 8 * sizeof(Key), stream),
+        "cub::DeviceRadixSort::SortPairs");
+    bring_back(values.Current(), block.values);
+  } else {
+    machine::cuda::check(::cub::DeviceRadixSort::SortKeys(work, bytes, keys, n, 0, 8 * sizeof(Key), stream),
+                         "cub::DeviceRadixSort::SortKeys");
+  }
+  bring_back(keys.Current(), block.keys);
+}
+
+}  // namespace
+
+template <class Key, class Value>
+index_t cub_bytes(index_t n) {
+  std::size_t bytes = 0;
+  DeviceBlock<Key, Value> block;
+  block.n = n;
+  if (n > 0) call(block, nullptr, bytes, nullptr);
+  return static_cast<index_t>(bytes);
+}
+
+template <class Key, class Value>
+void cub(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
+  if (block.n == 0) return;
+  if constexpr (has_values<Value>) {
+    if (block.payload == Payload::positions) {
+      write_positions<<<multiprocessors() * 4, threads, 0, stream>>>(block.values, block.n);
+      check_launch("write_positions");
+    }
+  }
+  map_all<Way::to_bits>(block.keys, block.n, block.map, stream);
+  std::size_t bytes = static_cast<std::size_t>(cub_bytes<Key, Value>(block.n));
+  call(block, block.work, bytes, stream);
+  map_all<Way::to_raw>(block.keys, block.n, block.map, stream);
+}
+
+TESSERA_SORT_INSTANTIATE_DEVICE(cub);
+
+}  // namespace tessera::sort

@@ -1,0 +1,88 @@
+#pragma once
+// Sorting on the device: keys, and values that go with them, in device memory, on a stream.
+//
+// Every variant is stable, sorts in place by the mapped bits of the keys (key.hpp) and works in memory that
+// its caller gives: the spare arrays of the block, and variant_bytes(n) bytes at block.work.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/sort/key.hpp"
+#include "kernels/sort/variants.hpp"
+
+struct CUstream_st;
+
+namespace tessera::sort {
+
+using DeviceStream = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
+
+struct NoValue {};  ///< the value type of keys alone
+
+/// What lies in the values before the sort.
+enum class Payload {
+  values,
+  positions,  ///< nothing yet: each key's value is to be its position, 0 .. n-1 (argsort)
+};
+
+/// keys[0:n] with values[0:n]; the spare arrays overlap nothing and are overwritten. Keys alone have no
+/// values.
+template <class Key, class Value>
+struct DeviceBlock {
+  Key *keys = nullptr, *spare_keys = nullptr;
+  Value *values = nullptr, *spare_values = nullptr;
+  index_t n = 0;
+  KeyMap<Key> map{};
+  Payload payload = Payload::values;
+  std::byte* work = nullptr;  ///< aligned to 256
+};
+
+/// Radix sort from the lowest digit of 8 bits, one sweep over memory a digit (Adinets and Merrill 2022).
+/// Digits in which all keys agree are not swept; that is decided on the device.
+template <class Key, class Value>
+void cuda_radix(const DeviceBlock<Key, Value>& block, DeviceStream stream);
+template <class Key, class Value>
+[[nodiscard]] index_t cuda_radix_bytes(index_t n);
+
+/// Tiles sorted in shared memory, then merged two by two along merge paths (Green et al. 2012).
+template <class Key, class Value>
+void cuda_merge(const DeviceBlock<Key, Value>& block, DeviceStream stream);
+template <class Key, class Value>
+[[nodiscard]] index_t cuda_merge_bytes(index_t n);
+
+/// A counter a key value, those of a block in shared memory where they fit; refuses a range above
+/// counting_range. Waits for the device once. Keys with values go by cuda_radix, which leaves out the digits
+/// of a small range that do not vary: one counter a value does not keep equal keys in their order.
+template <class Key, class Value>
+void cuda_counting(const DeviceBlock<Key, Value>& block, DeviceStream stream);
+template <class Key, class Value>
+[[nodiscard]] index_t cuda_counting_bytes(index_t n);
+
+/// The vendor's radix sort; up to 2^31 - 1 items.
+template <class Key, class Value>
+void cub(const DeviceBlock<Key, Value>& block, DeviceStream stream);
+template <class Key, class Value>
+[[nodiscard]] index_t cub_bytes(index_t n);
+
+/// At the end of a variant's file.
+#define TESSERA_SORT_INSTANTIATE_DEVICE(variant)                              \
+  TESSERA_SORT_INSTANTIATE_DEVICE_FOR(variant, std::uint32_t, NoValue);       \
+  TESSERA_SORT_INSTANTIATE_DEVICE_FOR(variant, std::uint64_t, NoValue);       \
+  TESSERA_SORT_INSTANTIATE_DEVICE_FOR(variant, std::uint32_t, std::uint32_t); \
+  TESSERA_SORT_INSTANTIATE_DEVICE_FOR(variant, std::uint64_t, std::uint32_t); \
+  TESSERA_SORT_INSTANTIATE_DEVICE_FOR(variant, std::uint64_t, std::uint64_t)
+#define TESSERA_SORT_INSTANTIATE_DEVICE_FOR(variant, Key, Value)       \
+  template void variant(const DeviceBlock<Key, Value>&, DeviceStream); \
+  template index_t variant##_bytes<Key, Value>(index_t)
+
+/// keys[i], values[i] = pairs[i], and back.
+void split_pairs(const Pair* pairs, std::uint64_t* keys, std::uint64_t* values, index_t n,
+                 DeviceStream stream);
+void join_pairs(const std::uint64_t* keys, const std::uint64_t* values, Pair* pairs, index_t n,
+                DeviceStream stream);
+
+/// The rows for the table: each copies its items to the device, sorts and copies them back. Empty in a build
+/// without CUDA.
+[[nodiscard]] std::vector<Variant> cuda_rows();
+
+}  // namespace tessera::sort

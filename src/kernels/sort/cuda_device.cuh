@@ -1,0 +1,99 @@
+#pragma once
+// What the device sorts share.
+
+#include "kernels/sort/cuda.hpp"
+#include "machine/cuda.hpp"
+
+namespace tessera::sort {
+
+template <class Value>
+inline constexpr bool has_values = !std::is_same_v<Value, NoValue>;
+
+inline constexpr unsigned all_lanes = 0xffffffffU;
+
+__device__ __forceinline__ unsigned lane_id() { return threadIdx.x % 32; }
+
+__device__ __forceinline__ unsigned lanes_below() {
+  unsigned mask;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
+  return mask;
+}
+
+__device__ __forceinline__ unsigned lanes_above() {
+  unsigned mask;
+  asm("mov.u32 %0, %%lanemask_gt;" : "=r"(mask));
+  return mask;
+}
+
+/// The sum over this lane and those below it.
+template <class T>
+__device__ __forceinline__ T warp_prefix_sum(T x) {
+#pragma unroll
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const T other = __shfl_up_sync(all_lanes, x, step);
+    if (lane_id() >= step) x += other;
+  }
+  return x;
+}
+
+/// One word of 4 or 8 bytes to shared memory, without a register on its way.
+template <class T>
+__device__ __forceinline__ void copy_async(T* shared, const T* from) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+               "l"(from), "n"(sizeof(T))
+               : "memory");
+}
+/// All copies of this thread have arrived.
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.commit_group;\n\tcp.async.wait_group 0;" ::: "memory");
+}
+
+inline unsigned multiprocessors() {
+  int device = 0, count = 0;
+  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+  machine::cuda::check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
+                       "cudaDeviceGetAttribute");
+  return static_cast<unsigned>(count);
+}
+
+/// Lets the kernel have that much dynamic shared memory.
+template <class Kernel>
+void allow_shared(Kernel* kernel, int bytes) {
+  machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                       "cudaFuncSetAttribute");
+}
+
+/// As many blocks as the device holds at once, but not more than there is work for.
+template <class Kernel>
+unsigned resident_blocks(Kernel* kernel, int threads, int shared_bytes, index_t most) {
+  int each = 0;
+  machine::cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads,
+                                                                     static_cast<std::size_t>(shared_bytes)),
+                       "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  const index_t all = index_t{each > 0 ? each : 1} * multiprocessors();
+  return narrow<unsigned>(all < most ? all : most);
+}
+
+inline void check_launch(const char* kernel) { machine::cuda::check(cudaGetLastError(), kernel); }
+
+/// Cuts one piece of work memory into aligned arrays; of nullptr it only adds up how much they need.
+class WorkSpace {
+ public:
+  explicit WorkSpace(std::byte* memory) : memory_(memory) {}
+  template <class T>
+  [[nodiscard]] T* take(index_t count) {
+    T* const array = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + bytes_);
+    bytes_ +=
+        round_up(checked_mul(count, static_cast<index_t>(sizeof(T)), "work memory of a device sort"), 256);
+    return array;
+  }
+  [[nodiscard]] index_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* memory_;
+  index_t bytes_ = 0;
+};
+
+}  // namespace tessera::sort

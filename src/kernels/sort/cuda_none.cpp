@@ -1,0 +1,9 @@
+#include <vector>
+
+#include "kernels/sort/cuda.hpp"
+
+namespace tessera::sort {
+
+std::vector<Variant> cuda_rows() { return {}; }
+
+}  // namespace tessera::sort

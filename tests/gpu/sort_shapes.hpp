@@ -1,0 +1,21 @@
+#pragma once
+// The radix sort with other numbers of threads and items than the ones chosen, for --tune of sort_gpu.
+
+#include <string>
+#include <vector>
+
+#include "kernels/sort/cuda.hpp"
+
+namespace tessera::sort {
+
+template <class Key, class Value>
+struct Candidate {
+  std::string name;
+  void (*sort)(const DeviceBlock<Key, Value>&, DeviceStream);
+  index_t (*bytes)(index_t);
+};
+
+template <class Key, class Value>
+[[nodiscard]] std::vector<Candidate<Key, Value>> shapes();
+
+}  // namespace tessera::sort

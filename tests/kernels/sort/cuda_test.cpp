@@ -1,0 +1,299 @@
+// The device sorts on data that lies on the device: keys alone, with values, with positions. The rows of the
+// table, which copy from the host and back, are tested with all others in sort_test.cpp.
+
+#include "kernels/sort/cuda.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "kernels/sort/inputs.hpp"
+#include "machine/buffer.hpp"
+#include "machine/cuda.hpp"
+#include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
+
+namespace tessera::sort {
+namespace {
+
+namespace cuda = machine::cuda;
+
+template <class Key, class Value>
+struct DeviceSort {
+  std::string_view name;
+  void (*sort)(const DeviceBlock<Key, Value>&, DeviceStream);
+  index_t (*bytes)(index_t);
+  bool small_range_only;
+};
+
+template <class Key, class Value>
+std::vector<DeviceSort<Key, Value>> device_sorts() {
+  constexpr bool counts = std::is_same_v<Value, NoValue>;
+  return {{"cuda_radix", cuda_radix<Key, Value>, cuda_radix_bytes<Key, Value>, false},
+          {"cuda_merge", cuda_merge<Key, Value>, cuda_merge_bytes<Key, Value>, false},
+          {"cuda_counting", cuda_counting<Key, Value>, cuda_counting_bytes<Key, Value>, counts},
+          {"cub", cub<Key, Value>, cub_bytes<Key, Value>, false}};
+}
+
+/// Device memory between sentinels, filled with what no test expects.
+template <class T>
+class Guarded {
+ public:
+  explicit Guarded(index_t n)
+      : n_(n), host_(static_cast<std::size_t>(n + 2 * guard)), device_(n + 2 * guard) {
+    std::memset(host_.data(), fill, host_.size() * sizeof(T));
+    copy(device_.data(), host_.data(), cudaMemcpyHostToDevice);
+  }
+  [[nodiscard]] T* data() const { return device_.data() + guard; }
+  void put(const std::vector<T>& values) {
+    std::copy(values.begin(), values.end(), host_.begin() + guard);
+    copy(device_.data(), host_.data(), cudaMemcpyHostToDevice);
+  }
+  [[nodiscard]] std::vector<T> take() {
+    copy(host_.data(), device_.data(), cudaMemcpyDeviceToHost);
+    return {host_.begin() + guard, host_.begin() + guard + n_};
+  }
+  [[nodiscard]] bool sentinels_stand() {
+    (void)take();
+    const auto stands = [](const T& x) {
+      unsigned char bytes[sizeof(T)];
+      std::memcpy(bytes, &x, sizeof(T));
+      return std::all_of(bytes, bytes + sizeof(T), [](unsigned char byte) { return byte == fill; });
+    };
+    return std::all_of(host_.begin(), host_.begin() + guard, stands) &&
+           std::all_of(host_.end() - guard, host_.end(), stands);
+  }
+
+ private:
+  static constexpr index_t guard = 256;  // elements: keeps the alignment
+  static constexpr unsigned char fill = 0x5b;
+  void copy(T* to, const T* from, cudaMemcpyKind kind) const {
+    cuda::check(cudaMemcpy(to, from, host_.size() * sizeof(T), kind), "cudaMemcpy");
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // pageable memory may still be on its way
+  }
+  index_t n_;
+  std::vector<T> host_;
+  cuda::DeviceBuffer<T> device_;
+};
+
+template <class Key_, class Value_, Payload payload_ = Payload::values>
+struct Kind {
+  using Key = Key_;
+  using Value = Value_;
+  static constexpr Payload payload = payload_;
+  static constexpr bool valued = !std::is_same_v<Value, NoValue>;
+};
+
+template <class Key>
+std::vector<Key> made(std::string_view name, index_t n) {
+  std::vector<Key> keys(static_cast<std::size_t>(n));
+  generate<Key>(input(name), 11, 0, n, keys);
+  return keys;
+}
+
+template <class K>
+class CudaSort : public testing::Test {
+ protected:
+  using Key = typename K::Key;
+  using Value = typename K::Value;
+  using Stored = std::conditional_t<K::valued, Value, std::uint32_t>;
+
+  void SetUp() override {
+    const machine::Gpus gpus = machine::gpus();
+    if (gpus.devices.empty()) GTEST_SKIP() << "no device: " << gpus.reason;
+  }
+
+  static std::vector<Stored> some_values(std::size_t n) {
+    std::vector<Stored> values(n);
+    for (std::size_t i = 0; i < n; ++i)
+      values[i] = K::payload == Payload::positions
+                      ? static_cast<Stored>(i)
+                      : static_cast<Stored>(random_bits(3, 1, static_cast<index_t>(i)));
+    return values;
+  }
+
+  /// Raw keys by `map`, with values, against std::stable_sort.
+  static void check(const DeviceSort<Key, Value>& variant, const std::vector<Key>& raw,
+                    const KeyMap<Key>& map, const std::string& what) {
+    const auto n = static_cast<index_t>(raw.size());
+    Guarded<Key> keys(n), spare_keys(n);
+    Guarded<Stored> values(n), spare_values(n);
+    Guarded<std::byte> work(variant.bytes(n));
+    const std::vector<Stored> before = some_values(raw.size());
+    keys.put(raw);
+    if (K::payload == Payload::values) values.put(before);
+    DeviceBlock<Key, Value> block{.keys = keys.data(),
+                                  .spare_keys = spare_keys.data(),
+                                  .n = n,
+                                  .map = map,
+                                  .payload = K::payload,
+                                  .work = work.data()};
+    if constexpr (K::valued) {
+      block.values = values.data();
+      block.spare_values = spare_values.data();
+    }
+    const cuda::Stream stream;
+    variant.sort(block, stream);
+    stream.wait();
+    std::vector<std::size_t> order(raw.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return map.to_bits(raw[a]) < map.to_bits(raw[b]); });
+    const std::vector<Key> got_keys = keys.take();
+    const std::vector<Stored> got_values = values.take();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      ASSERT_EQ(got_keys[i], raw[order[i]]) << variant.name << " key " << i << " of " << n << " " << what;
+      if (!K::valued) continue;
+      ASSERT_EQ(got_values[i], before[order[i]])
+          << variant.name << " value " << i << " of " << n << " " << what;
+    }
+    ASSERT_TRUE(keys.sentinels_stand() && spare_keys.sentinels_stand() && values.sentinels_stand() &&
+                spare_values.sentinels_stand() && work.sentinels_stand())
+        << variant.name << " wrote outside its memory, n " << n << " " << what;
+  }
+
+  static void check_sizes(const std::vector<index_t>& sizes, std::string_view name) {
+    for (const index_t n : sizes) {
+      std::vector<Key> keys = made<Key>(name, n);
+      for (const auto& variant : device_sorts<Key, Value>()) {
+        std::vector<Key> served = keys;
+        if (variant.small_range_only) {
+          for (Key& key : served) key = static_cast<Key>(key % 100003 + 17);
+        }
+        check(variant, served, {}, std::string(name));
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+};
+using Kinds =
+    testing::Types<Kind<std::uint32_t, NoValue>, Kind<std::uint64_t, NoValue>,
+                   Kind<std::uint32_t, std::uint32_t>, Kind<std::uint64_t, std::uint32_t>,
+                   Kind<std::uint64_t, std::uint64_t>, Kind<std::uint32_t, std::uint32_t, Payload::positions>,
+                   Kind<std::uint64_t, std::uint64_t, Payload::positions>>;
+TYPED_TEST_SUITE(CudaSort, Kinds);
+
+/// Tiles are multiples of 128 items.
+TYPED_TEST(CudaSort, ServesSizesAboutEveryTileBorder) {
+  std::vector<index_t> sizes{0, 1, 2, 31, 32, 33};
+  for (index_t border = 2048; border <= 9216; border += 128) {
+    for (const index_t n : {border - 1, border, border + 1}) sizes.push_back(n);
+  }
+  this->check_sizes(sizes, "uniform");
+}
+
+TYPED_TEST(CudaSort, ServesAFewSizesUnderACheck) {
+  this->check_sizes({1, 33, 2305, 3841, 4609, 8193, 20011}, "entropy_0.337");
+}
+
+TYPED_TEST(CudaSort, ServesEveryInput) {
+  for (const Input& in : inputs()) {
+    this->check_sizes({5000, 300007}, in.name);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+TYPED_TEST(CudaSort, SweepsOnlyTheDigitsThatVary) {
+  using Word = typename TypeParam::Key;
+  constexpr int digits = static_cast<int>(sizeof(Word));
+  for (unsigned varying = 0; varying < 1U << digits; varying += digits == 4 ? 1 : 11) {
+    Word mask = 0;
+    for (int d = 0; d < digits; ++d) mask |= static_cast<Word>(varying >> d & 1) * (Word{0xff} << (8 * d));
+    std::vector<Word> keys = made<Word>("uniform", 9001);
+    for (Word& key : keys)
+      key = static_cast<Word>((key & mask) | (static_cast<Word>(0x1234567812345678) & ~mask));
+    this->check(device_sorts<Word, typename TypeParam::Value>().front(), keys, {},
+                "mask " + std::to_string(mask));
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+TYPED_TEST(CudaSort, OrdersByTheMapAndKeepsTheBits) {
+  using Word = typename TypeParam::Key;
+  using Float = std::conditional_t<sizeof(Word) == 4, float, double>;
+  using L = std::numeric_limits<Float>;
+  const std::vector<Float> values{L::infinity(),   -L::infinity(),   Float{0}, Float{-0.0}, L::quiet_NaN(),
+                                  -L::quiet_NaN(), L::denorm_min(),  L::max(), L::lowest(), Float{1},
+                                  Float{-1},       -L::denorm_min(), Float{2}};
+  for (const index_t n : {13, 20011}) {
+    std::vector<Word> raw;
+    for (index_t i = 0; i < n; ++i)
+      raw.push_back(std::bit_cast<Word>(values[random_bits(5, 0, i) % values.size()]));
+    for (const Order order : {Order::ascending, Order::descending}) {
+      for (const auto& variant : device_sorts<Word, typename TypeParam::Value>()) {
+        if (variant.small_range_only) continue;
+        this->check(variant, raw, key_map<Float>(order), "floats");
+        if (this->HasFatalFailure()) return;
+        this->check(variant, raw, key_map<std::make_signed_t<Word>>(order), "signed integers");
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(CudaCounting, RefusesTooWideARange) {
+  const machine::Gpus gpus = machine::gpus();
+  if (gpus.devices.empty()) GTEST_SKIP() << "no device: " << gpus.reason;
+  Guarded<std::uint64_t> keys(3), spare(3);
+  Guarded<std::byte> work(cuda_counting_bytes<std::uint64_t, NoValue>(3));
+  keys.put({1, ~std::uint64_t{0}, 3});
+  const cuda::Stream stream;
+  EXPECT_THROW((cuda_counting<std::uint64_t, NoValue>(
+                   {.keys = keys.data(), .spare_keys = spare.data(), .n = 3, .work = work.data()}, stream)),
+               Error);
+}
+
+/// More keys than one launch sorts: each goes on where the one before stopped.
+TEST(CudaRadix, JoinsThePortionsOfManyKeys) {
+  const machine::Gpus gpus = machine::gpus();
+  if (gpus.devices.empty()) GTEST_SKIP() << "no device: " << gpus.reason;
+  if (gpus.devices.front().memory_bytes < index_t{12} << 30) GTEST_SKIP() << "needs 12 GiB of device memory";
+  const index_t n = (index_t{1} << 28) + 12345;
+  machine::Buffer<std::uint32_t> raw(n), sorted(n), from(n);
+  machine::parallel(machine::default_threads(),
+                    [&] { generate<std::uint32_t>(input("entropy_0.544"), 2, 0, n, raw.span()); });
+  const cuda::DeviceBuffer<std::uint32_t> keys(n), spare_keys(n), values(n), spare_values(n);
+  const cuda::DeviceBuffer<std::byte> work(cuda_radix_bytes<std::uint32_t, std::uint32_t>(n));
+  const auto copy = [&](std::uint32_t* to, const std::uint32_t* at, cudaMemcpyKind kind) {
+    cuda::check(cudaMemcpy(to, at, static_cast<std::size_t>(n) * 4, kind), "cudaMemcpy");
+    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  };
+  copy(keys.data(), raw.data(), cudaMemcpyHostToDevice);
+  const cuda::Stream stream;
+  cuda_radix<std::uint32_t, std::uint32_t>({keys.data(),
+                                            spare_keys.data(),
+                                            values.data(),
+                                            spare_values.data(),
+                                            n,
+                                            {},
+                                            Payload::positions,
+                                            work.data()},
+                                           stream);
+  stream.wait();
+  copy(sorted.data(), keys.data(), cudaMemcpyDeviceToHost);
+  copy(from.data(), values.data(), cudaMemcpyDeviceToHost);
+  std::atomic<index_t> wrong =
+      0;  // strictly ascending (key, position), the right key: a permutation, stable, sorted
+  const auto is_wrong = [&](index_t i) {
+    if (static_cast<index_t>(from[i]) >= n || raw[from[i]] != sorted[i]) return true;
+    return i > 0 && (sorted[i - 1] > sorted[i] || (sorted[i - 1] == sorted[i] && from[i - 1] >= from[i]));
+  };
+  machine::parallel(machine::default_threads(), [&] {
+    machine::parallel_for(0, n, 1 << 20, [&](index_t begin, index_t end) {
+      for (index_t i = begin; i < end; ++i) wrong += is_wrong(i) ? 1 : 0;
+    });
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace tessera::sort
