@@ -14,7 +14,7 @@ namespace {
 namespace cuda = gpu::cuda;
 
 template <class T>
-void copy(T* to, const T* from, index_t n, cudaMemcpyKind kind, cudaStream_t stream) {
+void device_copy(T* to, const T* from, index_t n, cudaMemcpyKind kind, cudaStream_t stream) {
   if (n == 0) return;
   cuda::check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(n) * sizeof(T), kind, stream),
               "cudaMemcpyAsync");
@@ -52,13 +52,13 @@ class Items {
     if constexpr (valued) {
       machine::Buffer<Value> positions(n);
       for (index_t i = 0; i < n; ++i) positions[i] = static_cast<Value>(i);
-      copy(original_values_.data(), positions.data(), n, cudaMemcpyHostToDevice, stream_);
+      device_copy(original_values_.data(), positions.data(), n, cudaMemcpyHostToDevice, stream_);
     }
   }
   void make(std::string_view name) {
     machine::parallel(machine::default_threads(),
                       [&] { generate<Key>(input(name), 1, 0, n_, host_.span()); });
-    copy(original_.data(), host_.data(), n_, cudaMemcpyHostToDevice, stream_);
+    device_copy(original_.data(), host_.data(), n_, cudaMemcpyHostToDevice, stream_);
   }
   /// Median of a few sorts, each of the items as they came.
   double seconds(const Candidate<Key, Value>& candidate) {
@@ -66,8 +66,8 @@ class Items {
     if (work_.size() < work_bytes) work_ = cuda::DeviceBuffer<std::byte>(work_bytes);
     std::vector<double> samples;
     for (int r = -1; r < 5; ++r) {
-      copy(keys_.data(), original_.data(), n_, cudaMemcpyDeviceToDevice, stream_);
-      copy(values_.data(), original_values_.data(), count(), cudaMemcpyDeviceToDevice, stream_);
+      device_copy(keys_.data(), original_.data(), n_, cudaMemcpyDeviceToDevice, stream_);
+      device_copy(values_.data(), original_values_.data(), count(), cudaMemcpyDeviceToDevice, stream_);
       cuda::Stopwatch watch(stream_);
       candidate.sort({.keys = keys_.data(),
                       .spare_keys = spare_.data(),
@@ -83,11 +83,11 @@ class Items {
   }
   /// What the last sort left, by a sum that knows the order.
   std::uint64_t content() {
-    copy(host_.data(), keys_.data(), n_, cudaMemcpyDeviceToHost, stream_);
+    device_copy(host_.data(), keys_.data(), n_, cudaMemcpyDeviceToHost, stream_);
     std::uint64_t sum = ordered_sum(host_.data());
     if constexpr (valued) {
       machine::Buffer<Value> values(n_);
-      copy(values.data(), values_.data(), n_, cudaMemcpyDeviceToHost, stream_);
+      device_copy(values.data(), values_.data(), n_, cudaMemcpyDeviceToHost, stream_);
       sum += 31 * ordered_sum(values.data());
     }
     return sum;
