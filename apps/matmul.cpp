@@ -100,6 +100,24 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   });
 }
 
+void resolve_precision(const mpi::Communicator& comm, const Values& point, Request& request) {
+  const std::string& name = point.text("precision");
+  auto& precision = request.method.tuning.precision;
+  precision = name == "tf32"   ? kernels::Precision::tf32
+              : name == "bf16" ? kernels::Precision::bf16
+              : name == "f16"  ? kernels::Precision::f16
+                               : kernels::Precision::full;
+  mpi::together(comm, "plan", [&] {
+    require(
+        precision == kernels::Precision::full ||
+            (request.method.kernel->name == "cuda_tensor" && request.element == Element::f32),
+        ExitCode::usage,
+        fmt::format(
+            "--precision {} is for --kernel cuda_tensor in f32 and this is {} in {}; drop it, or take those",
+            name, request.method.kernel->name, tessera::name(request.element)));
+  });
+}
+
 Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
   Request request;
   auto& q = request.shape;
@@ -135,6 +153,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.kernel = &kernels::best();
   method.kernel = &run::choose_kernel(comm, point, kernels::variants(), kernels::best(),
                                       kernels::best_device(), matmul::most_memory(request, q.ranks));
+  resolve_precision(comm, point, request);
   return request;
 }
 
@@ -168,7 +187,8 @@ std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
   const auto& q = request.shape;
   return {{"kernel", std::string(request.method.kernel->name)},
           {"algorithm", request.algorithm},
-          {"type", std::string(name(request.element))},
+          {"type",
+           point.text("precision") == "full" ? std::string(name(request.element)) : point.text("precision")},
           {"op", point.text("trans-a") + point.text("trans-b")},
           {"m", q.m},
           {"n", q.n},
@@ -189,6 +209,15 @@ run::Counted stand_in(const Request& request) {
                          .k = q.k,
                          .tile = tuning.tile,
                          .column_width = tuning.column_width});
+}
+
+/// In units of T's roundoff: what operands rounded to fewer bits explain comes on top, twice over.
+template <class T>
+double tolerance_of(const Request& request) {
+  constexpr double full = dist::matmul::Freivalds<T>::tolerance;
+  const auto precision = request.method.tuning.precision;
+  if (precision == kernels::Precision::full) return full;
+  return full + 4 * std::ldexp(1.0, std::numeric_limits<T>::digits - kernels::significant_bits(precision));
 }
 
 template <class T>
@@ -233,7 +262,7 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   measured.ceiling = matmul::ceiling_of(request);
   if (verify) {
     const mpi::PhaseScope scope(measured.once, "verify");
-    measured.verdict = run::Verdict{"freivalds", check->ratio(), dist::matmul::Freivalds<T>::tolerance};
+    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(request)};
   }
   return outputs.conclude(comm, point, session, measured, [&] {
     const std::span<const T> mine(c.view().data, static_cast<std::size_t>(c.box().area()));

@@ -78,6 +78,15 @@ run::OptionSet declare_options() {
            .fallback = "0",
            .help = "factor of the old C",
            .group = "Product"});
+  set.add({.name = "precision",
+           .kind = run::Kind::choice,
+           .fallback = "full",
+           .help = "what cuda_tensor rounds f32 operands to, with sums in f32: full (24 significant bits), "
+                   "tf32 or f16 "
+                   "(11; f16 overflows at 65504), bf16 (8)",
+           .group = "Product",
+           .choices = {"full", "tf32", "bf16", "f16"},
+           .axis = true});
   run::add_kernel(set, run::names_of(tessera::matmul::variants()));
   run::add_device(set);
   set.add({.name = "algorithm",

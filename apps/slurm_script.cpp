@@ -115,7 +115,7 @@ std::string script_of(const Job& job) {
   ask(job.array > 0 ? "--output=%x-%A_%a.out" : "--output=%x-%j.out");
   text += "set -euo pipefail\ncd \"$SLURM_SUBMIT_DIR\"\n";
   text += ". " + quoted(installed_file(TESSERA_ENV_INSTALLED, TESSERA_ENV_BUILD)) + "\n";
-  if (job.gpus > 0) text += "export TESSERA_KERNEL=${TESSERA_KERNEL:-cuda_tensor}\n";  // before a config's
+  if (job.gpus > 0) text += "export TESSERA_DEVICE=${TESSERA_DEVICE:-gpu}\n";  // before a config's
   text += fmt::format("tessera_job \"$SLURM_NTASKS\" \"$SLURM_CPUS_PER_TASK\" {} {}", quoted(own_program()),
                       job.workload);
   for (const std::string& word : job.arguments) text += " " + quoted(word);

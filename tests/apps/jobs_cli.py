@@ -131,7 +131,7 @@ class Scripts(tessera.Case):
                      "--partition=gpu", "--signal=B:USR1@120", "--requeue"):
             self.assertIn(f"#SBATCH {line}\n", text)
         self.assertIn("# 2 points on 8 ranks x 2 threads", text)
-        self.assertIn("export TESSERA_KERNEL=${TESSERA_KERNEL:-cuda_tensor}\n", text)
+        self.assertIn("export TESSERA_DEVICE=${TESSERA_DEVICE:-gpu}\n", text)
         self.assertTrue(text.splitlines()[-1].endswith("matmul --n 64,128 --results 'my file.h5' --resume auto"), text)
 
     def test_no_word_of_a_user_becomes_a_line_of_the_script(self):
@@ -178,7 +178,7 @@ class Scripts(tessera.Case):
                 (("matmul", "--n", "x"), tessera.USAGE, "--n"), (("matmul", "--bogus", 1, "--time", 5), tessera.USAGE, "bogus"),
                 (("sort", "--time", "soon"), tessera.USAGE, "soon"),
                 (("matmul", "--time", 5, "--gpus", 2, "--tasks-per-node", 3), tessera.USAGE, "2 GPUs"),
-                (("sort", "--time", 5, "--gpus", 2), tessera.USAGE, "no kernels for GPUs"),
+                (("stencil", "--time", 5, "--gpus", 2), tessera.USAGE, "no kernels for GPUs"),
                 (("sort", "--time", 5, "--n", "1e9", "--memory", "1MiB"), tessera.USAGE, "--memory"),
                 (("sort", "--time", 5, "--mem", "10MiB"), tessera.USAGE, "--mem"),
                 (("sort", "--time", 5, "--array", 5), tessera.USAGE, "--array"),

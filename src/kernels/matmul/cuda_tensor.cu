@@ -119,9 +119,11 @@ void cuda_tensor(const Gemm<double>& g, const Tuning&, DeviceStream stream) {
   machine::cuda::check(cudaGetLastError(), "matmul kernel");
 }
 
-/// No tensor unit multiplies in single precision: the product is that of cuda_register.
+/// No tensor unit multiplies in single precision: the product is that of cuda_register, unless fewer bits
+/// will do.
 void cuda_tensor(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
-  cuda_register(g, tuning, stream);
+  if (g.c.empty()) return;
+  cuda_mixed(g, tuning, stream);
 }
 
 void add_tensor_functions(std::vector<machine::DeviceFunction>& to) {

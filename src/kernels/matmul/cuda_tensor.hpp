@@ -9,6 +9,9 @@ namespace tessera::matmul {
 /// capability 9.0 or rows of an operand do not begin on 16 bytes.
 [[nodiscard]] bool cuda_tensor_tma(const Gemm<double>& g, DeviceStream stream);
 
+/// Operands rounded to tuning.precision, sums in f32.
+void cuda_mixed(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream);
+
 /// For device_functions().
 void add_tensor_tma_functions(std::vector<machine::DeviceFunction>& to);
 void add_wgmma_functions(std::vector<machine::DeviceFunction>& to);

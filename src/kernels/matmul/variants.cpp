@@ -59,6 +59,19 @@ std::span<const Variant> variants() {
 
 const Variant& best() { return *find_variant(variants(), "cache_oblivious"); }
 
+int significant_bits(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+    case Precision::f16:
+      return 11;
+    case Precision::bf16:
+      return 8;
+    case Precision::full:
+      break;
+  }
+  return 24;
+}
+
 const Variant* best_device() { return find_variant(variants(), "cuda_tensor"); }
 
 }  // namespace tessera::matmul

@@ -8,11 +8,17 @@
 
 namespace tessera::matmul {
 
-/// Options of the textbook variants; the others need none.
+/// What f32 operands are rounded to before they are multiplied, with sums in f32.
+enum class Precision { full, tf32, bf16, f16 };
+/// Significant bits, the leading one too, of f32 operands so rounded.
+[[nodiscard]] int significant_bits(Precision precision);
+
+/// Options of the textbook variants, and of the tensor units; the others need none.
 struct Tuning {
   index_t tile = 64;    ///< edge of the tiles of tiled and transposed_tiled, and of the leaves of recursive
   index_t block = 256;  ///< threads a block of cuda_naive, cuda_column and cuda_zigzag
-  index_t column_width = 32;  ///< width of the columns that column and zigzag sweep
+  index_t column_width = 32;              ///< width of the columns that column and zigzag sweep
+  Precision precision = Precision::full;  ///< cuda_tensor in f32
 };
 
 /// Run inside machine::parallel(threads, ...): those that fork then use the team.

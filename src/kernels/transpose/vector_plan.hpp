@@ -11,7 +11,7 @@ struct VectorPlan {
   enum class Size { small, large };
   Size size = Size::large;
   int stages = 1;  ///< tiles in flight a block: 1 (a block a tile), or 2 or 3 (blocks stay for many)
-  TileWalk walk = TileWalk::rows;
+  TileWalk walk = TileWalk::columns;
   Store store = Store::streaming;
   int repeats = 1;  ///< of the whole, inside the kernel
   friend bool operator==(const VectorPlan&, const VectorPlan&) = default;
@@ -33,14 +33,14 @@ template <class Byte>
   return x.stride() % 16 == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
 }
 
+/// On an H200, of a device copy: down the columns, so that rows of b grow in one go, 0.96 and 0.98 of it for
+/// 4 and 8 bytes at 8192 x 8192 (along rows 0.93 and 0.94); more stages than one are never faster.
 [[nodiscard]] inline VectorPlan vector_plan(const ConstRecords& a, const Records& b, int multiprocessors) {
   VectorPlan plan;
   const index_t edge = tile_edge(a.bytes, VectorPlan::Size::large);
   // Fewer large tiles than a few for each multiprocessor leave some without work at the end.
-  if (ceil_div(a.rows, edge) * ceil_div(a.cols, edge) < index_t{8} * multiprocessors)
-    plan.size = VectorPlan::Size::small;
-  // Rows off vectors share lines with the tiles beside them: those come next, while the lines are in cache.
-  if (!rows_on_vectors(b)) plan.walk = TileWalk::columns;
+  const bool few = ceil_div(a.rows, edge) * ceil_div(a.cols, edge) < index_t{8} * multiprocessors;
+  if (few || (a.bytes == 8 && rows_on_vectors(a) && rows_on_vectors(b))) plan.size = VectorPlan::Size::small;
   return plan;
 }
 

@@ -1,6 +1,8 @@
 // Device kernels on data that lies on the device: strides and first elements as the staged rows of the table
 // never have them, and sizes that keep every multiprocessor busy for many rounds.
 
+#include <cmath>
+
 #include "base/random.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "machine/cuda.hpp"
@@ -154,6 +156,35 @@ TEST_F(DeviceKernels, GiveTheSameBitsOnManyTilesEveryTime) {
   compare(f64, {1000, 1100, 1050}, {0, 0}, 1.0, 10);
   compare(f32, {2304, 2176, 1000}, {0, 0}, 0.0F, 4);
   compare(f32, {1000, 1100, 1050}, {0, 0}, 1.0F, 4);
+}
+
+TEST_F(DeviceKernels, RoundOperandsToFewerBitsWhereAsked) {
+  for (const Precision precision : {Precision::tf32, Precision::bf16, Precision::f16}) {
+    const Tuning tuning{.precision = precision};
+    for (const Strides strides : {Strides{0, 0}, Strides{1, 3}}) {
+      for_ops({130, 71, 67}, [&](Op op_a, Op op_b) {
+        Operands<float, float> x({130, 71, 67}, op_a, op_b, strides);
+        const Gemm<float> g{2, x.a.view(), op_a, x.b.view(), op_b, -3, x.c.view()};
+        same_results(
+            x.c, 1, [&](DeviceStream stream) { cuda_tensor(g, tuning, stream); },
+            [&](DeviceStream stream) { cublas<float>(g, {}, stream); });
+      });
+    }
+    // 1 + u / 4 of the precision's own unit u rounds to 1, and 1 + u does not.
+    const float unit = std::ldexp(1.0F, 1 - significant_bits(precision));
+    const cuda::Stream stream;
+    const cuda::DeviceBuffer<float> numbers(3);
+    for (const auto& [added, want] : {std::pair{unit / 4, 0.0F}, {unit, unit}}) {
+      const float host[3] = {1 + added, 1, 0};
+      cuda::upload(numbers.data(), host, 3);
+      const auto one = [&](index_t at) { return MatrixView<float>{numbers.data() + at, 1, 1, 1}; };
+      cuda_tensor(Gemm<float>{1, one(0), Op::none, one(1), Op::none, 0, one(2)}, tuning, stream);
+      stream.wait();
+      float got = 0;
+      cuda::check(cudaMemcpy(&got, numbers.data() + 2, sizeof(got), cudaMemcpyDeviceToHost), "cudaMemcpy");
+      EXPECT_EQ(got, 1 + want);
+    }
+  }
 }
 
 template <class T>
