@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "kernels/stencil/tuning.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "stencil.hpp"
 
@@ -108,6 +109,15 @@ void resolve_method(const Values& point, Request& request) {
   method.tuning.tile_y = point.integer("tile-y");
   method.tuning.column = point.integer("column-width");
   method.tuning.base_steps = point.integer("base-steps");
+  method.tuning.block = point.integer("block");
+  method.tuning.march = point.integer("march");
+  if (method.kernel != nullptr && method.kernel->space == Space::device && !point.flag("plan")) {
+    const machine::Gpus gpus = machine::gpus();
+    require(
+        !gpus.devices.empty(), ExitCode::usage,
+        fmt::format("kernel {} needs a GPU and there is none here ({}); use a host kernel or another machine",
+                    method.kernel->name, gpus.reason));
+  }
   if (point.text("overlap") == "yes") method.overlap = dist::stencil::Overlap::yes;
   request.kernel = point.text("kernel");
   auto& shape = request.shape;

@@ -5,8 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The program with a workload's device tests, and those of them that compute-sanitizer runs (it is some 100 times slower).
-declare -A tests=([matmul]=kernels_matmul_variants_test)
-declare -A checked=([matmul]='*TakeAnyTile*:*Exact*')
+declare -A tests=([matmul]=kernels_matmul_variants_test [stencil]=kernels_stencil_cuda_test)
+declare -A checked=([matmul]='*TakeAnyTile*:*Exact*' [stencil]='*SmallFields*')
 quick=()
 if [ "${1:-}" = --quick ]; then quick=(--quick) && shift; fi
 workloads=("$@")
