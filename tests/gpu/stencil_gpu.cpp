@@ -168,7 +168,7 @@ void columns(bool quick) {
   fmt::print("box9x9 4096x4096 f32:\n{}", table.text());
 }
 
-int run(bool quick) {
+int bench(bool quick) {
   if (!gpu::announce()) return gpu::skipped;
   Table table(headings);
   stars<float>(table, quick);
@@ -183,4 +183,4 @@ int run(bool quick) {
 }  // namespace
 }  // namespace tessera::stencil
 
-int main(int argc, char** argv) { return tessera::stencil::run(tessera::gpu::quick(argc, argv)); }
+int main(int argc, char** argv) { return tessera::stencil::bench(tessera::gpu::quick(argc, argv)); }
