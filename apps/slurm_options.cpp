@@ -26,8 +26,6 @@ index_t number(const run::Parsed& parsed, const char* option, index_t otherwise)
 }
 
 void check_gpus(const Job& job) {
-  require(job.gpus == 0 || job.workload != "stencil", ExitCode::usage,
-          fmt::format("{} has no kernels for GPUs; leave out --gpus", job.workload));
   require(
       job.gpus == 0 || job.tasks_per_node % job.gpus == 0, ExitCode::usage,
       fmt::format("{} ranks a node cannot share {} GPUs evenly; give --tasks-per-node a multiple of --gpus",

@@ -161,14 +161,18 @@ void add_tuning(OptionSet& set) {
              .low = 0,
              .high = 1e9});
   };
-  add("tile-x", "tiled: points along x of a tile; 0: its own choice");
-  add("tile-y", "tiled: points along y of a tile; 0: its own choice");
-  add("column-width", "column, zigzag: points along x of a column; 0: their own choice");
-  add("base-steps", "cache_oblivious: time steps of a leaf; 0: its own choice");
+  add("tile-x", "tiled, cuda_tiled: points along x of a tile; 0: its own choice");
+  add("tile-y", "tiled, cuda_tiled: points along y of a tile; 0: its own choice");
+  add("column-width",
+      "column, zigzag and their cuda_ forms: points along x of a column; 0: their own choice");
+  add("base-steps", "cache_oblivious: time steps of a leaf; cuda_temporal: of a pass; 0: its own choice");
+  add("block", "cuda_naive, cuda_column, cuda_zigzag: threads a block; 0: their own choice");
+  add("march", "cuda_streaming, cuda_temporal: rows or planes that a block walks; 0: its own choice");
 }
 
 void add_method(OptionSet& set) {
   run::add_kernel(set, run::names_of(tessera::stencil::variants()));
+  run::add_device(set, "the CPU, or the GPU where it is asked for");
   set.add({.name = "halo-steps",
            .kind = Kind::integer,
            .fallback = "0",

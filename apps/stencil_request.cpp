@@ -7,6 +7,7 @@
 #include "kernels/stencil/tuning.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
+#include "run/device.hpp"
 #include "stencil.hpp"
 
 namespace tessera::apps::stencil {
@@ -100,6 +101,21 @@ std::vector<index_t> extents_of(const Box3& box, int dims) {
   return extents;
 }
 
+/// The device sweeps where it is asked to: between exchanges a field goes there and back.
+void choose_place(const mpi::Communicator& comm, const Values& point, Request& request) {
+  auto& method = request.method;
+  if (method.kernel != nullptr) {
+    if (method.kernel->space == Space::device && !point.flag("plan")) run::require_gpu(comm, *method.kernel);
+    return;
+  }
+  if (point.text("device") != "gpu") return;
+  const auto* const best = tessera::stencil::best_device();
+  const index_t bytes = dist::stencil::forecast(request.shape, request.plan, comm.rank()).field_bytes;
+  if (!run::takes_gpu(comm, point, std::string(best == nullptr ? "" : best->name), bytes)) return;
+  method.kernel = best;
+  request.kernel = best->name;
+}
+
 void resolve_method(const Values& point, Request& request) {
   auto& method = request.method;
   method.threads = run::threads_of(point);
@@ -108,6 +124,8 @@ void resolve_method(const Values& point, Request& request) {
   method.tuning.tile_y = point.integer("tile-y");
   method.tuning.column = point.integer("column-width");
   method.tuning.base_steps = point.integer("base-steps");
+  method.tuning.block = point.integer("block");
+  method.tuning.march = point.integer("march");
   if (point.text("overlap") == "yes") method.overlap = dist::stencil::Overlap::yes;
   request.kernel = point.text("kernel");
   auto& shape = request.shape;
@@ -190,6 +208,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   });
   resolve_machine(comm, point, ceilings, request);
   mpi::together(comm, "plan", [&] { request.plan = make_plan(request.shape); });
+  choose_place(comm, point, request);
   return request;
 }
 

@@ -14,6 +14,8 @@ tests[memory]="kernels_memory_device_probes_test machine_gpu_test run_device_tes
 checked[memory]='DeviceProbes.RunAndAreRight'
 tests[sort]="kernels_sort_sort_test"
 checked[sort]='*UnderACheck*:*RefusesTooWide*'
+tests[stencil]="kernels_stencil_cuda_test kernels_stencil_sweep_test"
+checked[stencil]='*SmallFields*'
 quick=()
 if [ "${1:-}" = --quick ]; then quick=(--quick) && shift; fi
 workloads=("$@")

@@ -3,7 +3,8 @@
 import tessera
 from tessera import OK, USAGE
 
-SMALL = {"matmul": ("--n", 24), "transpose": ("--n", 24), "sort": ("--n", 100)}
+SMALL = {"matmul": ("--n", 24), "transpose": ("--n", 24), "sort": ("--n", 100),
+         "stencil": ("--shape", "20x20", "--steps", 2)}
 
 
 class Device(tessera.Case):

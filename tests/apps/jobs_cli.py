@@ -178,7 +178,6 @@ class Scripts(tessera.Case):
                 (("matmul", "--n", "x"), tessera.USAGE, "--n"), (("matmul", "--bogus", 1, "--time", 5), tessera.USAGE, "bogus"),
                 (("sort", "--time", "soon"), tessera.USAGE, "soon"),
                 (("matmul", "--time", 5, "--gpus", 2, "--tasks-per-node", 3), tessera.USAGE, "2 GPUs"),
-                (("stencil", "--time", 5, "--gpus", 2), tessera.USAGE, "no kernels for GPUs"),
                 (("sort", "--time", 5, "--n", "1e9", "--memory", "1MiB"), tessera.USAGE, "--memory"),
                 (("sort", "--time", 5, "--mem", "10MiB"), tessera.USAGE, "--mem"),
                 (("sort", "--time", 5, "--array", 5), tessera.USAGE, "--array"),

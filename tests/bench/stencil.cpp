@@ -149,6 +149,7 @@ void heat(Index3 extent, int dims, index_t deep, const Options& options, int thr
   std::vector<Row> rows{one_sweep_roofline(many)};
   rows.push_back({{"textbook", [=] { textbook(few, few.steps); }}, few.steps});
   for (const Variant& variant : variants()) {
+    if (variant.space == Space::device) continue;
     const Sweep<T>& sweep = variant.name == "cache_oblivious" ? many : few;
     if (options.quick && variant.name != "naive" && variant.name != "cache_oblivious") continue;
     rows.push_back({{std::string(variant.name), [=, &variant] { run(variant, sweep); }}, sweep.steps});

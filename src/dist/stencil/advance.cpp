@@ -5,6 +5,7 @@
 
 #include "dist/stencil/halo.hpp"
 #include "dist/stencil/overlap.hpp"
+#include "machine/device_times.hpp"
 
 namespace tessera::dist::stencil {
 namespace {
@@ -17,15 +18,22 @@ void exchange(Halo<T>& halo, DistributedField<T>& u, const Method& method, mpi::
 }
 
 template <class T>
-void go(const Sweep<T>& sweep, const Method& method) {
+void go(const Sweep<T>& sweep, const Method& method, mpi::Phases& phases) {
   const mpi::Computing computing;
-  run(method.kernel != nullptr ? *method.kernel : best(sweep), sweep, method.tuning);
+  const Variant& kernel = method.kernel != nullptr ? *method.kernel : best(sweep);
+  run(kernel, sweep, method.tuning);
+  if (kernel.space == Space::device) {
+    const machine::DeviceTimes times = machine::take_device_times();
+    phases.add("to device", times.to_device);
+    phases.add("device kernels", times.kernels);
+    phases.add("from device", times.from_device);
+  }
 }
 
 template <class T>
 void compute(DistributedField<T>& u, index_t steps, const Method& method, mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "compute");
-  if (!u.box().empty()) go(u.sweep(steps, method.threads), method);
+  if (!u.box().empty()) go(u.sweep(steps, method.threads), method, phases);
 }
 
 /// The sweep of a part of u's own memory, the points around it as its halo.
@@ -54,7 +62,7 @@ void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index
       edges.emplace_back(u.problem(), u.box(), edge, steps);
       edges.back().take(u);
     }
-    go(interior_sweep(u, parts.interior, steps, method.threads), method);
+    go(interior_sweep(u, parts.interior, steps, method.threads), method, phases);
   }
   {
     const mpi::PhaseScope scope(phases, "exchange");
@@ -64,7 +72,7 @@ void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index
   const mpi::PhaseScope scope(phases, "compute");
   for (EdgeField<T>& edge : edges) edge.take_halo(u);
   for (EdgeField<T>& edge : edges) {
-    go(edge.sweep(method.threads), method);
+    go(edge.sweep(method.threads), method, phases);
     edge.give(u);
   }
 }

@@ -1,31 +1,42 @@
 #include "kernels/stencil/variants.hpp"
 
-#include <array>
+#include <vector>
 
+#include "kernels/stencil/cuda.hpp"
 #include "kernels/stencil/tuning.hpp"
 
 namespace tessera::stencil {
 namespace {
 
-constexpr std::array<Variant, 6> table{{
-    {{"naive", Space::host, "the whole field step by step, row by row"}, naive<float>, naive<double>},
-    {{"tiled", Space::host, "step by step in tiles of x and y"}, tiled<float>, tiled<double>},
-    {{"column", Space::host, "step by step in columns walked from top to bottom"},
-     column<float>,
-     column<double>},
-    {{"zigzag", Space::host, "columns, every other row from right to left"}, zigzag<float>, zigzag<double>},
-    {{"streaming", Space::host, "step by step, vector kernels, stores past the caches"},
-     streaming<float>,
-     streaming<double>},
-    {{"cache_oblivious", Space::host,
-      "trapezoids in time and space (Frigo and Strumpen 2005; Tang et al. 2011)"},
-     cache_oblivious<float>,
-     cache_oblivious<double>},
-}};
+std::vector<Variant> make_table() {
+  std::vector<Variant> table{
+      {{"naive", Space::host, "the whole field step by step, row by row"}, naive<float>, naive<double>},
+      {{"tiled", Space::host, "step by step in tiles of x and y"}, tiled<float>, tiled<double>},
+      {{"column", Space::host, "step by step in columns walked from top to bottom"},
+       column<float>,
+       column<double>},
+      {{"zigzag", Space::host, "columns, every other row from right to left"}, zigzag<float>, zigzag<double>},
+      {{"streaming", Space::host, "step by step, vector kernels, stores past the caches"},
+       streaming<float>,
+       streaming<double>},
+      {{"cache_oblivious", Space::host,
+        "trapezoids in time and space (Frigo and Strumpen 2005; Tang et al. 2011)"},
+       cache_oblivious<float>,
+       cache_oblivious<double>},
+  };
+  const std::vector<Variant> cuda = cuda_rows();
+  table.insert(table.end(), cuda.begin(), cuda.end());
+  return table;
+}
 
 }  // namespace
 
-std::span<const Variant> variants() { return table; }
+std::span<const Variant> variants() {
+  static const std::vector<Variant> table = make_table();
+  return table;
+}
+
+const Variant* best_device() { return find_variant(variants(), "cuda_temporal"); }
 
 template <class T>
 const Variant& best(const Sweep<T>& sweep) {

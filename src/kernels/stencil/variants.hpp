@@ -11,12 +11,14 @@ namespace tessera::stencil {
 
 /// What can be chosen within a variant; 0 is the variant's own choice.
 struct Tuning {
-  index_t tile_y = 0, tile_x = 0;  ///< tiled: points
-  index_t column = 0;              ///< column, zigzag: width in points
-  index_t base_steps = 0;          ///< cache_oblivious: time steps of a leaf
+  index_t tile_y = 0, tile_x = 0;  ///< tiled, cuda_tiled: points
+  index_t column = 0;              ///< column, zigzag (cuda_ too): width in points
+  index_t base_steps = 0;          ///< cache_oblivious: time steps of a leaf; cuda_temporal: of a pass
   index_t base_rows = 0;  ///< cache_oblivious: edge of a leaf in y, where that is not the slowest dimension
   index_t base_long = 0;  ///< cache_oblivious: edge of a leaf in the slowest dimension, walked in a wave
   index_t base_x = 0;     ///< cache_oblivious: x is cut above this
+  index_t block = 0;      ///< cuda_naive, cuda_column, cuda_zigzag: threads a block
+  index_t march = 0;      ///< cuda_streaming, cuda_temporal: rows or planes that a block walks
   machine::Isa isa = machine::isa();
 };
 
@@ -26,6 +28,8 @@ struct Variant : VariantInfo {
 };
 
 [[nodiscard]] std::span<const Variant> variants();
+/// The fastest one on a device; nullptr in a build without CUDA.
+[[nodiscard]] const Variant* best_device();
 /// The fastest variant for the sweep on this machine: what `auto` means.
 template <class T>
 [[nodiscard]] const Variant& best(const Sweep<T>& sweep);

@@ -1,0 +1,192 @@
+#pragma once
+// What the device kernels of stencils share: vectors of 16 bytes, results written with their ghosts, blocks
+// of a region, the value of a point by any stencil.
+
+#include "kernels/stencil/cuda.hpp"
+#include "kernels/stencil/expression.hpp"
+#include "machine/cuda.hpp"
+
+namespace tessera::stencil {
+
+template <class T>
+constexpr int vector_length = 16 / static_cast<int>(sizeof(T));
+
+/// Elements side by side.
+template <class T, int length = vector_length<T>>
+struct alignas(16) Vector {
+  T at[length];
+};
+
+/// From 16-byte aligned memory that no thread of this kernel writes: through the first-level cache, and free
+/// to be moved across stores.
+__device__ __forceinline__ Vector<float> load_vector(const float* from) {
+  const float4 v = __ldg(reinterpret_cast<const float4*>(from));
+  return {{v.x, v.y, v.z, v.w}};
+}
+__device__ __forceinline__ Vector<double> load_vector(const double* from) {
+  const double2 v = __ldg(reinterpret_cast<const double2*>(from));
+  return {{v.x, v.y}};
+}
+template <class T, int length>
+__device__ __forceinline__ Vector<T, length> load_vectors(const T* from) {
+  constexpr int each = vector_length<T>;
+  Vector<T, length> all;
+#pragma unroll
+  for (int i = 0; i < length / each; ++i) {
+    const Vector<T> part = load_vector(from + i * each);
+#pragma unroll
+    for (int e = 0; e < each; ++e) all.at[i * each + e] = part.at[e];
+  }
+  return all;
+}
+template <class T, int length>
+__device__ __forceinline__ void store_vectors(T* to, const Vector<T, length>& v) {
+  constexpr int each = vector_length<T>;
+#pragma unroll
+  for (int i = 0; i < length / each; ++i) {
+    Vector<T> part;
+#pragma unroll
+    for (int e = 0; e < each; ++e) part.at[e] = v.at[i * each + e];
+    *reinterpret_cast<Vector<T>*>(to + i * each) = part;
+  }
+}
+
+/// Writes value to every ghost that repeats point p of the level. Not inlined: few points have any.
+template <class T>
+__device__ __noinline__ void publish(const DeviceSweep<T>& s, T* level, index_t z, index_t y, index_t x,
+                                     T value) {
+  const auto count = [](const Line& line, index_t p) {
+    return line.plain(p) ? index_t{1} : 1 + line.before + line.after;
+  };
+  for (index_t a = 0; a < count(s.line[0], z); ++a) {
+    if (!s.line[0].repeats(a, z)) continue;
+    for (index_t b = 0; b < count(s.line[1], y); ++b) {
+      if (!s.line[1].repeats(b, y)) continue;
+      for (index_t c = 0; c < count(s.line[2], x); ++c) {
+        if ((a == 0 && b == 0 && c == 0) || !s.line[2].repeats(c, x)) continue;
+        level[s.line[0].candidate(a, z) * s.stride[0] + s.line[1].candidate(b, y) * s.stride[1] +
+              s.line[2].candidate(c, x)] = value;
+      }
+    }
+  }
+}
+
+/// A point's new value, and that of its ghosts.
+template <class T>
+__device__ __forceinline__ void put(const DeviceSweep<T>& s, T* level, index_t z, index_t y, index_t x,
+                                    T value) {
+  level[z * s.stride[0] + y * s.stride[1] + x] = value;
+  if (!s.plain({{z, y, x}})) publish(s, level, z, y, x, value);
+}
+
+/// The part of a row's vector that lies in [low, high), and its ghosts. `plain`: none of the points has any.
+template <class T, int length>
+__device__ __forceinline__ void put_vector(const DeviceSweep<T>& s, T* level, index_t z, index_t y, index_t x,
+                                           index_t low, index_t high, bool plain,
+                                           const Vector<T, length>& v) {
+  T* to = level + z * s.stride[0] + y * s.stride[1] + x;
+  if (x >= low && x + length <= high) {
+    store_vectors(to, v);
+  } else {
+#pragma unroll
+    for (int e = 0; e < length; ++e) {
+      if (x + e >= low && x + e < high) to[e] = v.at[e];
+    }
+  }
+  if (plain) return;
+#pragma unroll
+  for (int e = 0; e < length; ++e) {
+    if (x + e >= low && x + e < high && !s.plain({{z, y, x + e}})) publish(s, level, z, y, x + e, v.at[e]);
+  }
+}
+
+/// A region in blocks, numbered through along x, then y, then z.
+struct Blocks {
+  unsigned across, down, deep;
+  [[nodiscard]] unsigned count() const {
+    return narrow<unsigned>(checked_mul(checked_mul(across, down, "a launch"), deep, "a launch"));
+  }
+};
+inline Blocks blocks_of(const Region& region, Index3 block) {
+  return {narrow<unsigned>(ceil_div(region.size(2), block[2])),
+          narrow<unsigned>(ceil_div(region.size(1), block[1])),
+          narrow<unsigned>(ceil_div(region.size(0), block[0]))};
+}
+__device__ __forceinline__ uint3 block_place(const Blocks& blocks) {
+  const unsigned row = blockIdx.x / blocks.across, plane = row / blocks.down;
+  return {blockIdx.x % blocks.across, row % blocks.down, plane};
+}
+
+// The stencils that are known when kernels are compiled. value(s, at): at(z, y, x) is the value there; the
+// order of the sums is that of Stencil.
+
+template <int radius>
+struct BoxShape {
+  template <class T, class At>
+  __device__ __forceinline__ static T value(const DeviceSweep<T>& s, const At& at) {
+    const auto column = [&](int x) { return doubled_sum<T>(radius, [&](int y) { return at(0, y, x); }); };
+    return doubled_sum<T>(radius, column) * s.weight[0];
+  }
+};
+
+/// A full star of radius 1.
+template <int dims>
+struct StarShape {
+  template <class T, class At>
+  __device__ __forceinline__ static T value(const DeviceSweep<T>& s, const At& at) {
+    const T* w = s.weight;
+    if constexpr (dims == 2) {
+      T sum = w[0] * at(0, -1, 0);
+      sum = fma(w[1], at(0, 0, -1), sum);
+      sum = fma(w[2], at(0, 0, 0), sum);
+      sum = fma(w[3], at(0, 0, 1), sum);
+      return fma(w[4], at(0, 1, 0), sum);
+    } else {
+      T sum = w[0] * at(-1, 0, 0);
+      sum = fma(w[1], at(0, -1, 0), sum);
+      sum = fma(w[2], at(0, 0, -1), sum);
+      sum = fma(w[3], at(0, 0, 0), sum);
+      sum = fma(w[4], at(0, 0, 1), sum);
+      sum = fma(w[5], at(0, 1, 0), sum);
+      return fma(w[6], at(1, 0, 0), sum);
+    }
+  }
+};
+
+struct AnyShape {
+  template <class T, class At>
+  __device__ __forceinline__ static T value(const DeviceSweep<T>& s, const At& at) {
+    const auto near = [&](index_t k) {
+      const Index3 o = s.tap_place[k];
+      return at(o[0], o[1], o[2]);
+    };
+    T sum = __ldg(s.tap_weight) * near(0);
+    for (index_t k = 1; k < s.taps; ++k) sum = fma(__ldg(s.tap_weight + k), near(k), sum);
+    return sum;
+  }
+};
+
+/// f(shape) with the one that fits.
+template <class T, class F>
+void dispatch_shape(const DeviceSweep<T>& s, const F& f) {
+  if (s.form == Form::box) {
+    if (s.radius[2] == 1) return f(BoxShape<1>{});
+    if (s.radius[2] == 2) return f(BoxShape<2>{});
+    if (s.radius[2] == 3) return f(BoxShape<3>{});
+    return f(BoxShape<4>{});
+  }
+  if (s.star == 1 && !s.hollow && s.dims == 2) return f(StarShape<2>{});
+  if (s.star == 1 && !s.hollow && s.dims == 3) return f(StarShape<3>{});
+  f(AnyShape{});
+}
+
+/// What is left to do with the sum of the taps: the level before, and the rule.
+template <class T>
+__device__ __forceinline__ T finished(const DeviceSweep<T>& s, T sum, const T* past) {
+  if (s.two_levels) sum = fma(s.previous, *past, sum);
+  return apply_rule(s.rule, sum);
+}
+
+inline void check_launch() { machine::cuda::check(cudaGetLastError(), "stencil kernel"); }
+
+}  // namespace tessera::stencil

@@ -1,0 +1,36 @@
+#pragma once
+// A box's two levels and a stencil's weights in device memory. Only in builds with CUDA.
+
+#include "kernels/stencil/cuda.hpp"
+#include "machine/cuda.hpp"
+
+namespace tessera::stencil {
+
+template <class T>
+class DeviceField {
+ public:
+  /// Room for the sweep's box with its ghosts; the weights are copied.
+  explicit DeviceField(const Sweep<T>& sweep);
+
+  [[nodiscard]] const DeviceSweep<T>& sweep() const { return sweep_; }
+  /// What a kernel takes to do so many steps of it. Only boxes without neighbours can do other than the
+  /// sweep's own number.
+  [[nodiscard]] DeviceSweep<T> sweep(index_t steps) const {
+    DeviceSweep<T> other = sweep_;
+    other.steps = steps;
+    return other;
+  }
+  /// Level 0 (with two time levels also 1) as the host's has it, with what surrounds it; then all ghosts.
+  void load(const Sweep<T>& sweep, DeviceStream stream);
+  /// The owned box of a device level to a level of the host's.
+  void store(int level, const GridView<T>& to, DeviceStream stream) const;
+
+ private:
+  void copy_in(int level, const GridView<T>& from, DeviceStream stream);
+
+  DeviceSweep<T> sweep_;
+  machine::cuda::DeviceBuffer<T> levels_[2], weights_;
+  machine::cuda::DeviceBuffer<Index3> places_;
+};
+
+}  // namespace tessera::stencil

@@ -1,0 +1,83 @@
+#pragma once
+// Passes of several steps: which tiles compute what. A tile computes all steps on a span of points and keeps
+// those that nothing from beyond its ends has reached. Arithmetic only; the host's tests run it too.
+
+#include "kernels/stencil/cuda_sweep.hpp"
+
+namespace tessera::stencil {
+
+/// One dimension of a pass.
+struct Axis {
+  index_t begin = 0, end = 1;          ///< points that hold values before the pass
+  index_t out_begin = 0, out_end = 1;  ///< points that it computes
+  bool wrapped = false;                ///< beyond each end the other one follows
+  bool edge[2] = {false, false};       ///< sides where a boundary condition holds
+  Boundary kind[2] = {Boundary::clamp, Boundary::clamp};
+
+  [[nodiscard]] TESSERA_HD bool fixed(int side) const {
+    return kind[side] == Boundary::constant || kind[side] == Boundary::given;
+  }
+  [[nodiscard]] TESSERA_HD bool mirrors(int side) const {
+    return edge[side] && kind[side] == Boundary::mirror;
+  }
+  /// The index in [begin, end) to read for any index; beyond ends that do not wrap nobody uses what is there.
+  [[nodiscard]] TESSERA_HD index_t readable(index_t i) const {
+    if (i >= begin && i < end) return i;
+    if (!wrapped) return i < begin ? begin : end - 1;
+    const index_t n = end - begin, away = (i - begin) % n;
+    return begin + (away < 0 ? away + n : away);
+  }
+};
+
+/// Spans of an axis, each `span` points from first + i * advance on; each keeps [low(i), high(i)).
+struct Tiles {
+  index_t first, advance, span, halo, count, out_begin, out_end;
+  [[nodiscard]] TESSERA_HD index_t start(index_t i) const { return first + i * advance; }
+  [[nodiscard]] TESSERA_HD index_t low(index_t i) const { return i == 0 ? out_begin : start(i) + halo; }
+  [[nodiscard]] TESSERA_HD index_t high(index_t i) const {
+    return i == count - 1 ? out_end : start(i) + span - halo;
+  }
+};
+
+/// Whether tile i reads beyond the points that hold values, or a boundary condition holds in it.
+[[nodiscard]] TESSERA_HD inline bool at_end(const Axis& axis, index_t begin, index_t end) {
+  return begin < axis.begin || end > axis.end || (axis.edge[0] && begin == axis.begin) ||
+         (axis.edge[1] && end == axis.end);
+}
+
+/// halo: points that a pass spoils at either end of a tile, rounded up to the alignment. Tiles begin at
+/// multiples of the alignment. At an edge nothing is spoiled: the boundary condition is kept there.
+[[nodiscard]] inline Tiles tiles_of(const Axis& axis, index_t span, index_t halo, index_t alignment) {
+  Tiles tiles{0, span - 2 * halo, span, halo, 1, axis.out_begin, axis.out_end};
+  const index_t below = ((axis.out_begin % alignment) + alignment) % alignment;
+  tiles.first = axis.edge[0] ? axis.begin : axis.out_begin - below - halo;
+  const index_t wanted = axis.edge[1] ? axis.end : axis.out_end + halo;
+  if (tiles.first + span < wanted) tiles.count = 1 + ceil_div(wanted - tiles.first - span, tiles.advance);
+  return tiles;
+}
+
+/// A dimension of a sweep in a pass from `done` steps to `done + steps`.
+template <class T>
+[[nodiscard]] Axis axis_of(const DeviceSweep<T>& s, int d, index_t done, index_t steps) {
+  const Region before = s.valid(done), after = s.valid(done + steps);
+  Axis axis{before.low[d], before.high[d], after.low[d], after.high[d]};
+  axis.wrapped = s.line[d].kind[0] == Boundary::periodic && !s.line[d].exchanged[0];
+  for (int side = 0; side < 2; ++side) {
+    axis.edge[side] = !axis.wrapped && !s.line[d].exchanged[side];
+    axis.kind[side] = s.line[d].kind[side];
+  }
+  return axis;
+}
+
+/// The steps of the next pass, one of `lengths` (ascending), at most `most` if any is: never one that leaves
+/// a single step over. 1 where no pass of several steps fits.
+template <int count>
+[[nodiscard]] index_t next_pass(index_t left, index_t most, const int (&lengths)[count]) {
+  for (int i = count - 1; i >= 0; --i) {
+    const index_t length = lengths[i];
+    if (length <= left && length <= most && left - length != 1) return length;
+  }
+  return 1;
+}
+
+}  // namespace tessera::stencil

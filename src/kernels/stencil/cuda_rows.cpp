@@ -1,0 +1,60 @@
+#include "kernels/stencil/cuda_field.hpp"
+#include "machine/device_times.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+namespace cuda = machine::cuda;
+
+template <class T>
+using DeviceKernel = int (*)(const DeviceSweep<T>&, const Tuning&, DeviceStream);
+
+/// A field in host memory on the device: there once, all steps, back; the times of the three are kept.
+template <class T, DeviceKernel<T> kernel>
+void staged(const Sweep<T>& sweep, const Tuning& tuning) {
+  if (sweep.steps == 0 || sweep.extent().volume() == 0) return;
+  const cuda::Stream stream;
+  DeviceField<T> field(sweep);
+  machine::DeviceTimes times;
+  cuda::Stopwatch to(stream);
+  field.load(sweep, stream);
+  times.to_device = to.seconds();
+  cuda::Stopwatch steps(stream);
+  const int level = kernel(field.sweep(), tuning, stream);
+  times.kernels = steps.seconds();
+  cuda::Stopwatch from(stream);
+  field.store(level, sweep.level[sweep.steps % 2], stream);
+  if (sweep.stencil.two_levels() &&
+      sweep.steps > 1)  // after one step it is what the host's level 0 still has
+    field.store(1 - level, sweep.level[(sweep.steps + 1) % 2], stream);
+  times.from_device = from.seconds();
+  machine::add_device_times(times);
+}
+
+}  // namespace
+
+std::vector<Variant> cuda_rows() {
+  return {
+      {{"cuda_naive", Space::device, "a thread a point, step by step"},
+       staged<float, cuda_naive<float>>,
+       staged<double, cuda_naive<double>>},
+      {{"cuda_tiled", Space::device, "tiles with their surroundings in shared memory, a thread a point"},
+       staged<float, cuda_tiled<float>>,
+       staged<double, cuda_tiled<double>>},
+      {{"cuda_column", Space::device, "cuda_naive, threads numbered along columns of --column-width points"},
+       staged<float, cuda_column<float>>,
+       staged<double, cuda_column<double>>},
+      {{"cuda_zigzag", Space::device, "cuda_column, every other row from right to left"},
+       staged<float, cuda_zigzag<float>>,
+       staged<double, cuda_zigzag<double>>},
+      {{"cuda_streaming", Space::device, "step by step, the rows or planes of the stencil kept in registers"},
+       staged<float, cuda_streaming<float>>,
+       staged<double, cuda_streaming<double>>},
+      {{"cuda_temporal", Space::device,
+        "stars of radius 1: several steps a pass, levels in registers (after Matsumura et al. 2020)"},
+       staged<float, cuda_temporal<float>>,
+       staged<double, cuda_temporal<double>>},
+  };
+}
+
+}  // namespace tessera::stencil

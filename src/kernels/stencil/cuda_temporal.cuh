@@ -1,0 +1,164 @@
+#pragma once
+// Passes of several steps of a star of radius 1 (perhaps without its middle), walked along the slowest
+// dimension: what the kernels for two and three dimensions share. A new row or plane of one level completes
+// the one before of the next level, so that all levels of a pass stay in registers, two values a point: the
+// last row and the sum of the next one so far. A row is not waited for: it completes a sum by a single
+// product.
+
+#include "kernels/stencil/cuda_device.cuh"
+#include "kernels/stencil/cuda_passes.hpp"
+
+namespace tessera::stencil {
+
+/// Levels `in` to `out` over the axes; `walked` begins a tile's rows or planes, tiles.span of them.
+template <class T>
+struct Pass {
+  const T* in;
+  T* out;
+  Index3 stride;
+  Axis axis[3];
+  Tiles tiles[3];
+  T weight[7];  ///< of the star, in as many dimensions as there are
+  bool hollow;  ///< without its middle
+};
+
+/// All weights and places of a pass; the tiles are left to the caller.
+template <class T>
+[[nodiscard]] Pass<T> pass_of(const DeviceSweep<T>& s, int from, index_t done, index_t steps) {
+  Pass<T> pass{s.level[from], s.level[1 - from], s.stride, {}, {}, {}, s.hollow};
+  for (int d = 0; d < 3; ++d) pass.axis[d] = axis_of(s, d, done, steps);
+  for (int k = 0; k < 7; ++k) pass.weight[k] = s.weight[k];
+  return pass;
+}
+
+/// The chunks of an axis that is walked: `chunks` of them, with what the pass needs beyond their ends.
+[[nodiscard]] inline Tiles chunks_of(const Axis& axis, index_t steps, index_t chunks) {
+  const index_t size = axis.out_end - axis.out_begin;
+  const index_t kept = ceil_div(size, chunks > 0 ? chunks : 1);
+  return {axis.out_begin - steps, kept,           kept + 2 * steps, steps,
+          ceil_div(size, kept),   axis.out_begin, axis.out_end};
+}
+
+/// As many chunks as fill the device once beside `others` tiles, none of them mostly halo.
+[[nodiscard]] inline index_t chunks_to_fill(const Axis& axis, index_t steps, index_t others, index_t resident,
+                                            index_t march) {
+  const index_t size = axis.out_end - axis.out_begin;
+  if (march > 0) return ceil_div(size, march);
+  const index_t shortest = 4 * steps;
+  const index_t most = size / shortest, wanted = resident / (others > 0 ? others : 1);
+  return wanted < 1 || most < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+/// Blocks of a kernel that the device runs at a time.
+template <class Kernel>
+[[nodiscard]] index_t resident_blocks(Kernel kernel, int threads, std::size_t shared) {
+  namespace cuda = machine::cuda;
+  int blocks = 0, device = 0, multiprocessors = 0;
+  cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+  cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+              "cudaDeviceGetAttribute");
+  cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared),
+              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return index_t{blocks} * multiprocessors;
+}
+
+/// A lane's vector of a row, and where the row's ends are in it.
+template <int length, bool edges>
+struct Lane {
+  index_t x;             ///< of its first element
+  bool at_low = false;   ///< that is the first point of the field
+  int at_high = length;  ///< the element that is the last one
+  bool wraps = false;    ///< elements lie at `offset`, not side by side
+  index_t offset[length];
+
+  __device__ Lane(const Axis& axis, index_t first) : x(first) {
+    if constexpr (edges) {
+      at_low = axis.edge[0] && x == axis.begin;
+      if (axis.edge[1] && x < axis.end && axis.end - x <= length)
+        at_high = static_cast<int>(axis.end - 1 - x);
+      wraps = axis.wrapped;
+#pragma unroll
+      for (int e = 0; e < length; ++e) offset[e] = axis.readable(x + e);
+    }
+  }
+
+  /// The lane's elements of the row that begins, with x = 0, at `row`.
+  template <class T>
+  __device__ __forceinline__ Vector<T, length> load(const T* row) const {
+    if constexpr (edges) {
+      if (wraps) {
+        Vector<T, length> v;
+#pragma unroll
+        for (int e = 0; e < length; ++e) v.at[e] = __ldg(row + offset[e]);
+        return v;
+      }
+    }
+    return load_vectors<T, length>(row + x);
+  }
+
+  /// sum and the products with the elements beside each, and itself, of row c. `ghost(x)`: what is fixed
+  /// there.
+  template <class T, class Ghost>
+  __device__ __forceinline__ void add_along(const Axis& axis, const T* w, bool hollow,
+                                            const Vector<T, length>& c, const Ghost& ghost,
+                                            Vector<T, length>& sum) const {
+    const T before = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
+    const T after = __shfl_down_sync(0xffffffffu, c.at[0], 1);
+#pragma unroll
+    for (int e = 0; e < length; ++e) {
+      T left = e > 0 ? c.at[e > 0 ? e - 1 : 0] : before;
+      T right = e < length - 1 ? c.at[e < length - 1 ? e + 1 : 0] : after;
+      if constexpr (edges) {
+        const T inner = left;
+        if (e == 0 && at_low)
+          left = axis.fixed(0) ? ghost(axis.begin - 1) : axis.mirrors(0) ? right : c.at[e];
+        if (e == at_high) right = axis.fixed(1) ? ghost(axis.end) : axis.mirrors(1) ? inner : c.at[e];
+      }
+      sum.at[e] = fma(w[0], left, sum.at[e]);
+      if (!hollow) sum.at[e] = fma(w[1], c.at[e], sum.at[e]);
+      sum.at[e] = fma(w[2], right, sum.at[e]);
+    }
+  }
+};
+
+template <class T, int length>
+__device__ __forceinline__ Vector<T, length> times(T weight, const Vector<T, length>& v) {
+  Vector<T, length> product;
+#pragma unroll
+  for (int e = 0; e < length; ++e) product.at[e] = weight * v.at[e];
+  return product;
+}
+template <class T, int length>
+__device__ __forceinline__ void add_product(T weight, const Vector<T, length>& v, Vector<T, length>& sum) {
+#pragma unroll
+  for (int e = 0; e < length; ++e) sum.at[e] = fma(weight, v.at[e], sum.at[e]);
+}
+
+/// The elements of v whose x lies in [low, high).
+template <class T, int length>
+__device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t high,
+                                         const Vector<T, length>& v) {
+  if (x >= low && x + length <= high) {
+    store_vectors(row + x, v);
+  } else {
+#pragma unroll
+    for (int e = 0; e < length; ++e) {
+      if (x + e >= low && x + e < high) row[x + e] = v.at[e];
+    }
+  }
+}
+
+/// Passes over planes and over solids; steps is one of the lengths that there are for them.
+template <class T>
+constexpr int plane_steps[5] = {2, 3, 4, 8, 12};
+template <>
+inline constexpr int plane_steps<double>[5] = {2, 3, 4, 6, 8};
+constexpr int solid_steps[] = {2, 3, 4};
+template <class T>
+void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
+                 DeviceStream stream);
+template <class T>
+void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
+                 DeviceStream stream);
+
+}  // namespace tessera::stencil

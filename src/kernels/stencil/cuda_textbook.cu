@@ -1,0 +1,182 @@
+// A thread a point: in the order of rows, in columns, back and forth in them, and from a tile in shared
+// memory.
+
+#include <algorithm>
+
+#include "kernels/stencil/cuda_device.cuh"
+#include "kernels/stencil/remap.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+template <class Shape, class T>
+__device__ __forceinline__ void compute_point(const DeviceSweep<T>& s, const T* in, T* out, index_t z,
+                                              index_t y, index_t x) {
+  const index_t here = z * s.stride[0] + y * s.stride[1] + x;
+  const T* u = in + here;
+  const T sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {
+    return __ldg(u + dz * s.stride[0] + dy * s.stride[1] + dx);
+  });
+  put(s, out, z, y, x, finished(s, sum, out + here));
+}
+
+template <class Shape, class T>
+__global__ void point_a_thread(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out, Region region,
+                               Blocks blocks) {
+  const uint3 block = block_place(blocks);
+  const index_t x = region.low[2] + static_cast<index_t>(block.x) * blockDim.x + threadIdx.x;
+  const index_t y = region.low[1] + static_cast<index_t>(block.y) * blockDim.y + threadIdx.y;
+  if (x < region.high[2] && y < region.high[1])
+    compute_point<Shape>(s, in, out, region.low[0] + block.z, y, x);
+}
+
+/// Thread number i of a plane computes point number i of the walk.
+template <class Shape, class I, class T>
+__global__ void point_of_walk(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out, Region region,
+                              unsigned blocks_a_plane, Order order, I width) {
+  const unsigned plane = blockIdx.x / blocks_a_plane;
+  const I i =
+      static_cast<I>(blockIdx.x % blocks_a_plane) * static_cast<I>(blockDim.x) + static_cast<I>(threadIdx.x);
+  const I wide = static_cast<I>(region.size(2)), high = static_cast<I>(region.size(1));
+  if (i >= wide * high) return;
+  const PlaceOf<I> place = place_of<I>(order, i, width, wide, high);
+  compute_point<Shape>(s, in, out, region.low[0] + plane, region.low[1] + static_cast<index_t>(place.y),
+                       region.low[2] + static_cast<index_t>(place.x));
+}
+
+extern __shared__ unsigned char shared_bytes[];
+
+/// The block's points with what the stencil reaches around them in shared memory.
+template <class Shape, class T>
+__global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out, Region region,
+                              Blocks blocks) {
+  T* tile = reinterpret_cast<T*>(shared_bytes);
+  const uint3 block = block_place(blocks);
+  const int bx = static_cast<int>(blockDim.x), by = static_cast<int>(blockDim.y),
+            bz = static_cast<int>(blockDim.z);
+  const int rx = static_cast<int>(s.radius[2]), ry = static_cast<int>(s.radius[1]),
+            rz = static_cast<int>(s.radius[0]);
+  const int row = bx + 2 * rx, rows = by + 2 * ry, plane = rows * row;
+  const index_t x0 = region.low[2] + static_cast<index_t>(block.x) * bx,
+                y0 = region.low[1] + static_cast<index_t>(block.y) * by,
+                z0 = region.low[0] + static_cast<index_t>(block.z) * bz;
+  for (int z = static_cast<int>(threadIdx.z); z < bz + 2 * rz; z += bz) {
+    for (int y = static_cast<int>(threadIdx.y); y < rows; y += by) {
+      for (int x = static_cast<int>(threadIdx.x); x < row; x += bx) {
+        // Past the last point that any thread needs, some other one.
+        const index_t from_z = min(z0 + z - rz, region.high[0] - 1 + rz),
+                      from_y = min(y0 + y - ry, region.high[1] - 1 + ry),
+                      from_x = min(x0 + x - rx, region.high[2] - 1 + rx);
+        tile[z * plane + y * row + x] = __ldg(in + from_z * s.stride[0] + from_y * s.stride[1] + from_x);
+      }
+    }
+  }
+  __syncthreads();
+  const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y),
+            tz = static_cast<int>(threadIdx.z);
+  const index_t x = x0 + tx, y = y0 + ty, z = z0 + tz;
+  if (x >= region.high[2] || y >= region.high[1] || z >= region.high[0]) return;
+  const T* u = tile + (tz + rz) * plane + (ty + ry) * row + tx + rx;
+  const T sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {
+    return u[static_cast<int>(dz) * plane + static_cast<int>(dy) * row + static_cast<int>(dx)];
+  });
+  put(s, out, z, y, x, finished(s, sum, out + z * s.stride[0] + y * s.stride[1] + x));
+}
+
+/// step(shape, in, out, region) for every step.
+template <class T, class Step>
+int step_by_step(const DeviceSweep<T>& s, const Step& step) {
+  for (index_t done = 0; done < s.steps; ++done) {
+    const Region region = s.valid(done + 1);
+    if (region.empty()) continue;
+    dispatch_shape(s, [&](auto shape) { step(shape, s.level[done % 2], s.level[(done + 1) % 2], region); });
+    check_launch();
+  }
+  return static_cast<int>(s.steps % 2);
+}
+
+/// Threads of a block: a multiple of the 32 of a warp, as many as asked for.
+unsigned threads_of(const Tuning& tuning) {
+  const index_t wanted = tuning.block > 0 ? tuning.block : 256;
+  return static_cast<unsigned>(std::clamp<index_t>(round_up(wanted, 32), 32, 1024));
+}
+
+template <class T>
+int walk_by_points(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream, Order order) {
+  const unsigned threads = threads_of(tuning);
+  const index_t width = tuning.column > 0 ? tuning.column : 32;
+  return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {
+    using Shape = decltype(shape);
+    const index_t points = checked_mul(region.size(1), region.size(2), "a plane");
+    const unsigned blocks = narrow<unsigned>(ceil_div(points, index_t{threads}));
+    const unsigned all = narrow<unsigned>(checked_mul(blocks, region.size(0), "a launch"));
+    // Products of a height and a width of a column must fit too.
+    const index_t most = checked_mul(region.size(1), region.size(2) + width, "a plane") + threads;
+    if (most < index_t{1} << 32) {
+      point_of_walk<Shape, unsigned>
+          <<<all, threads, 0, stream>>>(s, in, out, region, blocks, order, static_cast<unsigned>(width));
+    } else {
+      point_of_walk<Shape, index_t><<<all, threads, 0, stream>>>(s, in, out, region, blocks, order, width);
+    }
+  });
+}
+
+constexpr index_t most_tile_bytes = 96 << 10;  // two blocks a multiprocessor
+
+/// (z, y, x) points of a block's tile.
+template <class T>
+Index3 tile_of(const DeviceSweep<T>& s, const Tuning& tuning) {
+  const index_t x = std::clamp<index_t>(tuning.tile_x > 0 ? tuning.tile_x : s.dims == 1 ? 256 : 32, 1, 1024);
+  const index_t y = s.dims == 1 ? 1 : std::clamp<index_t>(tuning.tile_y > 0 ? tuning.tile_y : 8, 1, 1024 / x);
+  return {{s.dims == 3 ? std::clamp<index_t>(512 / (x * y), 1, 4) : 1, y, x}};
+}
+
+}  // namespace
+
+template <class T>
+int cuda_naive(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
+  const unsigned threads = threads_of(tuning);
+  const dim3 block = s.dims == 1 ? dim3(threads) : dim3(32, threads / 32);
+  return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {
+    const Blocks blocks = blocks_of(region, {{1, block.y, block.x}});
+    point_a_thread<decltype(shape)><<<blocks.count(), block, 0, stream>>>(s, in, out, region, blocks);
+  });
+}
+
+template <class T>
+int cuda_column(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
+  return walk_by_points(s, tuning, stream, Order::column);
+}
+template <class T>
+int cuda_zigzag(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
+  return walk_by_points(s, tuning, stream, Order::zigzag);
+}
+
+template <class T>
+int cuda_tiled(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
+  const Index3 tile = tile_of(s, tuning);
+  index_t bytes = static_cast<index_t>(sizeof(T));
+  for (int d = 0; d < 3; ++d) bytes *= tile[d] + 2 * s.radius[d];
+  if (bytes > most_tile_bytes) return cuda_naive(s, tuning, stream);  // no tile holds what it reaches
+  const dim3 block(static_cast<unsigned>(tile[2]), static_cast<unsigned>(tile[1]),
+                   static_cast<unsigned>(tile[0]));
+  return step_by_step(s, [&](auto shape, const T* in, T* out, const Region& region) {
+    const auto kernel = point_of_tile<decltype(shape), T>;
+    machine::cuda::check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "cudaFuncSetAttribute");
+    const Blocks blocks = blocks_of(region, tile);
+    kernel<<<blocks.count(), block, static_cast<std::size_t>(bytes), stream>>>(s, in, out, region, blocks);
+  });
+}
+
+#define TESSERA_INSTANTIATE(variant)                                            \
+  template int variant(const DeviceSweep<float>&, const Tuning&, DeviceStream); \
+  template int variant(const DeviceSweep<double>&, const Tuning&, DeviceStream)
+TESSERA_INSTANTIATE(cuda_naive);
+TESSERA_INSTANTIATE(cuda_column);
+TESSERA_INSTANTIATE(cuda_zigzag);
+TESSERA_INSTANTIATE(cuda_tiled);
+#undef TESSERA_INSTANTIATE
+
+}  // namespace tessera::stencil

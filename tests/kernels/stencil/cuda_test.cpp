@@ -1,0 +1,278 @@
+// The device's variants against the host's naive one, bit for bit: skipped, visibly, where there is no
+// device. (sweep_test runs them with all other variants against the oracle.)
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "oracle.hpp"
+#include "usable.hpp"
+
+namespace tessera::stencil {
+namespace {
+
+using oracle::Case;
+using oracle::Grid;
+
+constexpr double sentinel = 12345.5;
+
+std::string describe(const Variant& v, const Stencil& s, const Sides& sides, Index3 n, index_t steps) {
+  std::string text = std::string(v.name) + " " + s.name + " " + std::to_string(s.dims) + "-D " +
+                     std::to_string(n[0]) + "x" + std::to_string(n[1]) + "x" + std::to_string(n[2]) +
+                     " steps " + std::to_string(steps);
+  for (const auto& d : sides) {
+    for (const Side& side : d) text += " " + std::string(name(side.kind));
+  }
+  return text;
+}
+
+std::vector<Variant> device_variants() {
+  std::vector<Variant> rows;
+  for (const Variant& row : usable_variants()) {
+    if (row.space == Space::device) rows.push_back(row);
+  }
+  return rows;
+}
+
+template <class T>
+class Device : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (device_variants().empty()) GTEST_SKIP() << "no device: " << machine::gpus().reason;
+  }
+};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(Device, Types);
+
+/// Level 0 (with two time levels also 1) random, their ghosts NaN but for what is given; all else, that is
+/// the padding of rows and level 1, holds the sentinel.
+template <class T>
+struct Problem {
+  Field<T> field;
+  Sweep<T> sweep;
+
+  explicit Problem(const Case<T>& c)
+      : field(whole_field<T>(c.stencil, c.extent)),
+        sweep(whole_sweep(c.stencil, c.sides, field, c.steps, 2)) {
+    const Ghosts ghosts = ghosts_for(c.stencil, 1, {});
+    for (const GridView<T>& level : sweep.level) {
+      for (index_t z = -ghosts[0][0]; z < c.extent[0] + ghosts[0][1]; ++z) {
+        for (index_t y = -ghosts[1][0]; y < c.extent[1] + ghosts[1][1]; ++y) {
+          for (index_t x = -ghosts[2][0]; x < level.stride[1] - ghosts[2][0]; ++x)
+            level(z, y, x) = static_cast<T>(sentinel);
+        }
+      }
+    }
+    oracle::load(Grid<T>(c), sweep, ghosts, c);
+  }
+};
+
+/// Points whose bits differ, in the result and between its rows.
+template <class T>
+index_t differences(const Problem<T>& want, const Problem<T>& got) {
+  const Index3 n = want.sweep.extent();
+  const int levels = want.sweep.stencil.two_levels() ? 2 : 1;
+  index_t wrong = 0;
+  for (int back = 0; back < levels; ++back) {
+    const GridView<T>&a = want.sweep.level[(want.sweep.steps + back) % 2],
+          &b = got.sweep.level[(want.sweep.steps + back) % 2];
+    for (index_t z = 0; z < n[0]; ++z) {
+      for (index_t y = 0; y < n[1]; ++y) {
+        for (index_t x = 0; x < n[2]; ++x) wrong += oracle::bits(a(z, y, x)) != oracle::bits(b(z, y, x));
+        const index_t radius = want.sweep.stencil.radius[2];
+        for (index_t x = n[2] + radius; x < b.stride[1] - radius; ++x)
+          wrong += b(z, y, x) != static_cast<T>(sentinel);
+      }
+    }
+  }
+  return wrong;
+}
+
+template <class T>
+void expect_host_bits(const Case<T>& c, const std::vector<Tuning>& tunings = {{}}) {
+  Problem<T> want(c);
+  run(variants().front(), want.sweep);
+  for (const Variant& variant : device_variants()) {
+    for (const Tuning& tuning : tunings) {
+      Problem<T> got(c);
+      run(variant, got.sweep, tuning);
+      EXPECT_EQ(differences(want, got), 0)
+          << describe(variant, c.stencil, c.sides, c.extent, c.steps) << " base_steps " << tuning.base_steps
+          << " march " << tuning.march << " block " << tuning.block << " column " << tuning.column;
+    }
+  }
+}
+
+Sides sides_of(Boundary kind) { return all_sides({kind, 0.75}); }
+
+constexpr Boundary kinds[] = {Boundary::clamp,    Boundary::mirror,   Boundary::reflect,
+                              Boundary::periodic, Boundary::constant, Boundary::given};
+
+/// Sides that differ, in every dimension.
+std::vector<Sides> mixed_sides() {
+  const Side clamp{Boundary::clamp}, mirror{Boundary::mirror}, reflect{Boundary::reflect},
+      wrap{Boundary::periodic}, one{Boundary::constant, 1}, two{Boundary::constant, -2},
+      given{Boundary::given};
+  return {{{{clamp, mirror}, {reflect, one}, {wrap, wrap}}},
+          {{{wrap, wrap}, {mirror, clamp}, {two, given}}},
+          {{{given, one}, {wrap, wrap}, {mirror, reflect}}},
+          {{{one, two}, {given, reflect}, {clamp, one}}},
+          {{{reflect, given}, {one, mirror}, {given, clamp}}},
+          {{{mirror, given}, {clamp, given}, {one, mirror}}}};
+}
+
+TYPED_TEST(Device, SmallFieldsOfEveryStencilHaveTheHostsBits) {
+  int turn = 0;
+  for (const StencilInfo& info : stencil_infos()) {
+    for (int dims = info.min_dims; dims <= info.max_dims; ++dims) {
+      const Index3 shape = dims == 1   ? Index3{{1, 1, 331}}
+                           : dims == 2 ? Index3{{1, 37, 211}}
+                                       : Index3{{9, 17, 37}};
+      expect_host_bits<TypeParam>({named_stencil(info.name, dims), sides_of(kinds[turn % 6]), shape, 5});
+      ++turn;
+    }
+  }
+}
+
+TYPED_TEST(Device, EveryBoundaryHasTheHostsBits) {
+  for (const char* name : {"heat", "laplace", "advection", "wave", "star3"}) {
+    for (const Boundary kind : kinds) {
+      expect_host_bits<TypeParam>({named_stencil(name, 2), sides_of(kind), {{1, 53, 300}}, 9});
+      expect_host_bits<TypeParam>({named_stencil(name, 3), sides_of(kind), {{19, 55, 140}}, 6});
+    }
+  }
+  for (const char* name : {"box3x3", "box5x5", "box7x7", "box9x9", "life"}) {
+    for (const Boundary kind : kinds)
+      expect_host_bits<TypeParam>({named_stencil(name, 2), sides_of(kind), {{1, 47, 501}}, 3});
+  }
+}
+
+TYPED_TEST(Device, EachSideMayHaveItsOwnBoundary) {
+  std::vector<double> weights(27);
+  for (std::size_t i = 0; i < 27; ++i)
+    weights[i] = random_symmetric<double>(3, 0, static_cast<index_t>(i)) / 9;
+  for (const Sides& sides : mixed_sides()) {
+    expect_host_bits<TypeParam>({named_stencil("heat", 2), sides, {{1, 61, 333}}, 11},
+                                {{}, {.base_steps = 4}});
+    expect_host_bits<TypeParam>({named_stencil("heat", 3), sides, {{23, 61, 150}}, 7},
+                                {{}, {.base_steps = 2}});
+    expect_host_bits<TypeParam>({named_stencil("star2", 3), sides, {{12, 17, 70}}, 4});
+    expect_host_bits<TypeParam>({make_stencil("dense", 3, {{3, 3, 3}}, weights), sides, {{11, 13, 70}}, 4});
+  }
+}
+
+TYPED_TEST(Device, EveryShapeHasTheHostsBits) {
+  for (const Boundary kind : kinds) {
+    for (const index_t y : {1, 2, 3, 8, 13, 31}) {
+      for (const index_t x : {1, 2, 3, 4, 5, 31, 112, 127, 128, 129, 233})
+        expect_host_bits<TypeParam>({named_stencil("heat", 2), sides_of(kind), {{1, y, x}}, 9});
+    }
+    for (const Index3 n : {Index3{{1, 1, 1}},
+                           {{2, 2, 2}},
+                           {{2, 3, 5}},
+                           {{5, 42, 120}},
+                           {{7, 48, 128}},
+                           {{8, 49, 129}},
+                           {{3, 43, 121}},
+                           {{40, 2, 3}}}) {
+      expect_host_bits<TypeParam>({named_stencil("heat", 3), sides_of(kind), n, 7});
+      expect_host_bits<TypeParam>({named_stencil("star4", 3), sides_of(kind), n, 2});
+    }
+    for (const index_t n : {1, 2, 3, 7, 8, 9, 120, 121, 480, 481}) {
+      expect_host_bits<TypeParam>({named_stencil("box9x9", 2), sides_of(kind), {{1, n % 37 + 1, n}}, 2});
+      expect_host_bits<TypeParam>({named_stencil("heat", 1), sides_of(kind), {{1, 1, n}}, 3});
+    }
+  }
+}
+
+TYPED_TEST(Device, EveryTuningHasTheHostsBits) {
+  std::vector<Tuning> tunings;
+  for (const index_t steps : {1, 2, 3, 4, 6, 8, 12}) tunings.push_back({.base_steps = steps});
+  for (const index_t march : {1, 2, 5, 17, 64}) tunings.push_back({.base_steps = 2, .march = march});
+  for (const index_t block : {32, 33, 64, 128, 512, 1024, 5000})
+    tunings.push_back({.tile_y = block / 32, .tile_x = 64, .column = block / 8, .block = block});
+  for (const Boundary kind : {Boundary::mirror, Boundary::periodic, Boundary::given}) {
+    for (const index_t steps : {1, 2, 25})
+      expect_host_bits<TypeParam>({named_stencil("heat", 2), sides_of(kind), {{1, 91, 517}}, steps}, tunings);
+    expect_host_bits<TypeParam>({named_stencil("heat", 3), sides_of(kind), {{33, 50, 131}}, 8}, tunings);
+    expect_host_bits<TypeParam>({named_stencil("box5x5", 2), sides_of(kind), {{1, 91, 517}}, 2}, tunings);
+  }
+}
+
+TYPED_TEST(Device, WeightsAsDataInAnyBoxHaveTheHostsBits) {
+  for (const Index3 box :
+       {Index3{{1, 3, 3}}, {{1, 5, 5}}, {{1, 1, 7}}, {{1, 9, 1}}, {{1, 2, 4}}, {{1, 41, 41}}}) {
+    std::vector<double> weights(static_cast<std::size_t>(box.volume()));
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      weights[i] =
+          random_symmetric<double>(7, 0, static_cast<index_t>(i)) / static_cast<double>(box.volume());
+    for (const Boundary kind : kinds) {
+      expect_host_bits<TypeParam>({make_stencil("w", 2, box, weights), sides_of(kind), {{1, 30, 71}}, 2});
+      expect_host_bits<TypeParam>(
+          {make_stencil("w", 2, box, weights, -0.5), sides_of(kind), {{1, 9, 50}}, 3});
+    }
+  }
+}
+
+/// A field that fills the device.
+TYPED_TEST(Device, LargeFieldsHaveTheHostsBits) {
+  expect_host_bits<TypeParam>({named_stencil("heat", 2), sides_of(Boundary::mirror), {{1, 1201, 2111}}, 9});
+  expect_host_bits<TypeParam>({named_stencil("heat", 3), sides_of(Boundary::reflect), {{131, 149, 257}}, 5});
+}
+
+/// Boxes of a process grid, `deep` steps between two exchanges, as copies from the oracle.
+template <class T>
+void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep) {
+  const Grid<T> before(c);
+  Grid<T> want = before;
+  for (index_t s = 0; s < deep; ++s) want.step();
+  for (index_t rank = 0; rank < grid.volume(); ++rank) {
+    const Index3 at{{rank / (grid[1] * grid[2]), rank / grid[2] % grid[1], rank % grid[2]}};
+    Index3 origin, extent;
+    for (int d = 0; d < 3; ++d) {
+      origin[d] = c.extent[d] * at[d] / grid[d];
+      extent[d] = c.extent[d] * (at[d] + 1) / grid[d] - origin[d];
+    }
+    Sweep<T> sweep{c.stencil, c.sides, c.extent, origin, {{nullptr, extent}, {nullptr, extent}}, deep, 2};
+    std::array<std::array<Edge, 2>, 3> edges{};
+    for (int d = 0; d < 3; ++d) {
+      for (int side = 0; side < 2; ++side)
+        edges[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)] = sweep.edge(d, side);
+    }
+    const Ghosts ghosts = ghosts_for(c.stencil, deep, edges);
+    Field<T> field(c.stencil.dims, extent, ghosts);
+    sweep.level[0] = field.level(0);
+    sweep.level[1] = field.level(1);
+    sweep.level[0].dims = sweep.level[1].dims = c.stencil.dims;
+    for (const Variant& variant : device_variants()) {
+      oracle::load(before, sweep, ghosts, c);
+      run(variant, sweep);
+      index_t wrong = 0;
+      const GridView<T>& got = sweep.level[deep % 2];
+      for (index_t z = 0; z < extent[0]; ++z) {
+        for (index_t y = 0; y < extent[1]; ++y) {
+          for (index_t x = 0; x < extent[2]; ++x) {
+            const Index3 p{{z + origin[0], y + origin[1], x + origin[2]}};
+            wrong += oracle::bits(got(z, y, x)) != oracle::bits(want(p));
+          }
+        }
+      }
+      EXPECT_EQ(wrong, 0) << describe(variant, c.stencil, c.sides, extent, deep) << " box " << rank;
+    }
+  }
+}
+
+TYPED_TEST(Device, BoxesWithDeepHalosHaveTheBitsOfTheWhole) {
+  std::vector<Sides> all = mixed_sides();
+  for (const Boundary kind : kinds) all.push_back(sides_of(kind));
+  for (const Sides& sides : all) {
+    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 61, 190}}, 0}, {{1, 2, 3}}, 9);
+    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 0}, {{1, 3, 1}}, 3);
+    expect_boxes_right<TypeParam>({named_stencil("heat", 3), sides, {{23, 66, 70}}, 0}, {{2, 2, 2}}, 5);
+    expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 0}, {{2, 2, 2}}, 2);
+    expect_boxes_right<TypeParam>({named_stencil("box7x7", 2), sides, {{1, 41, 90}}, 0}, {{1, 1, 4}}, 2);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::stencil
