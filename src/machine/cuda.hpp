@@ -119,6 +119,15 @@ void copy(MatrixView<const T> from, MatrixView<T> to, cudaMemcpyKind kind, cudaS
         "cudaMemcpy2DAsync");
 }
 
+/// x[0:m, 0:n] = 0.
+template <class T>
+void zero(const MatrixView<T>& x, cudaStream_t stream) {
+  if (x.empty()) return;
+  const auto bytes = [](index_t elements) { return static_cast<std::size_t>(elements) * sizeof(T); };
+  check(cudaMemset2DAsync(x.data, bytes(x.ld), 0, bytes(x.cols), static_cast<std::size_t>(x.rows), stream),
+        "cudaMemset2DAsync");
+}
+
 /// to[0:count] = from[0:count]; asynchronous on pinned memory. (The other one allows rows of at most 2 GiB.)
 template <class T>
 void copy(const T* from, T* to, index_t count, cudaMemcpyKind kind, cudaStream_t stream) {

@@ -29,29 +29,22 @@ std::vector<Candidate<Key, Value>> candidates() {
 
 template <>
 std::vector<Candidate<std::uint32_t, NoValue>> shapes() {
-  return candidates<std::uint32_t, NoValue, Shape<256, 24, 3>, Shape<384, 22, 2>, Shape<384, 26, 2>,
-                    Shape<512, 15, 2>, Shape<512, 18, 2>, Shape<512, 20, 2>, Shape<512, 22, 2>,
-                    Shape<512, 18, 2, 1>, Shape<512, 18, 2, 16>, Shape<512, 18, 2, 8, Match::instruction>,
-                    Shape<512, 18, 2, 8, Match::votes, Tally::atomics>>();
+  return candidates<std::uint32_t, NoValue, Shape<384, 26, 2>, Shape<512, 22, 2>, Shape<512, 24, 2>,
+                    Shape<512, 22, 2, 16>, Shape<512, 22, 2, 8, Match::instruction>,
+                    Shape<512, 22, 2, 8, Match::votes, Tally::atomics>>();
 }
 template <>
 std::vector<Candidate<std::uint64_t, NoValue>> shapes() {
-  return candidates<std::uint64_t, NoValue, Shape<256, 18, 3>, Shape<256, 24, 2>, Shape<384, 15, 2>,
-                    Shape<384, 16, 2>, Shape<384, 18, 2>, Shape<512, 10, 2>, Shape<512, 12, 2>,
-                    Shape<384, 15, 2, 1>, Shape<384, 15, 2, 16>, Shape<384, 15, 2, 8, Match::instruction>,
-                    Shape<384, 15, 2, 8, Match::votes, Tally::atomics>>();
+  return candidates<std::uint64_t, NoValue, Shape<384, 18, 2>, Shape<384, 20, 2>, Shape<512, 14, 2>,
+                    Shape<384, 18, 2, 16>>();
 }
 template <>
 std::vector<Candidate<std::uint32_t, std::uint32_t>> shapes() {
-  return candidates<std::uint32_t, std::uint32_t, Shape<256, 20, 3>, Shape<384, 20, 2>, Shape<384, 24, 2>,
-                    Shape<512, 15, 2>, Shape<512, 18, 2>, Shape<512, 20, 2>,
-                    Shape<512, 15, 2, 8, Match::votes, Tally::atomics>>();
+  return candidates<std::uint32_t, std::uint32_t, Shape<384, 24, 2>, Shape<512, 36, 1>, Shape<768, 24, 1>>();
 }
 template <>
 std::vector<Candidate<std::uint64_t, std::uint64_t>> shapes() {
-  return candidates<std::uint64_t, std::uint64_t, Shape<256, 18, 2>, Shape<384, 12, 2>, Shape<384, 14, 2>,
-                    Shape<512, 10, 2>, Shape<512, 12, 2>, Shape<512, 20, 1>,
-                    Shape<512, 10, 2, 8, Match::votes, Tally::atomics>>();
+  return candidates<std::uint64_t, std::uint64_t, Shape<512, 20, 1>, Shape<512, 24, 1>, Shape<768, 14, 1>>();
 }
 
 }  // namespace tessera::sort

@@ -102,10 +102,11 @@ std::vector<Named<T>> textbook() {
 template <class T>
 std::vector<Named<T>> blocked(int dims, bool quick) {
   std::vector<Named<T>> all;
-  for (const index_t march : quick ? std::vector<index_t>{32} : std::vector<index_t>{8, 16, 32, 64, 128})
+  for (const index_t march : quick ? std::vector<index_t>{8} : std::vector<index_t>{2, 4, 8, 16, 32})
     all.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
-  std::vector<index_t> steps = dims == 3 ? std::vector<index_t>{2, 3, 4} : std::vector<index_t>{2, 4, 8};
-  if (dims == 2) steps.insert(steps.end() - (sizeof(T) == 4 ? 0 : 1), sizeof(T) == 4 ? 12 : 6);
+  const std::vector<index_t> steps = dims == 3        ? std::vector<index_t>{2, 3}
+                                     : sizeof(T) == 4 ? std::vector<index_t>{2, 3, 4, 8}
+                                                      : std::vector<index_t>{2, 3, 4, 6};
   for (const index_t most : steps)
     all.push_back({fmt::format("cuda_temporal steps {}", most), cuda_temporal<T>, {.base_steps = most}});
   return all;

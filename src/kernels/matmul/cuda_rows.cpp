@@ -23,11 +23,7 @@ struct OnDevice {
     const index_t ld = round_up(host.cols, 16 / static_cast<index_t>(sizeof(T)));
     storage = cuda::DeviceBuffer<T>(checked_mul(host.rows, ld, "a device matrix"));
     view = {storage.data(), host.rows, host.cols, ld};
-    if (ld == host.cols || view.empty()) return;
-    cuda::check(cudaMemset2DAsync(view.data + host.cols, static_cast<std::size_t>(ld) * sizeof(T), 0,
-                                  static_cast<std::size_t>(ld - host.cols) * sizeof(T),
-                                  static_cast<std::size_t>(host.rows), stream),
-                "cudaMemset2DAsync");
+    cuda::zero(MatrixView<T>{view.data + host.cols, host.rows, ld - host.cols, ld}, stream);
   }
 };
 

@@ -3,9 +3,13 @@
 // memory on their own and report to a barrier there. On earlier devices these functions do nothing: their
 // callers are never launched there.
 
-#include "kernels/matmul/cuda_tma.hpp"
+#include "machine/cuda_tensor_map.hpp"
 
 namespace tessera::matmul {
+
+using machine::cuda::fits_tensor_map;
+using machine::cuda::swizzle_bytes;
+using machine::cuda::tensor_map;
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 

@@ -8,15 +8,15 @@ template <std::size_t key, std::size_t value>
 struct BestShape;
 template <>
 struct BestShape<4, 0> {
-  using type = onesweep::Shape<512, 18, 2>;
+  using type = onesweep::Shape<512, 22, 2>;
 };
 template <>
 struct BestShape<8, 0> {
-  using type = onesweep::Shape<384, 15, 2>;
+  using type = onesweep::Shape<384, 18, 2>;
 };
 template <>
 struct BestShape<4, 4> {
-  using type = onesweep::Shape<512, 15, 2>;
+  using type = onesweep::Shape<384, 24, 2>;
 };
 template <>
 struct BestShape<8, 4> {
@@ -24,7 +24,7 @@ struct BestShape<8, 4> {
 };
 template <>
 struct BestShape<8, 8> {
-  using type = onesweep::Shape<512, 10, 2>;
+  using type = onesweep::Shape<512, 20, 1>;
 };
 template <class Key, class Value>
 using Best = typename BestShape<sizeof(Key), has_values<Value> ? sizeof(Value) : 0>::type;

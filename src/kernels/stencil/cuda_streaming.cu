@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(128)
 }
 
 /// How many rows or planes a block walks when nothing else is asked for.
-constexpr index_t default_march = 32;
+constexpr index_t default_march = 8;  // the fastest of 8 to 128 on an H200, in two dimensions and three
 
 template <class T>
 index_t aligned_below(index_t x) {

@@ -111,10 +111,11 @@ void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   kernel<<<narrow<unsigned>(ceil_div(warps, index_t{plane_warps})), dim3(32, plane_warps), 0, stream>>>(p);
 }
 
-/// The most steps that a pass takes when nothing else is asked for.
+/// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192 x 8192 and
+/// 512^3.
 template <class T>
 index_t default_steps(int dims) {
-  return dims == 3 ? 3 : sizeof(T) == 4 ? 8 : 6;
+  return dims == 2 && sizeof(T) == 8 ? 4 : 2;
 }
 
 template <class T>
@@ -138,9 +139,8 @@ void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
   launch.template operator()<2>();
   launch.template operator()<3>();
   launch.template operator()<4>();
-  launch.template operator()<8>();
   if constexpr (sizeof(T) == 4) {
-    launch.template operator()<12>();
+    launch.template operator()<8>();
   } else {
     launch.template operator()<6>();
   }

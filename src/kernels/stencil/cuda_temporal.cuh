@@ -150,10 +150,10 @@ __device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t
 
 /// Passes over planes and over solids; steps is one of the lengths that there are for them.
 template <class T>
-constexpr int plane_steps[5] = {2, 3, 4, 8, 12};
+constexpr int plane_steps[4] = {2, 3, 4, 8};
 template <>
-inline constexpr int plane_steps<double>[5] = {2, 3, 4, 6, 8};
-constexpr int solid_steps[] = {2, 3, 4};
+inline constexpr int plane_steps<double>[4] = {2, 3, 4, 6};
+constexpr int solid_steps[] = {2, 3};
 template <class T>
 void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
                  DeviceStream stream);

@@ -194,7 +194,6 @@ void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
   };
   launch.template operator()<2>();
   launch.template operator()<3>();
-  launch.template operator()<4>();
   check_launch();
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/view.hpp"
 
-namespace tessera::matmul {
+namespace tessera::machine::cuda {
 
 /// Boxes arrive in shared memory as rows of this many bytes, the 16-byte chunk c of row r at chunk c ^ (r %
 /// 8).
@@ -26,4 +26,4 @@ template <class T>
          reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::machine::cuda

@@ -1,4 +1,4 @@
-#include "kernels/matmul/cuda_tma.hpp"
+#include "machine/cuda_tensor_map.hpp"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -8,7 +8,7 @@
 
 #include "machine/cuda.hpp"
 
-namespace tessera::matmul {
+namespace tessera::machine::cuda {
 namespace {
 
 /// The driver's function, found at run time: the program needs no libcuda to start.
@@ -16,9 +16,8 @@ auto encode_function() {
   void* found = nullptr;
   cudaDriverEntryPointQueryResult result{};
   constexpr unsigned since = 12000;  // CUDA 12.0
-  machine::cuda::check(
-      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, since, cudaEnableDefault, &result),
-      "cudaGetDriverEntryPointByVersion");
+  check(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, since, cudaEnableDefault, &result),
+        "cudaGetDriverEntryPointByVersion");
   require(found != nullptr, ExitCode::internal, "the CUDA driver knows no tensor maps; use another kernel");
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
 }
@@ -56,4 +55,4 @@ template CUtensorMap tensor_map(const MatrixView<const float>&, int, int);
 template CUtensorMap tensor_map(const MatrixView<const __nv_bfloat16>&, int, int);
 template CUtensorMap tensor_map(const MatrixView<const __half>&, int, int);
 
-}  // namespace tessera::matmul
+}  // namespace tessera::machine::cuda
