@@ -35,8 +35,8 @@ double seconds_together(const std::vector<Program>& programs) {
   return sum / static_cast<double>(programs.size());
 }
 
-/// The median of some, of each some milliseconds at least: what it is compared with are medians too, and how much the
-/// cores are in each other's way differs from run to run.
+/// The median of some, of each some milliseconds at least: what it is compared with are medians too, and how
+/// much the cores are in each other's way differs from run to run.
 double median_together(const std::vector<Program>& programs, index_t repetitions) {
   constexpr double long_enough = 0.05;
   constexpr index_t fewest = 5, most = 1000;
