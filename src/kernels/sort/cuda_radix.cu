@@ -8,7 +8,7 @@ template <std::size_t key, std::size_t value>
 struct BestShape;
 template <>
 struct BestShape<4, 0> {
-  using type = onesweep::Shape<512, 22, 2>;
+  using type = onesweep::Shape<512, 24, 2>;
 };
 template <>
 struct BestShape<8, 0> {

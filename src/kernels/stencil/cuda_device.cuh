@@ -51,10 +51,10 @@ __device__ __forceinline__ void store_vectors(T* to, const Vector<T, length>& v)
   }
 }
 
-/// Writes value to every ghost that repeats point p of the level. Not inlined: few points have any.
+/// Writes value to every ghost that repeats point p of the level.
 template <class T>
-__device__ __noinline__ void publish(const DeviceSweep<T>& s, T* level, index_t z, index_t y, index_t x,
-                                     T value) {
+__device__ __forceinline__ void publish_here(const DeviceSweep<T>& s, T* level, index_t z, index_t y,
+                                             index_t x, T value) {
   const auto count = [](const Line& line, index_t p) {
     return line.plain(p) ? index_t{1} : 1 + line.before + line.after;
   };
@@ -69,6 +69,14 @@ __device__ __noinline__ void publish(const DeviceSweep<T>& s, T* level, index_t 
       }
     }
   }
+}
+
+/// The same, not inlined: few points have any. (A kernel that calls a function gets no more registers than
+/// both.)
+template <class T>
+__device__ __noinline__ void publish(const DeviceSweep<T>& s, T* level, index_t z, index_t y, index_t x,
+                                     T value) {
+  publish_here(s, level, z, y, x, value);
 }
 
 /// A point's new value, and that of its ghosts.
@@ -185,6 +193,18 @@ template <class T>
 __device__ __forceinline__ T finished(const DeviceSweep<T>& s, T sum, const T* past) {
   if (s.two_levels) sum = fma(s.previous, *past, sum);
   return apply_rule(s.rule, sum);
+}
+
+/// One point after a step from level `in` to level `out`.
+template <class Shape, class T>
+__device__ __forceinline__ T value_after(const DeviceSweep<T>& s, const T* in, const T* out, index_t z,
+                                         index_t y, index_t x) {
+  const index_t here = z * s.stride[0] + y * s.stride[1] + x;
+  const T* u = in + here;
+  const T sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {
+    return __ldg(u + dz * s.stride[0] + dy * s.stride[1] + dx);
+  });
+  return finished(s, sum, out + here);
 }
 
 inline void check_launch() { machine::cuda::check(cudaGetLastError(), "stencil kernel"); }

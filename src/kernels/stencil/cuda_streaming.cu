@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/stencil/cuda_device.cuh"
+#include "kernels/stencil/cuda_interior.hpp"
 
 namespace tessera::stencil {
 namespace {
@@ -340,7 +341,7 @@ template <class T>
 void streaming_step(const DeviceSweep<T>& s, index_t step, int from, const Tuning& tuning,
                     DeviceStream stream) {
   March<T> m{s.level[from], s.level[1 - from], s.valid(step + 1), 0, default_march, {}};
-  if (m.region.empty()) return;
+  if (m.region.empty() || interior_step(s, m.in, m.out, m.region, tuning.march, stream)) return;
   m.first_x = aligned_below<T>(m.region.low[2]);
   if (tuning.march > 0) m.length = tuning.march;
   if (s.form == Form::box) {

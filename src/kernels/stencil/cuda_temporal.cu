@@ -113,10 +113,7 @@ void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
 
 /// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192 x 8192 and
 /// 512^3.
-template <class T>
-index_t default_steps(int dims) {
-  return dims == 2 && sizeof(T) == 8 ? 4 : 2;
-}
+index_t default_steps(int dims) { return dims == 2 ? 3 : 2; }
 
 template <class T>
 bool takes_passes(const DeviceSweep<T>& s) {
@@ -150,7 +147,7 @@ void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
 template <class T>
 int cuda_temporal(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
   if (!takes_passes(s)) return cuda_streaming(s, tuning, stream);
-  const index_t most = tuning.base_steps > 0 ? tuning.base_steps : default_steps<T>(s.dims);
+  const index_t most = tuning.base_steps > 0 ? tuning.base_steps : default_steps(s.dims);
   int level = 0;
   bool ghosts_right = true;
   for (index_t done = 0; done < s.steps;) {

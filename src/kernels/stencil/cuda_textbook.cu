@@ -12,12 +12,7 @@ namespace {
 template <class Shape, class T>
 __device__ __forceinline__ void compute_point(const DeviceSweep<T>& s, const T* in, T* out, index_t z,
                                               index_t y, index_t x) {
-  const index_t here = z * s.stride[0] + y * s.stride[1] + x;
-  const T* u = in + here;
-  const T sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {
-    return __ldg(u + dz * s.stride[0] + dy * s.stride[1] + dx);
-  });
-  put(s, out, z, y, x, finished(s, sum, out + here));
+  put(s, out, z, y, x, value_after<Shape>(s, in, out, z, y, x));
 }
 
 template <class Shape, class T>

@@ -1,0 +1,15 @@
+#pragma once
+// The fast part of one step.
+
+#include "kernels/stencil/cuda.hpp"
+
+namespace tessera::stencil {
+
+/// One step from level `in` to level `out` on the region, ghosts and all, where the stencil is a full star of
+/// radius 1 in two or three dimensions; false, and nothing done, for others and where no point is far enough
+/// from the edges.
+template <class T>
+[[nodiscard]] bool interior_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region,
+                                 index_t march, DeviceStream stream);
+
+}  // namespace tessera::stencil
