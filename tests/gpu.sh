@@ -41,8 +41,9 @@ for workload in "${workloads[@]}"; do
   echo "== $workload: tests on the device"
   for name in ${tests[$workload]}; do
     program=$(find build/gpu/tests -name "$name" -type f)
-    OMP_NUM_THREADS=4 "$program" --gtest_brief=1
+    OMP_NUM_THREADS=$(nproc) "$program" --gtest_brief=1
     if [ ${#quick[@]} != 0 ] || ! command -v compute-sanitizer >/dev/null; then continue; fi
+    if [ -z "$("$program" --gtest_list_tests --gtest_filter="${checked[$workload]}" | grep '^  ')" ]; then continue; fi
     for tool in memcheck racecheck initcheck; do
       OMP_NUM_THREADS=1 compute-sanitizer --tool $tool --error-exitcode 9 "$program" --gtest_brief=1 \
         --gtest_filter="${checked[$workload]}" >build/gpu.log || { head -n 40 build/gpu.log; exit 9; }
