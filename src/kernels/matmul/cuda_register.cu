@@ -1,9 +1,9 @@
 // Register tiling without tensor units: a thread's tile of C and two fragments of each operand in registers,
 // operands in shared memory with k running slowest, filled several stages ahead by asynchronous copies.
 //
-// On an H200, f32, against cuBLAS in the same run: 2048 0.97, 4096 0.975, 8192 0.99 with the large tile,
+// On an H200, f32, against cuBLAS in turn: 2048 0.955, 4096 0.979, 8192 0.998 with the large tile,
 // whose 8 x 16 elements a thread keep the loads from shared memory below three quarters of its bandwidth (8 x
-// 8 needs all of it); 1024 1.05 and 65536 x 128 x 128 1.05 with the small one.
+// 8 needs all of it); 1024 1.06 and 65536 x 128 x 128 1.04 with the small one.
 
 #include "kernels/matmul/cuda_pipeline.cuh"
 

@@ -228,7 +228,7 @@ bool interior_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& r
   const index_t reach = (inner.size(0) + 2) * s.stride[0] + (inner.size(1) + 2) * s.stride[1];
   if (reach > std::numeric_limits<int>::max()) return false;
   if (s.dims == 3) {
-    step<StarShape<3>, 0>(s, in, out, region, inner, march > 0 ? march : 16, stream);
+    step<StarShape<3>, 0>(s, in, out, region, inner, march > 0 ? march : 8, stream);
   } else if (march > 0 ? march <= 4 : sizeof(T) == 8) {
     step<StarShape<2>, 4>(s, in, out, region, inner, 1, stream);
   } else if (march <= 8) {
