@@ -67,7 +67,7 @@ def bar_rows(points, names):
     """(label, rate, ends of its interval, note): the share of the ceiling and how many times the first's rate."""
     first, rows = points[0], []
     for point in points:
-        share = point.measured["ceiling_share"]
+        share = point.share
         note = [f"{100 * share:.0f} %"] if share == share else []
         if point is not first and first.rate > 0:
             note.append(f"{point.rate / first.rate:.3g}x")
@@ -77,7 +77,7 @@ def bar_rows(points, names):
 
 def ceiling_of(points):
     """The machine's ceiling where all points have the same one."""
-    tops = {round(p.rate / p.measured["ceiling_share"], 3) for p in points if p.measured["ceiling_share"] > 0}
+    tops = {round(p.rate / p.share, 3) for p in points if p.share > 0}
     return tops.pop() if len(tops) == 1 else None
 
 
@@ -101,7 +101,7 @@ def variants(run):
         rows = bar_rows(chosen, names)
         same = [n for n in inside if n not in names] + [n for n in ("type", "ranks", "threads") if n not in outside + inside]
         words = [w for w in (facet if outside else "", place(axis, x, chosen), s.common(chosen, same)) if w]
-        noted = any(p.measured["ceiling_share"] == p.measured["ceiling_share"] for p in chosen)
+        noted = any(p.share == p.share for p in chosen)
         yield Picture(
             f"variants_{number}" if len(parts) > 1 else "variants",
             f"{run.workload}, {'the ladder' if ladder else 'side by side'}: {', '.join(words)}",

@@ -9,6 +9,8 @@ import numpy as np
 # Columns of /RUN/summary that say how fast it was; those before them say what was computed.
 MEASURED = ("repetitions", "median", "ci_low", "ci_high", "min", "max", "mean", "work", "rate", "ceiling_share",
             "verification_method", "verification_ratio", "verification_tolerance", "verified")
+# Seconds in device kernels alone, 0 where none ran; files from before there were devices lack them.
+KERNELS = ("kernels", "kernels_low", "kernels_high")
 
 
 @dataclasses.dataclass
@@ -20,6 +22,7 @@ class Point:
     timed: tuple    # the phases that are part of a repetition; the others happened once
     seconds: np.ndarray = dataclasses.field(default_factory=lambda: np.array([]))  # one a repetition
     run: object = None
+    of_kernels: bool = False
     timeline: dict = dataclasses.field(default_factory=dict)  # of every rank: [(phase, begin, end)] of the last repetition
 
     @property
@@ -32,13 +35,20 @@ class Point:
 
     @property
     def rate(self):
-        return self.measured["rate"]
+        """Of the whole repetition, or of its device kernels alone (of_kernels)."""
+        return self.measured["rate"] * (self.measured["median"] / self.measured["kernels"] if self.of_kernels else 1)
+
+    @property
+    def share(self):
+        """Of the machine's ceiling, NaN where that is unknown."""
+        return self.measured["ceiling_share"] * (self.rate / self.measured["rate"] if self.measured["rate"] else 1)
 
     @property
     def rate_interval(self):
         """The 95 % interval of the rate; the time's, turned over."""
-        work = self.rate * self.measured["median"]
-        low, high = self.measured["ci_high"], self.measured["ci_low"]
+        work = self.measured["rate"] * self.measured["median"]
+        names = KERNELS[2:0:-1] if self.of_kernels else ("ci_high", "ci_low")
+        low, high = (self.measured[name] for name in names)
         return (work / low if low > 0 else self.rate, work / high if high > 0 else self.rate)
 
     @property
@@ -141,15 +151,16 @@ def read_run(name, group):
     phase_table = columns(group["phases"]) if "phases" in group else {"point": []}
     sample_table = columns(group["samples"]) if "samples" in group else {"point": []}
     phase_rows, sample_rows = split_by(phase_table, "point"), split_by(sample_table, "point")
-    config = [column for column in summary if column not in MEASURED and column != "point"]
+    config = [column for column in summary if column not in MEASURED + KERNELS and column != "point"]
     run = Run(name, dict(group.attrs), group["summary/rate"].attrs.get("units", ""), [],
               *(rows_of(group[table]) if table in group else [] for table in ("scalability", "machine", "ranks")))
     timelines = timelines_of(group["timeline"]) if "timeline" in group else {}
     for row, key in enumerate(summary["point"]):
         phases, timed = phases_of(phase_table, phase_rows[key]) if key in phase_rows else ({}, ())
         seconds = sample_table["seconds"][sample_rows[key]] if key in sample_rows else np.array([])
-        run.points.append(Point(key, {c: summary[c][row] for c in config}, {c: summary[c][row] for c in MEASURED},
-                                phases, timed, seconds, run, timelines.get(key, {})))
+        measured = {c: summary[c][row] for c in MEASURED} | {c: summary[c][row] if c in summary else 0.0 for c in KERNELS}
+        run.points.append(Point(key, {c: summary[c][row] for c in config}, measured, phases, timed, seconds, run,
+                                timeline=timelines.get(key, {})))
     return run
 
 
@@ -208,6 +219,9 @@ def merge(runs):
         whole.scalability = whole.scalability + run.scalability
         whole.machine = run.machine or whole.machine
     whole.points = as_asked(tell_apart(list(known.values())))
+    if all(point.measured["kernels"] > 0 for point in whole.points):  # variants on a device are not told apart by transfers
+        whole.points = [dataclasses.replace(point, of_kernels=True) for point in whole.points]
+        whole.rate_units += " in kernels"
     return whole
 
 

@@ -36,8 +36,7 @@ def varying(points, always=()):
 
 
 def share(point):
-    value = point.measured["ceiling_share"]
-    return f"{100 * value:.0f} %" if value == value else "-"
+    return f"{100 * point.share:.0f} %" if point.share == point.share else "-"
 
 
 def summary(points, rate_units):

@@ -36,6 +36,20 @@ std::string verdict_text(const std::optional<Verdict>& verdict) {
                      human_number(verdict->tolerance));
 }
 
+/// Seconds of device kernels, by repetition, of the rank that had most; empty where none ran. Collective.
+std::vector<double> kernel_seconds(const mpi::Communicator& comm, const Measured& measured) {
+  std::vector<double> result;
+  for (const mpi::Phases& phases : measured.phases) result.push_back(comm.max(phases.of("device kernels")));
+  const bool any = std::any_of(result.begin(), result.end(), [](double seconds) { return seconds > 0; });
+  return any ? result : std::vector<double>{};
+}
+
+io::Value number_of(const Option& option, const Values& point) {
+  if (option.kind == Kind::integer) return point.integer(option.name);
+  if (option.kind == Kind::bytes) return point.bytes(option.name);
+  return point.real(option.name);
+}
+
 }  // namespace
 
 int threads_of(const Values& point) {
@@ -47,6 +61,15 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
                  const std::vector<std::string>& arguments)
     : comm_(comm), options_(options), results_(parsed.lists.at("results").front()) {
   gpus_ = concerned_gpus(parsed);
+  const std::set<std::string> told = {"m", "n", "k", "threads"};  // of which every table tells
+  for (const Option& option : options.options()) {
+    const bool number =
+        option.kind == Kind::integer || option.kind == Kind::real || option.kind == Kind::bytes;
+    const auto list = parsed.lists.find(option.name);
+    if (number && option.identity && list != parsed.lists.end() && list->second.size() > 1 &&
+        !told.contains(option.name))
+      swept_.push_back(option);
+  }
   provenance_ = provenance(comm, options, parsed, arguments);
   mpi::on_root(comm_, "open results", [&] {
     ceilings_ = load_ceilings(ceilings_file());
@@ -177,6 +200,10 @@ std::vector<io::TableRows> Session::rows(const Values& point, const Measured& me
   real("mean", summary.mean, "s");
   real("work", measured.work, measured.rate_units.substr(1, measured.rate_units.find('/') - 1));
   real("rate", rate_of(measured, summary.median), measured.rate_units);
+  const Summary kernels = summarize(measured.kernels);
+  real("kernels", kernels.median, "s");
+  real("kernels_low", kernels.ci_low, "s");
+  real("kernels_high", kernels.ci_high, "s");
   real("ceiling_share", share, "");
   row.push_back(
       {"verification_method", measured.verdict ? measured.verdict->method : std::string("none"), ""});
@@ -228,11 +255,58 @@ std::vector<Ceiling> Session::machine_rows() const {
   return result;
 }
 
-void Session::record(const Values& point, const Measured& measured) {
+/// The swept numbers that are not among the columns.
+std::vector<io::Cell> Session::swept_cells(const Values& point, const Measured& measured) const {
+  std::vector<io::Cell> result;
+  for (const Option& option : swept_) {
+    std::string name = option.name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    const bool there = std::any_of(measured.columns.begin(), measured.columns.end(),
+                                   [&](const io::Cell& cell) { return cell.column == name; });
+    if (!there) result.push_back({std::move(name), number_of(option, point), ""});
+  }
+  return result;
+}
+
+/// A line of the table on the terminal. Local, on rank 0.
+void Session::show(const Values& point, const Measured& measured, const Summary& summary, double share) {
+  const bool device = gpus_ != nullptr && !gpus_->devices.empty();
+  if (!table_) {
+    std::vector<std::string> headings;
+    for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
+    for (const char* heading : {"ranks", "threads", "median", "95 % interval"})
+      headings.emplace_back(heading);
+    headings.push_back(measured.rate_units);
+    headings.emplace_back("of ceiling");
+    if (device) headings.insert(headings.end(), {"kernels", measured.rate_units + " in them"});
+    headings.emplace_back("check");
+    table_.emplace(std::move(headings));
+  }
+  std::vector<std::string> cells;
+  for (const io::Cell& cell : measured.columns) cells.push_back(cell_text(cell.value));
+  cells.push_back(std::to_string(comm_.size()));
+  cells.push_back(std::to_string(threads_of(point)));
+  cells.push_back(human_seconds(summary.median));
+  cells.push_back(fmt::format("{} .. {}", human_seconds(summary.ci_low), human_seconds(summary.ci_high)));
+  cells.push_back(human_number(rate_of(measured, summary.median)));
+  cells.push_back(std::isnan(share) ? "-" : fmt::format("{:.0f} %", 100 * share));
+  if (device) {
+    const double kernels = summarize(measured.kernels).median;
+    const bool ran = !measured.kernels.empty();
+    cells.push_back(ran ? human_seconds(kernels) : "-");
+    cells.push_back(ran ? human_number(rate_of(measured, kernels)) : "-");
+  }
+  cells.push_back(verdict_text(measured.verdict));
+  table_->add(std::move(cells));
+}
+
+void Session::record(const Values& point, Measured measured) {
+  std::vector<io::Cell> swept = swept_cells(point, measured);
+  measured.columns.insert(measured.columns.end(), swept.begin(), swept.end());
+  measured.kernels = kernel_seconds(comm_, measured);
   const Summary summary = summarize(measured.seconds);
   const auto top = measured.ceiling.empty() ? std::nullopt : ceiling(measured.ceiling, threads_of(point));
-  const double rate = rate_of(measured, summary.median);
-  const double share = top ? rate * measured.per_ceiling / *top : NAN;
+  const double share = top ? rate_of(measured, summary.median) * measured.per_ceiling / *top : NAN;
   auto tables = rows(point, measured, summary, share);
   tables.push_back({io::schema::phases, phase_rows(key(point), measured)});
   if (point.flag("timeline")) tables.push_back({io::schema::timeline, timeline_rows(key(point), measured)});
@@ -262,26 +336,7 @@ void Session::record(const Values& point, const Measured& measured) {
   }
   mpi::on_root(comm_, "results", [&] {
     count(point, measured, tables);
-    if (!table_) {
-      std::vector<std::string> headings;
-      for (const io::Cell& cell : measured.columns) headings.push_back(cell.column);
-      for (const char* heading : {"ranks", "threads", "median", "95 % interval"})
-        headings.emplace_back(heading);
-      headings.push_back(measured.rate_units);
-      headings.emplace_back("of ceiling");
-      headings.emplace_back("check");
-      table_.emplace(std::move(headings));
-    }
-    std::vector<std::string> cells;
-    for (const io::Cell& cell : measured.columns) cells.push_back(cell_text(cell.value));
-    cells.push_back(std::to_string(comm_.size()));
-    cells.push_back(std::to_string(threads_of(point)));
-    cells.push_back(human_seconds(summary.median));
-    cells.push_back(fmt::format("{} .. {}", human_seconds(summary.ci_low), human_seconds(summary.ci_high)));
-    cells.push_back(human_number(rate));
-    cells.push_back(top ? fmt::format("{:.0f} %", 100 * share) : "-");
-    cells.push_back(verdict_text(measured.verdict));
-    table_->add(std::move(cells));
+    show(point, measured, summary, share);
     if (!results_.empty()) io::append_results(results_, run_, provenance_, tables);
   });
 }

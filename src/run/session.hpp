@@ -34,6 +34,7 @@ struct Verdict {
 struct Measured {
   std::vector<double> seconds;      ///< a value a repetition: the slowest rank's, the same on every rank
   std::vector<mpi::Phases> phases;  ///< a repetition each, this rank's
+  std::vector<double> kernels;      ///< of which in device kernels; empty where none ran
   mpi::Phases once;                 ///< read, verify, write
   std::vector<io::Cell> columns;    ///< what was computed: m, n, type, kernel, ...
   double work = 0;                  ///< of one repetition, all ranks: FLOP, bytes, keys, points
@@ -93,7 +94,7 @@ class Session {
   void skip(const Values& point);
 
   /// Adds a point to the table and to the results file. Collective.
-  void record(const Values& point, const Measured& measured);
+  void record(const Values& point, Measured measured);
 
   /// Adds rows to further tables of this run in the results file, if there is one. Collective.
   void record_tables(const std::vector<io::TableRows>& tables);
@@ -114,7 +115,9 @@ class Session {
  private:
   [[nodiscard]] std::vector<io::TableRows> rows(const Values& point, const Measured& measured,
                                                 const Summary& summary, double share) const;
+  [[nodiscard]] std::vector<io::Cell> swept_cells(const Values& point, const Measured& measured) const;
   void count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables);
+  void show(const Values& point, const Measured& measured, const Summary& summary, double share);
   [[nodiscard]] std::vector<io::Row> timeline_rows(const std::string& key, const Measured& measured) const;
   [[nodiscard]] std::vector<Ceiling> machine_rows() const;
   [[nodiscard]] std::vector<std::string> phase_names(const mpi::Phases& phases) const;
@@ -124,6 +127,7 @@ class Session {
   const OptionSet& options_;
   std::string results_;
   std::string run_;
+  std::vector<Option> swept_;  ///< the numbers among the options that are an axis of this run
   std::set<std::string> known_;
   const machine::Gpus* gpus_ = nullptr;  ///< that this run may use
   std::map<std::string, io::Value> provenance_;

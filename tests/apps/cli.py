@@ -124,6 +124,16 @@ class Sweeps(tessera.Case):
             rows, _ = self.points("--n", text, "--again")
             self.assertEqual([row[2] for row in rows], want, text)
 
+    def test_swept_numbers_are_columns(self):
+        """Also those that only some kernels look at; kernels on a device took no time here."""
+        _, result = self.points("--n", 8, "--kernel", "column", "--column-width", "4,8", "--tile", "2,4")
+        with h5py.File(self.path("r.h5")) as file:
+            table = file["matmul_0001/summary"]
+            got = list(zip(table["tile"][()], table["column_width"][()]))
+            self.assertEqual(list(table["kernels"][()]), [0] * 4)
+        self.assertEqual(got, [(2, 4), (2, 8), (4, 4), (4, 8)])
+        self.assertRegex(result.out, r"k +tile +column_width +ranks")
+
     def test_lists_in_toml(self):
         with open(self.path("run.toml"), "w") as file:
             file.write("n = [8, \"16:32:x2\"]\nkernel = [\"naive\", \"column\"]\n")
