@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -137,6 +138,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.tuning.tile = point.integer("tile");
   method.tuning.block = point.integer("block");
   method.tuning.column_width = point.integer("column-width");
+  method.tuning.device_memory = point.bytes("device-memory");
   method.panel = point.integer("panel");
   method.grid = parse_grid(point.text("grid"));
   method.threads = run::threads_of(point);
@@ -151,8 +153,12 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     }
   });
   method.kernel = &kernels::best();
+  // What a device does not hold goes through it in pieces: it needs room for some of them.
+  constexpr index_t enough = index_t{1} << 30;
+  const index_t whole = matmul::most_memory(request, q.ranks);
+  const index_t least = method.tuning.device_memory > 0 ? method.tuning.device_memory : enough;
   method.kernel = &run::choose_kernel(comm, point, kernels::variants(), kernels::best(),
-                                      kernels::best_device(), matmul::most_memory(request, q.ranks));
+                                      kernels::best_device(), std::min(whole, least));
   resolve_precision(comm, point, request);
   return request;
 }

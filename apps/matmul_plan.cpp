@@ -4,7 +4,9 @@
 
 #include "base/table.hpp"
 #include "base/text.hpp"
+#include "kernels/matmul/pieces.hpp"
 #include "kernels/matmul/variants.hpp"
+#include "machine/gpu.hpp"
 #include "matmul.hpp"
 
 namespace tessera::apps::matmul {
@@ -32,6 +34,22 @@ std::vector<std::string> plan_row(const std::string& rank, const Forecast& f, do
           human(f.home_bytes),
           human(f.work_bytes),
           seconds < 0 ? "unknown" : human_seconds(seconds)};
+}
+
+/// How a rank's whole product goes through its device, where it does so in pieces.
+void print_pieces(const Request& request) {
+  const auto& q = request.shape;
+  const auto& tuning = request.method.tuning;
+  const index_t limit = machine::gpu_memory_limit(tuning.device_memory);
+  const tessera::matmul::PiecesRequest wanted{
+      q.m, q.n, q.k, q.op_a, q.op_b, q.element_bytes, q.reads_c, rounded_bytes(tuning, q.element_bytes)};
+  if (limit == 0 || q.m == 0 || q.n == 0) return;
+  const tessera::matmul::Pieces pieces = plan_pieces(wanted, limit);
+  if (pieces.products() == 1) return;
+  fmt::print("through {} of device memory in {} pieces of {} x {} x {}{}; {} to the device, {} back\n",
+             human(pieces.device_bytes()), pieces.products(), pieces.m, pieces.n, pieces.k,
+             pieces.tiles_k() > 1 ? " (k is cut)" : "", human(pieces.sent_bytes),
+             human(pieces.brought_bytes));
 }
 
 }  // namespace
@@ -86,6 +104,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   fmt::print("in all {} GFLOP; the worst rank receives {} and holds {}; predicted {}\n", human_number(total),
              human(words), human(most),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+  if (q.ranks == 1 && request.method.kernel->space == Space::device) print_pieces(request);
 }
 
 }  // namespace tessera::apps::matmul

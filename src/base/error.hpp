@@ -62,6 +62,11 @@ namespace detail {
 /// Functions shared by CPU, CUDA and the simulators.
 #ifdef __CUDACC__
 #define TESSERA_HD __host__ __device__
+#define TESSERA_DEVICE __device__ __forceinline__  // or of a test that stands in for a device
+#define TESSERA_UNROLL(count) TESSERA_PRAGMA(unroll count)
+#define TESSERA_PRAGMA(text) _Pragma(#text)
 #else
 #define TESSERA_HD
+#define TESSERA_DEVICE inline
+#define TESSERA_UNROLL(count)
 #endif

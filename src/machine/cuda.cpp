@@ -1,5 +1,7 @@
 #include "machine/cuda.hpp"
 
+#include <cstdint>
+
 namespace tessera::machine::cuda {
 
 void check(cudaError_t rc, const char* call) {
@@ -13,6 +15,30 @@ void choose_device(int local_rank) {
   check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
   require(count > 0, ExitCode::usage, "the CUDA driver shows no device; use a host kernel");
   check(cudaSetDevice(local_rank % count), "cudaSetDevice");
+}
+
+namespace {
+
+/// Of what comes back to the device's own pool so much stays with us; without, every synchronisation returns
+/// it to the system.
+void keep_scratch() {
+  constexpr std::uint64_t kept = std::uint64_t{64} << 20;
+  int device = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  thread_local int done = -1;
+  if (done == device) return;
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+  std::uint64_t bytes = kept;
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes), "cudaMemPoolSetAttribute");
+  done = device;
+}
+
+}  // namespace
+
+Scratch::Scratch(std::size_t bytes, cudaStream_t stream) : stream_(stream) {
+  keep_scratch();
+  check(cudaMallocAsync(&data_, bytes, stream), "cudaMallocAsync");
 }
 
 }  // namespace tessera::machine::cuda

@@ -69,31 +69,68 @@ using PinnedBuffer = PooledBuffer<T, take_pinned, give_pinned>;
 template <class T>
 using ManagedBuffer = PooledBuffer<T, take_managed, give_managed>;
 
-/// Seconds between two points of a stream.
-class Stopwatch {
+/// Device memory from one point of a stream to another: there when what was started on the stream before has
+/// ended, gone when what was started since has. Kept for the next request, and for that alone.
+class Scratch {
  public:
-  explicit Stopwatch(cudaStream_t stream) : stream_(stream) {
-    check(cudaEventCreate(&begin_), "cudaEventCreate");
-    check(cudaEventCreate(&end_), "cudaEventCreate");
-    check(cudaEventRecord(begin_, stream_), "cudaEventRecord");
+  Scratch(std::size_t bytes, cudaStream_t stream);
+  ~Scratch() { cudaFreeAsync(data_, stream_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  [[nodiscard]] void* data() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+  cudaStream_t stream_;
+};
+
+/// A point of a stream: the last one at which it was recorded; one that never was is no point to wait for.
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "cudaEventCreate"); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
+  /// What the stream does next begins after it.
+  void before_next(cudaStream_t stream) const {
+    check(cudaStreamWaitEvent(stream, event_, 0), "cudaStreamWaitEvent");
   }
-  ~Stopwatch() {
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
+  [[nodiscard]] bool reached() const {
+    const cudaError_t rc = cudaEventQuery(event_);
+    if (rc == cudaErrorNotReady) {
+      (void)cudaGetLastError();  // it is an answer
+      return false;
+    }
+    check(rc, "cudaEventQuery");
+    return true;
   }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-  [[nodiscard]] double seconds() {
-    check(cudaEventRecord(end_, stream_), "cudaEventRecord");
-    check(cudaEventSynchronize(end_), "cudaEventSynchronize");
+  void wait() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+  /// Both have been reached.
+  [[nodiscard]] double seconds_since(const Event& begin) const {
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
+    check(cudaEventElapsedTime(&milliseconds, begin.event_, event_), "cudaEventElapsedTime");
     return 1e-3 * static_cast<double>(milliseconds);
   }
 
  private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Seconds between two points of a stream.
+class Stopwatch {
+ public:
+  explicit Stopwatch(cudaStream_t stream) : stream_(stream) { begin_.record(stream_); }
+  [[nodiscard]] double seconds() {
+    end_.record(stream_);
+    end_.wait();
+    return end_.seconds_since(begin_);
+  }
+
+ private:
   cudaStream_t stream_;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+  Event begin_, end_;
 };
 
 /// to[0:count] = from[0:count], on the device from host memory, there for every stream on return: cudaMemcpy

@@ -35,13 +35,6 @@ class PiecePlace {
   [[nodiscard]] DeviceTimes wait();
 
  private:
-  struct Event {
-    Event() { check(cudaEventCreate(&event), "cudaEventCreate"); }
-    ~Event() { cudaEventDestroy(event); }
-    Event(const Event&) = delete;
-    Event& operator=(const Event&) = delete;
-    cudaEvent_t event = nullptr;
-  };
   Stream stream_;
   PinnedBuffer<std::byte> host_in_, host_out_;
   DeviceBuffer<std::byte> device_in_, device_out_;

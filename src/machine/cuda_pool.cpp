@@ -18,11 +18,17 @@ using DeviceCache = BlockCache<FreeDevice>;
 using PinnedCache = BlockCache<FreePinned>;
 
 // Ranks may share a device and its node: what one keeps, the others lack.
-constexpr index_t most_device = index_t{8} << 30, most_pinned = index_t{2} << 30;
+constexpr index_t most_pinned = index_t{2} << 30;
+index_t most_device() {
+  std::size_t free = 0, all = 0;
+  if (cudaMemGetInfo(&free, &all) == cudaSuccess) return static_cast<index_t>(all / 8);
+  (void)cudaGetLastError();  // without a device there is nothing to keep
+  return 0;
+}
 
 // Never destroyed: the driver may be gone before static objects are.
 DeviceCache& device_cache() {
-  static auto* const cache = new DeviceCache(most_device, {});
+  static auto* const cache = new DeviceCache(most_device(), {});
   return *cache;
 }
 PinnedCache& pinned_cache() {

@@ -13,11 +13,15 @@ namespace tessera::machine::cuda {
 /// 8).
 inline constexpr int swizzle_bytes = 128;
 
-/// A map for boxes of (rows, cols) elements of x (T: double, float as tf32, __nv_bfloat16, __half); what lies
-/// outside x reads as zero. cols elements are swizzle_bytes, rows at most 256. Throws Error(internal) where
-/// the driver refuses.
+/// What becomes of floats as they are copied.
+enum class Rounding { none, tf32 };
+
+/// A map for boxes of (rows, cols) elements of x (T: double, float, __nv_bfloat16, __half); what lies outside
+/// x reads as zero. cols elements are swizzle_bytes, rows at most 256. Throws Error(internal) where the
+/// driver refuses.
 template <class T>
-[[nodiscard]] CUtensorMap tensor_map(const MatrixView<const T>& x, int rows, int cols);
+[[nodiscard]] CUtensorMap tensor_map(const MatrixView<const T>& x, int rows, int cols,
+                                     Rounding rounding = Rounding::none);
 
 /// Whether there can be a map: rows begin on 16 bytes, and x is not empty.
 template <class T>

@@ -51,5 +51,10 @@ void use_gpu(int local_rank);
 /// Bytes that could be had now on the current device, those that this process keeps for later among them; 0
 /// without a device. The first call on a device starts it (some tenths of a second).
 [[nodiscard]] index_t free_gpu_memory();
+/// The bytes that a kernel may take of the current device: those that were asked for, where they were, else
+/// nine tenths of what is free, as libraries and other ranks take some.
+[[nodiscard]] inline index_t gpu_memory_limit(index_t asked) {
+  return asked > 0 ? asked : free_gpu_memory() / 10 * 9;
+}
 
 }  // namespace tessera::machine

@@ -32,5 +32,23 @@ class Device(tessera.Case):
         self.assertEqual(self.succeed("matmul", "--n", 24, "--precision", "full").code, OK)
 
 
+class DeviceMemory(tessera.Case):
+    """--device-memory: products that are larger go through the device in pieces."""
+
+    def test_the_plan_says_how_many_pieces_and_what_crosses_the_bus(self):
+        if "cuda_tensor" not in self.run_tessera("list").out:
+            self.skipTest("built without CUDA")
+        def plan(*words):
+            return self.succeed("matmul", "--n", 32768, "--type", "f64", "--device", "gpu", "--kernel", "cuda_tensor",
+                                "--plan", *words).out
+        self.assertRegex(plan("--device-memory", "12GiB"),
+                         r"through .* of device memory in \d+ pieces of .* x 32768; 16 GiB to the device, 8 GiB back")
+        self.assertIn("(k is cut)", plan("--device-memory", "100MiB"))
+        self.assertNotIn("pieces", plan("--device-memory", "100GiB"))
+
+    def test_it_is_no_concern_of_the_cpu(self):
+        self.succeed("matmul", "--n", 24, "--device", "cpu", "--device-memory", 1, "--repetitions", 1)
+
+
 if __name__ == "__main__":
     tessera.main()

@@ -44,10 +44,6 @@ def list_rows(heading):
     return rows
 
 
-def host_kernels():
-    return [name for name, space in list_rows("kernel") if space == "host"]
-
-
 def algorithms():
     return [row[0] for row in list_rows("algorithm")]
 
@@ -83,6 +79,7 @@ class Drawn:
             rows = rng.choice([d for d in range(1, ranks + 1) if ranks % d == 0])
             self.grid = f"{rows}x{ranks // rows}"
         self.panel = rng.choice([64, 200, 1024])
+        self.device_memory = rng.choice([0, 30_000, 200_000]) if tessera.DEVICE == "gpu" else 0
 
     def operands(self):
         m, n, k = self.shape
@@ -97,6 +94,7 @@ class Drawn:
                   repr(self.beta), "--kernel", self.kernel, "--algorithm", self.algorithm, "--repetitions", "1",
                   "--warmups", "0"]
         words += ["--type", self.kind] if self.name_type else []
+        words += ["--device-memory", self.device_memory] if self.device_memory else []
         words += ["--panel", self.panel] if self.algorithm == "summa" else []
         return words + (["--grid", self.grid] if self.grid else [])
 
@@ -115,7 +113,7 @@ class Drawn:
         m, n, k = self.shape
         return (f"case {self.number}: {m} x {n} x {k} {self.kind} {self.op} on {self.ranks} ranks x {self.threads} "
                 f"threads, {self.kernel}, {self.algorithm} {self.grid or ''}, alpha {self.alpha}, beta {self.beta}, "
-                f"stored as {self.elements} {self.storages}")
+                f"stored as {self.elements} {self.storages}, device memory {self.device_memory}")
 
 
 class AgainstNumpy(tessera.Case):
@@ -150,7 +148,7 @@ class AgainstNumpy(tessera.Case):
     def draw(self, combinations):
         """Cases of (shape, type, op, ranks), with kernels and algorithms in turn."""
         rng = random.Random(tessera.SEED)
-        kernels = deck(rng, host_kernels() + ["auto"])
+        kernels = deck(rng, tessera.kernels("matmul") + ["auto"])
         ways = deck(rng, algorithms())
         return [Drawn(number, *combination, next(kernels), next(ways))
                 for number, combination in enumerate(combinations)]
@@ -161,7 +159,7 @@ class AgainstNumpy(tessera.Case):
         rng = random.Random(tessera.SEED)
         shapes = deck(rng, draw_shapes(rng))
         rest = deck(rng, list(itertools.product(TYPES, OPS, RANKS)))
-        self.check_all(self.draw([(next(shapes), *next(rest)) for _ in range(120)]))
+        self.check_all(self.draw([(next(shapes), *next(rest)) for _ in range(40 if tessera.DEVICE else 120)]))
 
     @unittest.skipUnless(tessera.SLOW, "the complete set takes half an hour; TESSERA_TEST_SLOW=1")
     def test_every_combination(self):
@@ -170,11 +168,19 @@ class AgainstNumpy(tessera.Case):
 
     def test_every_kernel_with_every_op(self):
         """One shape that is no multiple of anything, in sweeps that keep no output: the check judges."""
-        result = self.succeed("matmul", "--m", 61, "--n", 83, "--k", 97, "--kernel", ",".join(host_kernels()),
+        result = self.succeed("matmul", "--m", 61, "--n", 83, "--k", 97, "--kernel", ",".join(tessera.kernels("matmul")),
                               "--trans-a", "N,T", "--trans-b", "N,T", "--type", "f32,f64", "--algorithm",
                               ",".join(algorithms()), "--repetitions", 1, ranks=3)
         rows = [line for line in result.out.splitlines() if " passed " in line]
-        self.assertEqual(len(rows), len(host_kernels()) * 4 * 2 * len(algorithms()), str(result))
+        self.assertEqual(len(rows), len(tessera.kernels("matmul")) * 4 * 2 * len(algorithms()), str(result))
+
+    @unittest.skipUnless(tessera.DEVICE == "gpu", "TESSERA_DEVICE=gpu runs it")
+    def test_every_kernel_in_pieces(self):
+        kernels = tessera.kernels("matmul")
+        result = self.succeed("matmul", "--m", 301, "--n", 203, "--k", 405, "--beta", -0.5, "--type", "f32,f64", "--trans-a",
+                              "N,T", "--kernel", ",".join(kernels), "--device-memory", "40000,400KiB,0", "--repetitions", 1)
+        rows = [line for line in result.out.splitlines() if " passed " in line]
+        self.assertEqual(len(rows), len(kernels) * 2 * 2 * 3, str(result))
 
     def test_the_type_is_as_wide_as_the_inputs(self):
         rng = numpy.random.default_rng(tessera.SEED)

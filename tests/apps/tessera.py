@@ -1,6 +1,7 @@
 """What the outside tests share: the program under mpirun, and inputs in every form that tools write.
 
-The program is $TESSERA_BIN, else the newest build/*/bin/tessera. TESSERA_TEST_SEED repeats the random choices of
+The program is $TESSERA_BIN, else the newest build/*/bin/tessera. TESSERA_DEVICE=gpu has matmul and transpose run on
+the GPU where they have kernels for it. TESSERA_TEST_SEED repeats the random choices of
 an earlier run (every script prints its seed); TESSERA_TEST_SLOW=1 runs the complete sets.
 """
 
@@ -29,6 +30,7 @@ except ImportError as missing:
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SLOW = os.environ.get("TESSERA_TEST_SLOW", "") not in ("", "0")
 SEED = int(os.environ.get("TESSERA_TEST_SEED") or random.SystemRandom().randrange(10**6))
+DEVICE = os.environ.get("TESSERA_DEVICE", "")
 SHARED_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 JOB_MARK = "TESSERA_TEST_JOB"  # names the processes of one job in their environment
 
@@ -84,6 +86,8 @@ class Job:
         os.chmod(self.session, 0o777)  # some jobs run as another user
         env.update(OMPI_MCA_orte_tmpdir_base=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
         env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE="/nonexistent/tessera.toml")
+        if DEVICE:
+            env.update(TESSERA_DEVICE=DEVICE)
         env.update(environment or {})
         name, value = self.mark.split("=")
         env[name] = value
@@ -169,6 +173,17 @@ class Result:
     def __str__(self):
         return (f"{' '.join(self.command)}\nexit code {self.code} after {self.seconds:.2f} s\n"
                 f"--- stdout\n{self.out}--- stderr\n{self.err}---")
+
+
+def kernels(workload):
+    """The kernels of a workload for what this run is about: the CPU, or with TESSERA_DEVICE=gpu the GPU."""
+    wanted, names, inside = "device" if DEVICE == "gpu" else "host", [], False
+    for line in run("list").out.splitlines():
+        words = line.split()
+        inside = (inside or words[1:2] == ["kernel"]) and bool(words)
+        if inside and words[0] == workload and words[2] == wanted:
+            names.append(words[1])
+    return names
 
 
 def run(*arguments, timeout=60, **how):

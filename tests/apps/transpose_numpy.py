@@ -23,7 +23,11 @@ COMPLEX = ("complex", "complex_small", "complex_big")
 REAL = ("f32", "f64", "f32_big", "f64_big")
 RANKS = (1, 2, 3, 4, 6, 7)
 ALGORITHMS = ("auto", "alltoall", "pairwise", "shared")
-KERNELS = ("auto", "naive", "tiled", "column", "cache_oblivious")
+KERNELS = ("auto", *tessera.kernels("transpose")) if tessera.DEVICE == "gpu" else \
+    ("auto", "naive", "tiled", "column", "cache_oblivious")
+# The device has no kernels for axes, in place and conjugates.
+HOWS = ("matrix", "scaled", "converted", "tiles") if tessera.DEVICE == "gpu" else \
+    ("matrix",) * 4 + ("axes",) * 4 + ("in_place", "scaled", "converted", "tiles", "tiles", "hermitian")
 SHAPES_SPECIAL = [(0, 0), (0, 5), (5, 0), (1, 1), (1, 97), (97, 1), (2, 3), (64, 64), (63, 65), (128, 129), (7, 1000),
                   (1000, 7), (256, 256), (101, 103)]
 
@@ -52,7 +56,7 @@ class Drawn:
         self.threads = rng.choice([1, 2])
         self.words = ["--repetitions", rng.choice([1, 2]), "--warmups", 0]
         self.scale = None
-        how = rng.choice(["matrix"] * 4 + ["axes"] * 4 + ["in_place", "scaled", "converted", "tiles", "tiles", "hermitian"])
+        how = rng.choice(HOWS)
         getattr(self, how)()
         self.how = how
 
@@ -87,7 +91,7 @@ class Drawn:
 
     def tiles(self):
         """Out of core, within very little memory."""
-        getattr(self, self.rng.choice(["matrix", "axes"]))()
+        getattr(self, "matrix" if tessera.DEVICE == "gpu" else self.rng.choice(["matrix", "axes"]))()
         self.words += ["--out-of-core", "always", "--memory", self.rng.choice(["600", "5KiB", "64KiB", "2MiB"])]
 
     def hermitian(self):

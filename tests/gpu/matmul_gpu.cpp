@@ -1,8 +1,11 @@
 // The device kernels of matmul on data that lies on the device, timed by events over rotating operands: a
 // line a kernel and size, with its rate as a share of the vendor's library in the same run.
 
+#include "base/timer.hpp"
 #include "bench.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
+#include "kernels/matmul/cuda_pieces.hpp"
+#include "machine/fork_join.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -79,6 +82,119 @@ void measure_mixed(Table& table, const char* type, Shape shape) {
              fmt::format("{:.3f}", vendor / ours)});
 }
 
+/// Memory of the host whose pages are locked while it lives, and how long that took.
+class Locked {
+ public:
+  template <class T>
+  explicit Locked(machine::Buffer<T>& buffer) : data_(buffer.data()) {
+    const Timer timer;
+    gpu::cuda::check(
+        cudaHostRegister(data_, static_cast<std::size_t>(buffer.size()) * sizeof(T), cudaHostRegisterDefault),
+        "cudaHostRegister");
+    seconds = timer.seconds();
+  }
+  ~Locked() { cudaHostUnregister(data_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  double seconds = 0;
+
+ private:
+  void* data_;
+};
+
+/// Operands and result in host memory, through the device in pieces: the ways to bring them there, side by
+/// side. The share is of the rate of the same kernel on the same product in device memory.
+class FromHost {
+ public:
+  FromHost(index_t n, index_t limit, int repetitions)
+      : n_(n), limit_(limit), repetitions_(repetitions), a_(filled(1)), b_(filled(2)), c_(n * n) {
+    std::fill(c_.begin(), c_.end(), 0.0);  // pages are there
+    measure_resident();
+  }
+
+  void run() {
+    using Way = machine::cuda::StagingPlan::Way;
+    using Stores = machine::Stores;
+    const auto all = machine::default_threads();
+    const auto chunks = [&](index_t mebibytes, index_t there, index_t back) {
+      add(fmt::format("{} + {} chunks of {} MiB", there, back, mebibytes),
+          {.way = Way::chunks, .chunk_bytes = mebibytes << 20, .chunks_there = there, .chunks_back = back});
+    };
+    chunks(8, 16, 32);
+    chunks(8, 4, 32);
+    chunks(4, 32, 64);
+    chunks(32, 4, 8);
+    add("16 + 32 chunks of 8 MiB, cached", {.way = Way::chunks, .stores = Stores::cached});
+    for (const int threads : {all / 2, all / 4})
+      if (threads > 0)
+        add(fmt::format("16 + 32 chunks of 8 MiB, {} threads", threads),
+            {.way = Way::chunks, .threads = threads});
+    add("chunks, one step at a time", {.way = Way::chunks}, Passage::Overlap::no);
+    add("straight from pageable", {.way = Way::straight});
+    const Locked a(a_), b(b_), c(c_);
+    add(fmt::format("straight, locked before in {}", human_seconds(a.seconds + b.seconds + c.seconds)), {});
+    fmt::print("{}", table_.text());
+  }
+
+ private:
+  machine::Buffer<double> filled(std::uint64_t stream) const {
+    machine::Buffer<double> x(n_ * n_);
+#pragma omp parallel for
+    for (index_t i = 0; i < x.size(); ++i) x[i] = random_symmetric<double>(1, stream, i);
+    return x;
+  }
+  [[nodiscard]] double flops() const {
+    return 2.0 * static_cast<double>(n_) * static_cast<double>(n_) * static_cast<double>(n_);
+  }
+
+  void measure_resident() {
+    const auto there = [&](const machine::Buffer<double>& x) {
+      gpu::cuda::DeviceBuffer<double> y(x.size());
+      gpu::cuda::upload(y.data(), x.data(), static_cast<std::size_t>(x.size()));
+      return y;
+    };
+    const auto a = there(a_), b = there(b_);
+    const gpu::cuda::DeviceBuffer<double> c(n_ * n_);
+    const auto view = [&](const gpu::cuda::DeviceBuffer<double>& x) {
+      return MatrixView<double>{x.data(), n_, n_, n_};
+    };
+    resident_ = gpu::median_seconds(
+        [&](std::size_t, DeviceStream stream) {
+          cuda_tensor({1, view(a), Op::none, view(b), Op::none, 0, view(c)}, {}, stream);
+        },
+        repetitions_);
+  }
+
+  void add(const std::string& name, const machine::cuda::StagingPlan& staging,
+           Passage::Overlap overlap = Passage::Overlap::yes) {
+    const MatrixView<const double> a{a_.data(), n_, n_, n_}, b{b_.data(), n_, n_, n_};
+    const Gemm<double> g{1, a, Op::none, b, Op::none, 0, {c_.data(), n_, n_, n_}};
+    const Pieces pieces = plan_pieces(pieces_request(g, {}), limit_);
+    std::vector<double> samples;
+    machine::DeviceTimes times;
+    for (int r = -1; r < repetitions_; ++r) {
+      const Timer timer;
+      times = multiply_in_pieces<double>(cuda_tensor, g, {}, pieces, {staging, overlap});
+      if (r >= 0) samples.push_back(timer.seconds());
+    }
+    const double median = summarize(samples).median;
+    const auto share = [](double x) { return fmt::format("{:.3f}", x); };
+    table_.add({name, fmt::format("{} x {} x {}", pieces.m, pieces.n, pieces.k), human_seconds(median),
+                human_number(flops() / median / 1e12), share(resident_ / median),
+                human_seconds(times.to_device), human_seconds(times.kernels),
+                human_seconds(times.from_device),
+                share((times.to_device + times.kernels + times.from_device) / median),
+                human_bytes(static_cast<double>(pieces.sent_bytes))});
+  }
+
+  index_t n_, limit_;
+  int repetitions_;
+  machine::Buffer<double> a_, b_, c_;
+  double resident_ = 0;
+  Table table_{{"from the host, f64", "tiles", "median", "TFLOP/s", "of resident", "there", "kernels", "back",
+                "sum of the three / median", "sent"}};
+};
+
 int run(bool quick) {
   if (!gpu::announce()) return gpu::skipped;
   Table table({"kernel", "type", "m x n x k", "median", "TFLOP/s", "cublas", "of cublas"});
@@ -105,6 +221,10 @@ int run(bool quick) {
     measure_mixed<float>(table, "tf32", {n, n, n});
   }
   fmt::print("{}", table.text());
+  machine::cuda::release_kept();
+  if (quick) FromHost(8192, index_t{1} << 30, 3).run();
+  if (!quick) FromHost(8192, index_t{64} << 30, 3).run();  // all of it fits
+  if (!quick) FromHost(32768, index_t{12} << 30, 3).run();
   return 0;
 }
 

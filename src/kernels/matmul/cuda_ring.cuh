@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/matmul/cuda_device.cuh"
+#include "kernels/matmul/cuda_exchange.cuh"
 #include "kernels/matmul/cuda_tma.cuh"
 
 namespace tessera::matmul {
@@ -53,16 +54,12 @@ struct Shared {
   }
 };
 
-/// f(row0, col0) for this block's tiles.
-template <class Tile, class T, class F>
-__device__ __forceinline__ void for_tiles(const MatrixView<T>& c, const F& f) {
-  const int rows = static_cast<int>((c.rows + Tile::m - 1) / Tile::m),
-            cols = static_cast<int>((c.cols + Tile::n - 1) / Tile::n);
-  for (int number = static_cast<int>(blockIdx.x); number < rows * cols;
-       number += static_cast<int>(gridDim.x)) {
-    const int2 tile = tile_number(number, rows, cols);
-    f(tile.x * Tile::m, tile.y * Tile::n);
-  }
+/// Where a tile begins: row and column.
+template <class Tile, class T>
+__device__ __forceinline__ int2 origin(const MatrixView<T>& c, int tile) {
+  const int2 at = tile_number(tile, static_cast<int>((c.rows + Tile::m - 1) / Tile::m),
+                              static_cast<int>((c.cols + Tile::n - 1) / Tile::n));
+  return {at.x * Tile::m, at.y * Tile::n};
 }
 
 /// One operand's part of a stage: rows of A (columns of B) from `first`, from k on.
@@ -80,31 +77,92 @@ __device__ __forceinline__ void copy_operand(unsigned to, const CUtensorMap& map
 /// The copying thread's work.
 template <class Tile, class T>
 __device__ __forceinline__ void copy_operands(const MatrixView<T>& c, const CUtensorMap& map_a,
-                                              const CUtensorMap& map_b, const Shared<Tile>& shared, int k) {
+                                              const CUtensorMap& map_b, const Shared<Tile>& shared,
+                                              const Shares& shares) {
   Ring<Tile::stages> ring{0, 1};
-  for_tiles<Tile>(c, [&](int row0, int col0) {
-    for (int k0 = 0; k0 < k; k0 += Tile::depth) {
+  Parts parts(shares, static_cast<int>(blockIdx.x));
+  for (Part part; parts.next(part);) {
+    const int2 at = origin<Tile>(c, part.tile);
+    for (int step = part.begin; step < part.end; ++step) {
       barrier_wait(shared.empty + 8 * ring.stage, ring.parity);
       const unsigned to = shared.tiles + ring.stage * Tile::stage_bytes, full = shared.full + 8 * ring.stage;
       barrier_expect(full, Tile::stage_bytes);
-      copy_operand<typename Tile::A>(to, map_a, row0, k0, full);
-      copy_operand<typename Tile::B>(to + Tile::a_bytes, map_b, col0, k0, full);
+      copy_operand<typename Tile::A>(to, map_a, at.x, step * Tile::depth, full);
+      copy_operand<typename Tile::B>(to + Tile::a_bytes, map_b, at.y, step * Tile::depth, full);
       ring.advance();
     }
-  });
+  }
 }
 
-/// As many blocks as run at once (per_multiprocessor on each), or as there are tiles.
-template <class Tile, class T, class... Arguments>
-void launch_ring(void (*kernel)(Arguments...), const MatrixView<T>& c, int per_multiprocessor,
-                 const DeviceLimits& limits, DeviceStream stream, const Arguments&... arguments) {
+/// The warps that multiply, and only they.
+template <class Tile>
+struct Multipliers {
+  static constexpr int threads = 32 * Tile::warps, slot = Tile::m * Tile::n;
+  __device__ __forceinline__ static void meet() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
+};
+
+/// The multiplying warps' work: Sums starts at zeros; add(stage) adds the product of what a stage holds,
+/// store(row0, col0) stores to C the tile that begins there.
+template <class Tile, class Sums, class T, class Add, class Store>
+__device__ __forceinline__ void multiply_parts(const MatrixView<T>& c, const Shared<Tile>& shared,
+                                               const Shares& shares, const Exchange<T>& exchange,
+                                               const Add& add, const Store& store) {
+  const bool speaks = threadIdx.x % 32 == 0;
+  Ring<Tile::stages> ring;
+  bool held = false;  // the stage before this one, by us
+  Parts parts(shares, static_cast<int>(blockIdx.x));
+  for (Part part; parts.next(part);) {
+    Sums sums;
+    for (int step = part.begin; step < part.end; ++step) {
+      barrier_wait(shared.full + 8 * ring.stage, ring.parity);
+      add(sums, shared.tiles + ring.stage * Tile::stage_bytes);
+      // An arrival overtakes loads that were issued before it, and a copy then overwrites what they still
+      // have to read (seen on an H200). So a stage is given back one stage later, when its values have been
+      // used.
+      __syncwarp();
+      if (speaks && held) barrier_arrive(shared.empty + 8 * ring.before());
+      held = true;
+      ring.advance();
+    }
+    if (shares.adds_elsewhere(part)) {
+      send_sums<Multipliers<Tile>>(exchange, sums);
+      continue;
+    }
+    add_sums<Multipliers<Tile>>(exchange, shares.helpers(part, static_cast<int>(blockIdx.x)), sums);
+    const int2 at = origin<Tile>(c, part.tile);
+    store(sums, at.x, at.y);
+  }
+}
+
+/// The blocks of a ring and their work: as many as run at once (per_multiprocessor on each), or as there are
+/// tiles. cut: tiles may be cut along k, by a kernel that exchanges sums.
+template <class Tile, class T>
+Shares ring_shares(const MatrixView<T>& c, index_t k, int per_multiprocessor, const DeviceLimits& limits,
+                   bool cut) {
+  const int tiles = narrow<int>(ceil_div(c.rows, Tile::m) * ceil_div(c.cols, Tile::n)),
+            steps = narrow<int>(ceil_div(k, Tile::depth)),
+            blocks = std::min(tiles, per_multiprocessor * limits.multiprocessors);
+  return cut ? shares_of(tiles, steps, blocks) : Shares{tiles, steps, blocks, tiles};
+}
+
+template <class Tile, class... Arguments>
+void launch_ring(void (*kernel)(Arguments...), const Shares& shares, DeviceStream stream,
+                 const Arguments&... arguments) {
   namespace cuda = machine::cuda;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::shared_bytes),
               "cudaFuncSetAttribute");
-  const index_t tiles = ceil_div(c.rows, Tile::m) * ceil_div(c.cols, Tile::n);
-  const auto blocks = narrow<unsigned>(std::min(tiles, index_t{per_multiprocessor} * limits.multiprocessors));
-  kernel<<<blocks, Tile::threads, Tile::shared_bytes, stream>>>(arguments...);
+  kernel<<<static_cast<unsigned>(shares.blocks), Tile::threads, Tile::shared_bytes, stream>>>(arguments...);
   cuda::check(cudaGetLastError(), "matmul kernel");
+}
+
+/// The same for kernel(map_a, map_b, g, shares, exchange).
+template <class Tile, class T, class Kernel>
+void launch_parts(Kernel kernel, const CUtensorMap& map_a, const CUtensorMap& map_b, const Gemm<T>& g,
+                  const DeviceLimits& limits, DeviceStream stream) {
+  const Shares shares = ring_shares<Tile>(g.c, g.k(), Tile::blocks, limits, true);
+  with_exchange<T>(shares, Tile::m * Tile::n, stream, [&](const Exchange<T>& exchange) {
+    launch_ring<Tile>(kernel, shares, stream, map_a, map_b, g, shares, exchange);
+  });
 }
 
 }  // namespace tessera::matmul

@@ -1,31 +1,11 @@
 #include <vector>
 
-#include "kernels/matmul/cuda.hpp"
-#include "machine/cuda.hpp"
+#include "kernels/matmul/cuda_pieces.hpp"
 #include "machine/device_times.hpp"
+#include "machine/gpu.hpp"
 
 namespace tessera::matmul {
 namespace {
-
-namespace cuda = machine::cuda;
-
-template <class T>
-using DeviceKernel = void (*)(const Gemm<T>&, const Tuning&, DeviceStream);
-
-/// A matrix's place on the device: rows start at multiples of 16 bytes, for vector loads, which read the
-/// padding too: it is zeros.
-template <class T>
-struct OnDevice {
-  cuda::DeviceBuffer<T> storage;
-  MatrixView<T> view;
-
-  OnDevice(MatrixView<const T> host, cudaStream_t stream) {
-    const index_t ld = round_up(host.cols, 16 / static_cast<index_t>(sizeof(T)));
-    storage = cuda::DeviceBuffer<T>(checked_mul(host.rows, ld, "a device matrix"));
-    view = {storage.data(), host.rows, host.cols, ld};
-    cuda::zero(MatrixView<T>{view.data + host.cols, host.rows, ld - host.cols, ld}, stream);
-  }
-};
 
 /// The same with k == 0: alpha == 0 must not read the operands, which may hold NaN.
 template <class T>
@@ -36,27 +16,15 @@ Gemm<T> without_operands(Gemm<T> g) {
   return g;
 }
 
-/// A problem in host memory on the device: operands there, kernel, result back; the times of the three are
-/// kept.
+/// A problem in host memory on the device, in pieces where it does not hold all of it; the times of the ways
+/// there and back and of the kernels are kept.
 template <class T, DeviceKernel<T> kernel>
 void staged(const Gemm<T>& g, const Tuning& tuning) {
   if (g.c.empty()) return;
   if (g.alpha == T{0}) return staged<T, kernel>(without_operands(g), tuning);
-  const cuda::Stream stream;
-  const OnDevice<T> a(g.a, stream), b(g.b, stream), c(g.c, stream);
-  machine::DeviceTimes times;
-  cuda::Stopwatch to(stream);
-  cuda::copy<T>(g.a, a.view, cudaMemcpyHostToDevice, stream);
-  cuda::copy<T>(g.b, b.view, cudaMemcpyHostToDevice, stream);
-  if (g.beta != T{0}) cuda::copy<T>(g.c, c.view, cudaMemcpyHostToDevice, stream);
-  times.to_device = to.seconds();
-  cuda::Stopwatch run(stream);
-  kernel({g.alpha, a.view, g.op_a, b.view, g.op_b, g.beta, c.view}, tuning, stream);
-  times.kernels = run.seconds();
-  cuda::Stopwatch from(stream);
-  cuda::copy<T>(c.view, g.c, cudaMemcpyDeviceToHost, stream);
-  times.from_device = from.seconds();
-  machine::add_device_times(times);
+  const Pieces pieces =
+      plan_pieces(pieces_request(g, tuning), machine::gpu_memory_limit(tuning.device_memory));
+  machine::add_device_times(multiply_in_pieces<T>(kernel, g, tuning, pieces, {}));
 }
 
 }  // namespace

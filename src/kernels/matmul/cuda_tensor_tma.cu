@@ -2,8 +2,8 @@
 // into a ring of stages in shared memory, the others multiply them (mma.sync of 16 x 8 x 8); the blocks stay
 // and walk over the tiles of C, so that the first boxes of the next tile travel while the last is stored.
 //
-// On an H200, f64, against cuBLAS in turn: n = 1024 1.05, 2048 1.02, 4096 0.965, 8192 0.96, 16384 1.00,
-// 65536 x 128 x 128 1.11. Clusters of two blocks that share boxes of B by multicast were slower by a fifth.
+// On an H200, f64, against cuBLAS in turn: n = 1024 1.02, 2048 0.98 to 1.05, 4096 0.97, 8192 0.96 (0.93 with
+// tiles uncut), 16384 1.00. Clusters of two blocks that share boxes of B by multicast were slower by a fifth.
 
 #include <limits>
 
@@ -125,6 +125,18 @@ struct Sums {
     }
   }
 
+  template <class F>
+  __device__ __forceinline__ void each(const F& f) {
+#pragma unroll
+    for (int i = 0; i < tiles_m; ++i) {
+#pragma unroll
+      for (int j = 0; j < tiles_n; ++j) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) f(at[i][j][e], (i * tiles_n + j) * 4 + e);
+      }
+    }
+  }
+
   /// This warp's part of C begins at (row0, col0).
   __device__ __forceinline__ void store_to(const Gemm<double>& g, index_t row0, index_t col0, int group,
                                            int t) {
@@ -152,54 +164,39 @@ struct Sums {
 };
 
 template <class T>
-__device__ __forceinline__ void multiply_tiles(const Gemm<double>& g, const Shared<T>& shared, int k) {
+__device__ __forceinline__ void multiply_tiles(const Gemm<double>& g, const Shared<T>& shared,
+                                               const Shares& shares, const Exchange<double>& exchange) {
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int group = lane / 4, t = lane % 4;
   const int row = warp % (T::m / T::warp_m) * T::warp_m, col = warp / (T::m / T::warp_m) * T::warp_n;
   const typename T::A a(row, group, t);
   const typename T::B b(col, group, t);
-  Ring<T::stages> ring;
-  bool held = false;  // the stage before this one, by us
-  for_tiles<T>(g.c, [&](int row0, int col0) {
-    Sums<T> sums;
-    for (int k0 = 0; k0 < k; k0 += stage_depth) {
-      barrier_wait(shared.full + 8 * ring.stage, ring.parity);
-      sums.add(shared.tiles + ring.stage * T::stage_bytes, a, b);
-      // An arrival overtakes loads that were issued before it, and a copy then overwrites what they still
-      // have to read (seen on an H200). So a stage is given back one stage later, when its values have been
-      // used.
-      __syncwarp();
-      if (lane == 0 && held) barrier_arrive(shared.empty + 8 * ring.before());
-      held = true;
-      ring.advance();
-    }
-    sums.store_to(g, row0 + row, col0 + col, group, t);
-  });
+  multiply_parts<T, Sums<T>>(
+      g.c, shared, shares, exchange, [&](Sums<T>& sums, unsigned stage) { sums.add(stage, a, b); },
+      [&](Sums<T>& sums, int row0, int col0) { sums.store_to(g, row0 + row, col0 + col, group, t); });
 }
 
 template <class T>
 __global__ void __launch_bounds__(T::threads, T::blocks)
     tensor_tma(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-               const Gemm<double> g) {
+               const Gemm<double> g, const Shares shares, const Exchange<double> exchange) {
   extern __shared__ unsigned char raw[];
   const Shared<T> shared(raw);
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int k = static_cast<int>(g.op_a == Op::none ? g.a.cols : g.a.rows);
   shared.begin();
   if (warp >= T::warps) {
     if constexpr (T::regroups) give_registers<40>();
-    if (threadIdx.x == 32 * T::warps) copy_operands<T>(g.c, map_a, map_b, shared, k);
+    if (threadIdx.x == 32 * T::warps) copy_operands<T>(g.c, map_a, map_b, shared, shares);
   } else {
     if constexpr (T::regroups) take_registers<232>();
-    multiply_tiles<T>(g, shared, k);
+    multiply_tiles<T>(g, shared, shares, exchange);
   }
 }
 
 template <class T>
 void launch(const Gemm<double>& g, const DeviceLimits& limits, DeviceStream stream) {
-  launch_ring<T>(tensor_tma<T>, g.c, T::blocks, limits, stream,
-                 tensor_map(g.a, T::A::box_rows, T::A::box_cols),
-                 tensor_map(g.b, T::B::box_rows, T::B::box_cols), g);
+  launch_parts<T>(tensor_tma<T>, tensor_map(g.a, T::A::box_rows, T::A::box_cols),
+                  tensor_map(g.b, T::B::box_rows, T::B::box_cols), g, limits, stream);
 }
 
 template <Op op_a, Op op_b>

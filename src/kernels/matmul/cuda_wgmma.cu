@@ -146,16 +146,19 @@ __device__ __forceinline__ void store_sums(const float (&sum)[128], float alpha,
 }
 
 template <class Tile, class T>
-__device__ __forceinline__ void multiply_tiles(const MixedGemm<T>& g, const Shared<Tile>& shared, int k) {
+__device__ __forceinline__ void multiply_tiles(const MixedGemm<T>& g, const Shared<Tile>& shared,
+                                               const Shares& shares) {
   const int group = static_cast<int>(threadIdx.x) / 128;
   const bool speaks = threadIdx.x % 128 == 0;
   Ring<Tile::stages> ring;
-  for_tiles<Tile>(g.c, [&](int row0, int col0) {
+  const int steps = shares.steps;
+  for (int tile = static_cast<int>(blockIdx.x); tile < shares.tiles; tile += shares.blocks) {
+    const int2 at = origin<Tile>(g.c, tile);
     float sum[128];
     const auto give_back = [&](int stage) {
       if (speaks) barrier_arrive(shared.empty + 8 * stage);
     };
-    for (int k0 = 0; k0 < k; k0 += Tile::depth) {
+    for (int k_step = 0; k_step < steps; ++k_step) {
       barrier_wait(shared.full + 8 * ring.stage, ring.parity);
       const unsigned stage = shared.tiles + ring.stage * Tile::stage_bytes;
       const unsigned a = stage + Tile::group_offset(group), b = stage + Tile::a_bytes;
@@ -164,38 +167,37 @@ __device__ __forceinline__ void multiply_tiles(const MixedGemm<T>& g, const Shar
       for (int step = 0; step < Tile::A::steps; ++step)
         Multiply<T>::template add<Tile::A::across, Tile::B::across>(
             sum, Tile::A::descriptor(a + step * Tile::A::step_bytes),
-            Tile::B::descriptor(b + step * Tile::B::step_bytes), k0 > 0 || step > 0);
+            Tile::B::descriptor(b + step * Tile::B::step_bytes), k_step > 0 || step > 0);
       end_group();
-      if (k0 > 0) {
+      if (k_step > 0) {
         wait_for_groups<1>();
         give_back(ring.before());
       }
       ring.advance();
     }
     wait_for_groups<0>();
-    if (k > 0) give_back(ring.before());
-    if (k == 0) {
+    if (steps > 0) give_back(ring.before());
+    if (steps == 0) {
 #pragma unroll
       for (float& s : sum) s = 0;
     }
-    store_sums(sum, g.alpha, g.beta, g.c, row0 + 64 * group, col0);
-  });
+    store_sums(sum, g.alpha, g.beta, g.c, at.x + 64 * group, at.y);
+  }
 }
 
 template <class Tile, class T>
 __global__ void __launch_bounds__(Tile::threads, 1)
     multiply_groups(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-                    const MixedGemm<T> g) {
+                    const MixedGemm<T> g, const Shares shares) {
   extern __shared__ unsigned char raw[];
   const Shared<Tile> shared(raw);
-  const int k = static_cast<int>(g.k());
   shared.begin();
   if (threadIdx.x >= 32 * Tile::warps) {
     give_registers<40>();
-    if (threadIdx.x == 32 * Tile::warps) copy_operands<Tile>(g.c, map_a, map_b, shared, k);
+    if (threadIdx.x == 32 * Tile::warps) copy_operands<Tile>(g.c, map_a, map_b, shared, shares);
   } else {
     take_registers<232>();
-    multiply_tiles<Tile>(g, shared, k);
+    multiply_tiles<Tile>(g, shared, shares);
   }
 }
 
@@ -208,11 +210,13 @@ bool cuda_wgmma(const MixedGemm<T>& g, DeviceStream stream) {
       g.k() > std::numeric_limits<int>::max() / 2)
     return false;
   bool launched = false;
+  constexpr auto tf32 = machine::cuda::Rounding::tf32;
   const auto launch = [&](auto op_a, auto op_b) {
     using Plan = Tile<T, op_a(), op_b()>;
-    launch_ring<Plan>(multiply_groups<Plan, T>, g.c, 1, limits, stream,
-                      tensor_map(g.a, Plan::A::box_rows, Plan::A::box_cols),
-                      tensor_map(g.b, Plan::B::box_rows, Plan::B::box_cols), g);
+    const Shares shares = ring_shares<Plan>(g.c, g.k(), 1, limits, false);
+    launch_ring<Plan>(multiply_groups<Plan, T>, shares, stream,
+                      tensor_map(g.a, Plan::A::box_rows, Plan::A::box_cols, tf32),
+                      tensor_map(g.b, Plan::B::box_rows, Plan::B::box_cols, tf32), g, shares);
     launched = true;
   };
   if constexpr (sizeof(T) == 2) {

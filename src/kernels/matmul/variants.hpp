@@ -19,6 +19,8 @@ struct Tuning {
   index_t block = 256;  ///< threads a block of cuda_naive, cuda_column and cuda_zigzag
   index_t column_width = 32;              ///< width of the columns that column and zigzag sweep
   Precision precision = Precision::full;  ///< cuda_tensor in f32
+  index_t device_memory =
+      0;  ///< device: bytes that it may take there, through which larger ones go in pieces; 0: what is free
 };
 
 /// Run inside machine::parallel(threads, ...): those that fork then use the team.

@@ -2,7 +2,7 @@
 
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/cuda.hpp"
-#include "machine/cuda.hpp"
+#include "machine/cuda_staging.hpp"
 #include "machine/device_times.hpp"
 
 namespace tessera::sort {
@@ -10,21 +10,22 @@ namespace {
 
 namespace cuda = machine::cuda;
 
-/// Items in host memory on the device: items there, `sort` on them, items back; the times of the three are
-/// kept.
+template <class Item>
+auto one_row(Item* data, index_t n) {
+  using Byte = std::conditional_t<std::is_const_v<Item>, const std::byte, std::byte>;
+  const index_t bytes = n * static_cast<index_t>(sizeof(Item));
+  return MatrixView<Byte>{reinterpret_cast<Byte*>(data), 1, bytes, bytes};
+}
+
+/// Items in host memory on the device: items there, `sort(stream)` on them, items back; the times of the
+/// three are kept.
 template <class Item, class Sort>
-void staged(const Block<Item>& block, Item* on_device, const cuda::Stream& stream, const Sort& sort) {
-  machine::DeviceTimes times;
-  cuda::Stopwatch to(stream);
-  cuda::copy(block.data, on_device, block.n, cudaMemcpyHostToDevice, stream);
-  times.to_device = to.seconds();
-  cuda::Stopwatch run(stream);
-  sort();
-  times.kernels = run.seconds();
-  cuda::Stopwatch from(stream);
-  cuda::copy(on_device, block.data, block.n, cudaMemcpyDeviceToHost, stream);
-  times.from_device = from.seconds();
-  machine::add_device_times(times);
+void staged(const Block<Item>& block, Item* on_device, const Sort& sort) {
+  cuda::Staging staging({});
+  staging.send(one_row<const Item>(block.data, block.n), one_row(on_device, block.n));
+  staging.compute(sort);
+  staging.bring(one_row<const Item>(on_device, block.n), one_row(block.data, block.n));
+  machine::add_device_times(staging.finish());
 }
 
 template <class Key, class Value>
@@ -34,10 +35,9 @@ using Bytes = index_t (*)(index_t);
 template <class Key, Sort<Key, NoValue> sort, Bytes bytes>
 void keys_row(const Block<Key>& block) {
   if (block.n == 0) return;
-  const cuda::Stream stream;
   const cuda::DeviceBuffer<Key> keys(block.n), spare(block.n);
   const cuda::DeviceBuffer<std::byte> work(bytes(block.n));
-  staged(block, keys.data(), stream, [&] {
+  staged(block, keys.data(), [&](cudaStream_t stream) {
     sort({.keys = keys.data(),
           .spare_keys = spare.data(),
           .n = block.n,
@@ -51,12 +51,11 @@ void keys_row(const Block<Key>& block) {
 template <Sort<std::uint64_t, std::uint64_t> sort, Bytes bytes>
 void pairs_row(const Block<Pair>& block) {
   if (block.n == 0) return;
-  const cuda::Stream stream;
   const cuda::DeviceBuffer<std::uint64_t> keys(block.n), values(block.n);
   const cuda::DeviceBuffer<Pair> pairs(block.n);  // then the spare arrays
   auto* const spare = reinterpret_cast<std::uint64_t*>(pairs.data());
   const cuda::DeviceBuffer<std::byte> work(bytes(block.n));
-  staged(block, pairs.data(), stream, [&] {
+  staged(block, pairs.data(), [&](cudaStream_t stream) {
     split_pairs(pairs.data(), keys.data(), values.data(), block.n, stream);
     sort({.keys = keys.data(),
           .spare_keys = spare,

@@ -3,6 +3,7 @@
 
 #include "base/element.hpp"
 #include "kernels/transpose/cuda.hpp"
+#include "kernels/transpose/leaf.hpp"
 #include "machine/cuda.hpp"
 
 namespace tessera::transpose {

@@ -1,11 +1,10 @@
 #include <vector>
 
 #include "kernels/transpose/cuda.hpp"
-#include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/pieces.hpp"
 #include "machine/cuda_pipeline.hpp"
+#include "machine/cuda_staging.hpp"
 #include "machine/device_times.hpp"
-#include "machine/fork_join.hpp"
 #include "machine/gpu.hpp"
 
 namespace tessera::transpose {
@@ -33,31 +32,16 @@ struct OnDevice {
 /// Operand there, kernel, result back.
 machine::DeviceTimes at_once(DeviceKernel* kernel, const ConstRecords& a, const Records& b,
                              const Tuning& tuning) {
-  const cuda::Stream stream;
   const OnDevice from(a), to(b);
-  machine::DeviceTimes times;
-  cuda::Stopwatch there(stream);
-  cuda::copy<std::byte>(in_bytes(a), in_bytes(from.view), cudaMemcpyHostToDevice, stream);
-  times.to_device = there.seconds();
-  cuda::Stopwatch run(stream);
-  kernel(from.view, to.view, tuning, stream);
-  times.kernels = run.seconds();
-  cuda::Stopwatch back(stream);
-  cuda::copy<std::byte>(in_bytes<const std::byte>(to.view), in_bytes(b), cudaMemcpyDeviceToHost, stream);
-  times.from_device = back.seconds();
-  return times;
+  cuda::Staging staging({.threads = threads_of(tuning)});
+  staging.send(in_bytes(a), in_bytes(from.view));
+  staging.compute([&](cudaStream_t stream) { kernel(from.view, to.view, tuning, stream); });
+  staging.bring(in_bytes<const std::byte>(to.view), in_bytes(b));
+  return staging.finish();
 }
 
 void copy_rows(const ConstRecords& from, const Records& to, int threads) {
-  const index_t row_bytes = from.cols * from.bytes;
-  const index_t grain = std::max<index_t>(1, (index_t{256} << 10) / std::max<index_t>(1, row_bytes));
-  const LeafSet& set = leaf_set(machine::isa());
-  machine::parallel(threads, [&] {
-    machine::parallel_for(0, from.rows, grain, [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i) set.stream(to.at(i, 0), from.at(i, 0), row_bytes);
-      set.fence();
-    });
-  });
+  machine::copy_rows(in_bytes(from), in_bytes(to), threads, machine::Stores::streaming);
 }
 
 /// The pieces of a matrix on their way through the device.
@@ -94,21 +78,12 @@ struct InPieces {
   }
 };
 
-/// Whether the device's own engine copies it well: neither many short rows, which go one by one, nor rows 2
-/// GiB apart.
-bool copies_in_rows(const ConstRecords& x) {
-  const bool contiguous = x.ld == x.cols && x.ld == aligned_ld(x.cols, x.bytes);
-  const bool few_or_long = x.rows <= 4096 || x.cols * x.bytes >= 1024;
-  return contiguous || (few_or_long && x.stride() < (index_t{1} << 31));
-}
-
 void transpose_on_device(DeviceKernel* kernel, const ConstRecords& a, const Records& b,
                          const Tuning& tuning) {
   if (a.empty()) return;
   const auto needs = [](const ConstRecords& x) { return x.rows * aligned_ld(x.cols, x.bytes) * x.bytes; };
-  const index_t limit = tuning.device_memory > 0 ? tuning.device_memory
-                                                 : machine::free_gpu_memory() / 10 * 9;  // others take some
-  if (needs(a) + needs(b) <= limit && copies_in_rows(a) && copies_in_rows(b)) {
+  const index_t limit = machine::gpu_memory_limit(tuning.device_memory);
+  if (needs(a) + needs(b) <= limit) {
     machine::add_device_times(at_once(kernel, a, b, tuning));
     return;
   }
@@ -144,7 +119,7 @@ std::vector<Variant> cuda_rows() {
        staged<cuda_diagonal>,
        nullptr},
       {{"cuda_vectorized", Space::device,
-        "tiles of whole lines, 16 bytes a thread both ways, swizzled shared memory, streaming stores"},
+        "tiles of whole lines, 16 bytes a thread both ways wherever rows begin, padded shared memory"},
        staged<cuda_vectorized>,
        nullptr},
   };

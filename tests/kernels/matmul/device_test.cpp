@@ -5,6 +5,7 @@
 
 #include "base/random.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
+#include "kernels/matmul/cuda_pieces.hpp"
 #include "machine/cuda.hpp"
 #include "machine/gpu.hpp"
 #include "matrices.hpp"
@@ -156,6 +157,7 @@ TEST_F(DeviceKernels, GiveTheSameBitsOnManyTilesEveryTime) {
   compare(f64, {1000, 1100, 1050}, {0, 0}, 1.0, 10);
   compare(f32, {2304, 2176, 1000}, {0, 0}, 0.0F, 4);
   compare(f32, {1000, 1100, 1050}, {0, 0}, 1.0F, 4);
+  compare(f32, {2300, 4300, 301}, {0, 4}, 1.0F, 4);
 }
 
 TEST_F(DeviceKernels, RoundOperandsToFewerBitsWhereAsked) {
@@ -183,6 +185,41 @@ TEST_F(DeviceKernels, RoundOperandsToFewerBitsWhereAsked) {
       float got = 0;
       cuda::check(cudaMemcpy(&got, numbers.data() + 2, sizeof(got), cudaMemcpyDeviceToHost), "cudaMemcpy");
       EXPECT_EQ(got, 1 + want);
+    }
+  }
+}
+
+/// In pieces within `limit` bytes, whose bits are those of the product at once: sums of integers are exact.
+void expect_pieces_equal(Shape3 s, index_t limit, double beta, const Passage& passage) {
+  for_ops(s, [&](Op op_a, Op op_b) {
+    const auto make = [](std::uint64_t stream) {
+      return [stream](index_t r, index_t c) { return Matrix<double>::integers(r, c, stream); };
+    };
+    const auto a = stored<double>(s.m, s.k, op_a, make(1)), b = stored<double>(s.k, s.n, op_b, make(2));
+    auto want = beta == 0 ? Matrix<double>::filled(s.m, s.n, std::numeric_limits<double>::quiet_NaN())
+                          : Matrix<double>::integers(s.m, s.n, 3);
+    auto got = want;
+    Gemm<double> g{2, a.view(), op_a, b.view(), op_b, beta, want.view()};
+    variants().front()(g);
+    g.c = got.view();
+    const Pieces pieces = plan_pieces(pieces_request(g, {}), limit);
+    (void)multiply_in_pieces<double>(cuda_tensor, g, {}, pieces, passage);
+    EXPECT_TRUE(same_bits(got, want));
+  });
+}
+
+TEST_F(DeviceKernels, GiveTheSameBitsInPiecesHoweverTheyTravel) {
+  using Way = cuda::StagingPlan::Way;
+  for (const Way way : {Way::automatic, Way::chunks, Way::straight}) {
+    for (const auto overlap : {Passage::Overlap::yes, Passage::Overlap::no}) {
+      for (const index_t chunk : {1000, 100'000}) {
+        const Passage passage{
+            {.way = way, .chunk_bytes = chunk, .chunks_there = 3, .chunks_back = 2, .threads = 2}, overlap};
+        for (const double beta : {0.0, -3.0}) {
+          expect_pieces_equal({97, 101, 103}, 60'000, beta, passage);
+          expect_pieces_equal({130, 71, 300}, 200'000, beta, passage);
+        }
+      }
     }
   }
 }

@@ -99,6 +99,27 @@ TYPED_TEST(Variants, TakeAnyTileAndColumnWidth) {
   }
 }
 
+TYPED_TEST(Variants, OfTheDeviceMultiplyWhatItDoesNotHold) {
+  if (usable().size() < variants().size()) GTEST_SKIP() << machine::gpus().reason;
+  std::uint64_t drawn = 0;
+  const auto draw = [&](index_t most) {
+    return 1 + static_cast<index_t>(random_bits(11, 0, static_cast<index_t>(drawn++)) %
+                                    static_cast<std::uint64_t>(most));
+  };
+  std::vector<Shape3> odd{{1, 1, 1}, {97, 101, 103}, {300, 20, 7}, {30, 30, 1000}, {20, 24, 0}};
+  for (int more = 0; more < 4; ++more) odd.push_back({draw(250), draw(250), draw(400)});
+  for (const Variant& variant : usable()) {
+    if (variant.space == Space::host) continue;
+    for (const Shape3 s : odd) {
+      for (const index_t memory : {30'000, 150'000}) {
+        const Tuning tuning{.device_memory = memory};
+        check<TypeParam>(variant, s, TypeParam{1}, TypeParam{0}, Matrix<TypeParam>::random, tuning);
+        check<TypeParam>(variant, s, TypeParam{-0.5}, TypeParam{2}, Matrix<TypeParam>::random, tuning);
+      }
+    }
+  }
+}
+
 TYPED_TEST(Variants, ReadNeitherOperandWhenAlphaIsZero) {
   const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
   const auto poison = Matrix<TypeParam>::filled(20, 20, nan);

@@ -192,7 +192,7 @@ TYPED_TEST(CudaSort, ServesSizesAboutEveryTileBorder) {
 }
 
 TYPED_TEST(CudaSort, ServesAFewSizesUnderACheck) {
-  this->check_sizes({1, 33, 2305, 3841, 4609, 8193, 20011}, "entropy_0.337");
+  this->check_sizes({33, 20011}, "entropy_0.337");  // one tile, and several that look back
 }
 
 TYPED_TEST(CudaSort, ServesEveryInput) {

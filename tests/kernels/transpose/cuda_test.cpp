@@ -98,23 +98,94 @@ std::vector<Case> cases() {
   return all;
 }
 
+/// run(tiling) for each that there is for records of so many bytes.
+template <class Run>
+void for_tilings(index_t bytes, const Run& run) {
+  const auto all = [&](const auto& of_bytes) {
+    for (const Tiling& tiling : of_bytes) run(tiling);
+  };
+  switch (bytes) {
+    case 1:
+      return all(tilings<1>);
+    case 2:
+      return all(tilings<2>);
+    case 4:
+      return all(tilings<4>);
+    case 8:
+      return all(tilings<8>);
+    default:
+      return all(tilings<16>);
+  }
+}
+
+void expect_right_by(const VectorPlan& plan, const Case& c) {
+  expect_right(
+      c, Makes::transpose,
+      [&](const ConstRecords& a, const Records& b, DeviceStream stream) {
+        run_vectorized(a, b, plan, stream);
+      },
+      "vectorized by " + std::to_string(plan.tiling.in) + ", " + std::to_string(plan.tiling.out));
+}
+
 TEST_F(Device, VectorizedMovesAnyStrideAndAlignmentInEveryPlan) {
-  for (const Case& c : cases()) {
-    for (const auto size : {VectorPlan::Size::small, VectorPlan::Size::large}) {
-      for (const int stages : {1, 2, 3}) {
-        const VectorPlan plan{.size = size,
-                              .stages = stages,
-                              .walk = static_cast<TileWalk>((c.rows + stages) % 4),
-                              .store = stages == 2 ? Store::cached : Store::streaming,
-                              .repeats = 1 + (stages + static_cast<int>(c.cols)) % 2};
-        expect_right(
-            c, Makes::transpose,
-            [&](const ConstRecords& a, const Records& b, DeviceStream stream) {
-              run_vectorized(a, b, plan, stream);
-            },
-            "vectorized in " + std::to_string(stages) +
-                (size == VectorPlan::Size::small ? " small" : " large"));
+  for (const index_t bytes : {1, 2, 4, 8, 16}) {
+    for_tilings(bytes, [&](const Tiling& tiling) {
+      const index_t r = tiling.out / bytes, c = tiling.in / bytes;
+      for (const auto& [rows, cols] : {std::pair<index_t, index_t>{1, 1},
+                                       {1, 2 * c + 1},
+                                       {2 * r + 1, 1},
+                                       {r - 1, c + 1},
+                                       {r, c},
+                                       {3 * r + 2, 2 * c - 1}}) {
+        for (const Case& one :
+             {Case{rows, cols, bytes, 16 - cols % 16, 16 - rows % 16}, Case{rows, cols, bytes, 1, 1},
+              Case{rows, cols, bytes, 3, 16 - rows % 16, bytes, 0},
+              Case{rows, cols, bytes, 16 - cols % 16, 5, 16, 3 * bytes}}) {
+          for (const int repeats : {1, 2}) expect_right_by({tiling, repeats}, one);
+        }
       }
+    });
+  }
+}
+
+TEST_F(Device, VectorizedMovesEveryAlignmentOfRowsAndBeginnings) {
+  for (const index_t bytes : {1, 2, 4, 8}) {
+    const index_t vector = 16 / bytes;
+    const std::vector<index_t> offs =
+        vector <= 4 ? std::vector<index_t>{0, 1, 2, 3} : std::vector<index_t>{0, 1, vector / 2, vector - 3};
+    for_tilings(bytes, [&](const Tiling& tiling) {
+      const index_t rows = tiling.out / bytes + 3, cols = tiling.in / bytes - 3;
+      for (const index_t pad_a : offs) {
+        for (const index_t pad_b : offs) {
+          for (const index_t skew_a : offs) {
+            for (const index_t skew_b : offs) {
+              expect_right_by({tiling},
+                              {rows, cols, bytes, round_up(cols, vector) - cols + pad_a,
+                               round_up(rows, vector) - rows + pad_b, skew_a * bytes, skew_b * bytes});
+            }
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST_F(Device, VectorizedStaysInsideAllocationsThatEndWithTheLastRecord) {
+  for (const index_t bytes : {1, 2, 4, 8, 16}) {
+    for (const auto& [rows, cols] : {std::pair<index_t, index_t>{1, 1}, {67, 45}, {131, 259}}) {
+      Fenced a(rows, cols, cols, bytes), b(cols, rows, rows, bytes);
+      a.fill(7);
+      const index_t size = rows * cols * bytes;
+      const cuda::DeviceBuffer<std::byte> from(size), to(size);
+      cuda::upload(from.data(), a.view().data, static_cast<std::size_t>(size));
+      const cuda::Stream stream;
+      cuda_vectorized({from.data(), rows, cols, cols, bytes}, {to.data(), cols, rows, rows, bytes}, {},
+                      stream);
+      stream.wait();
+      cuda::check(
+          cudaMemcpy(b.view().data, to.data(), static_cast<std::size_t>(size), cudaMemcpyDeviceToHost),
+          "cudaMemcpy");
+      EXPECT_EQ(differences(a.view(), b.view()), 0) << rows << " x " << cols << " of " << bytes;
     }
   }
 }

@@ -87,7 +87,7 @@ TEST(Variants, TransposeWhatExceedsTheCaches) {
   // Above 4 MiB results are streamed: rows of b on lines, off lines by the same amount, off lines by any
   // amount, short and contiguous, and not even aligned to records.
   const Variant& variant = *find_variant(variants(), "cache_oblivious");
-  for (const index_t bytes : {2, 4, 8, 16}) {
+  for (const index_t bytes : {1, 2, 4, 8, 16}) {
     const index_t cols = 4'500'000 / 1024 / bytes + 7;
     for (const index_t skew : {index_t{0}, bytes})
       expect_transposed(variant, {1024, cols}, bytes, 0, skew, {.threads = 2});

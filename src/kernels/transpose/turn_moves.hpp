@@ -1,0 +1,258 @@
+#pragma once
+// How a tile is read from a and written to b where rows begin anywhere. Reads: every row in the aligned
+// vectors of 16 bytes that hold it, so that its shift against 16 bytes is kept in the tile and undone where
+// columns are read. Writes: every row of b in windows that begin on whole sectors of memory, which are other
+// records of a for each row of b; the tile therefore has a few rows of a more than it writes.
+// All that touches memory goes through a `Move`: the device's, or that of a test which watches.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/transpose/turn_tile.hpp"
+
+namespace tessera::transpose {
+
+/// What a device moves at once, as words of 1 to 16 bytes.
+struct alignas(16) Vec16 {
+  unsigned words[4];
+};
+template <int bytes>
+struct WordOf;
+template <>
+struct WordOf<1> {
+  using Type = unsigned char;
+};
+template <>
+struct WordOf<2> {
+  using Type = unsigned short;
+};
+template <>
+struct WordOf<4> {
+  using Type = unsigned;
+};
+template <>
+struct WordOf<8> {
+  using Type = unsigned long long;
+};
+template <>
+struct WordOf<16> {
+  using Type = Vec16;
+};
+template <int bytes>
+using Word = typename WordOf<bytes>::Type;
+
+/// Two matrices, strides in bytes.
+struct TurnTask {
+  const std::byte* a;
+  index_t a_stride;
+  std::byte* b;
+  index_t b_stride;
+  index_t rows, cols;  ///< of a
+  unsigned down;       ///< tiles in a column of them
+};
+
+/// One tile of it. Row 0 of the tile is `extra` rows above its place in the matrix, and may not exist.
+struct TilePart {
+  const std::byte* a;  ///< record (0, 0) of the tile
+  index_t a_stride;
+  std::byte* b;  ///< where column 0 of the tile would begin in b, without the rows more
+  index_t b_stride;
+  int row_begin, row_end;  ///< rows of the tile that exist
+  int cols;                ///< columns that exist
+  int left, right;         ///< bytes of a's rows from the first column on: those of others begin beyond
+};
+
+/// Rows of a that a tile needs beside its own, for windows of so many bytes; 0: rows of b begin on 16 bytes.
+template <class Tile>
+TESSERA_HD constexpr int extra_rows(int window) {
+  return window == 0 ? 0 : window / Tile::bytes - 1;
+}
+
+/// Down the columns of tiles first: rows of b grow in one go.
+template <class Tile, int window>
+[[nodiscard]] TESSERA_DEVICE TilePart part_of(const TurnTask& task, unsigned number) {
+  constexpr int extra = extra_rows<Tile>(window);
+  const index_t i = index_t{number % task.down} * Tile::rows, j = index_t{number / task.down} * Tile::cols;
+  const index_t above = i < extra ? i : extra;
+  const index_t below = task.rows - i < Tile::rows ? task.rows - i : Tile::rows;
+  const index_t right = task.cols - j < Tile::cols ? task.cols - j : Tile::cols;
+  return {task.a + (i - extra) * task.a_stride + j * Tile::bytes,
+          task.a_stride,
+          task.b + j * task.b_stride + i * Tile::bytes,
+          task.b_stride,
+          extra - static_cast<int>(above),
+          extra + static_cast<int>(below),
+          static_cast<int>(right),
+          j == 0 ? 0 : -16,
+          static_cast<int>(
+              (task.cols - j < Tile::cols + Tile::vector ? task.cols - j : Tile::cols + Tile::vector) *
+              Tile::bytes)};
+}
+
+/// Bytes of an address beyond a multiple of `unit`.
+[[nodiscard]] TESSERA_DEVICE int beyond(const std::byte* at, int unit) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) % static_cast<unsigned>(unit));
+}
+
+/// Bytes by which row `row` of the tile lies beyond 16 in the tile, as in memory.
+[[nodiscard]] TESSERA_DEVICE int shift_of(const TilePart& part, int row) {
+  return (beyond(part.a, 16) + row * static_cast<int>(part.a_stride % 16)) % 16;
+}
+
+/// Rows of a into the tile, in vectors; those that hold others' bytes, too, are left out.
+template <class Tile, bool on_vectors, int window, class Move>
+TESSERA_DEVICE void load_vectors(int thread, const TilePart& part, const Move& move) {
+  constexpr int rows = Tile::rows + extra_rows<Tile>(window), lanes = Tile::in / 16 + (on_vectors ? 0 : 1);
+  constexpr int rows_at_once = Tile::threads / lanes;
+  const int slot = thread % lanes, first = thread / lanes;
+  if (first >= rows_at_once) return;
+  const int bytes = part.cols * Tile::bytes, last = bytes <= part.right - 16 ? bytes - 1 : part.right - 16;
+  const std::byte* from = part.a + first * part.a_stride;
+  TESSERA_UNROLL(8)
+  for (int k = 0; k < rows; k += rows_at_once, from += rows_at_once * part.a_stride) {
+    const int row = first + k;
+    const int at = 16 * slot - (on_vectors ? 0 : beyond(from, 16));  // from the first column of the tile
+    if (row >= part.row_begin && row < part.row_end && at >= part.left && at <= last)
+      move.copy_vector(Tile::offset(row, 16 * slot), from + at);
+  }
+}
+
+/// What load_vectors leaves out: records where rows of a begin and end, a row a thread.
+template <class Tile, int window, class Move>
+TESSERA_DEVICE void load_ends(int thread, const TilePart& part, const Move& move) {
+  if (part.left < 0 && part.right >= Tile::in + 16) return;
+  for (int row = part.row_begin + thread; row < part.row_end; row += Tile::threads) {
+    const std::byte* const from = part.a + row * part.a_stride;
+    const int shift = beyond(from, 16), to = Tile::offset(row, shift);
+    const int begins = part.left < 0 || shift == 0 ? 0 : 16 - shift < part.right ? 16 - shift : part.right;
+    const int ends = part.right - beyond(from + part.right, 16), cols = part.cols * Tile::bytes;
+    const auto copy = [&](int first, int last) {
+      TESSERA_UNROLL(1)
+      for (int at = first; at < last; at += Tile::bytes)
+        move.template copy_record<Tile::bytes>(to + at, from + at);
+    };
+    copy(0, begins);
+    copy(ends > begins ? ends : begins, ends < cols ? part.right : 0);
+  }
+}
+
+/// The word at any offset of the tile that is a multiple of the records'.
+template <class Tile, bool on_vectors, class Move>
+[[nodiscard]] TESSERA_DEVICE Word<Tile::word> word_at(int offset, const Move& move) {
+  if constexpr (on_vectors || Tile::bytes >= 4) {
+    return move.template read<Tile::word>(offset);
+  } else {
+    const int off = offset % 4, from = offset - off;
+    return move.join(move.template read<4>(from), move.template read<4>(from + 4), 8 * off);
+  }
+}
+
+/// Word r of a patch holds its row r: vector c of the result holds its column c.
+template <class Move>
+TESSERA_DEVICE void turn(const unsigned (&rows)[16], Vec16 (&columns)[4], const Move& move) {  // of bytes
+  TESSERA_UNROLL(4)
+  for (int q = 0; q < 4; ++q) {
+    const unsigned low01 = move.pick(rows[4 * q], rows[4 * q + 1], 0x5140),
+                   low23 = move.pick(rows[4 * q + 2], rows[4 * q + 3], 0x5140),
+                   high01 = move.pick(rows[4 * q], rows[4 * q + 1], 0x7362),
+                   high23 = move.pick(rows[4 * q + 2], rows[4 * q + 3], 0x7362);
+    columns[0].words[q] = move.pick(low01, low23, 0x5410);
+    columns[1].words[q] = move.pick(low01, low23, 0x7632);
+    columns[2].words[q] = move.pick(high01, high23, 0x5410);
+    columns[3].words[q] = move.pick(high01, high23, 0x7632);
+  }
+}
+template <class Move>
+TESSERA_DEVICE void turn(const unsigned (&rows)[8], Vec16 (&columns)[2], const Move& move) {  // of 2 bytes
+  TESSERA_UNROLL(4)
+  for (int q = 0; q < 4; ++q) {
+    columns[0].words[q] = move.pick(rows[2 * q], rows[2 * q + 1], 0x5410);
+    columns[1].words[q] = move.pick(rows[2 * q], rows[2 * q + 1], 0x7632);
+  }
+}
+
+/// Records one after the other.
+[[nodiscard]] TESSERA_DEVICE Vec16 joined(const Vec16 (&records)[1]) { return records[0]; }
+template <class Record, int count>
+[[nodiscard]] TESSERA_DEVICE Vec16 joined(const Record (&records)[count]) {
+  Vec16 v{};
+  TESSERA_UNROLL(16)
+  for (int r = 0; r < count; ++r) {
+    constexpr int bytes = 16 / count;
+    if constexpr (bytes == 8) {
+      v.words[2 * r] = static_cast<unsigned>(records[r]);
+      v.words[2 * r + 1] = static_cast<unsigned>(records[r] >> 32);
+    } else {
+      v.words[r * bytes / 4] |= static_cast<unsigned>(records[r]) << (8 * (r * bytes % 4));
+    }
+  }
+  return v;
+}
+/// Record `index`, known when compiled, of a vector.
+template <int bytes>
+[[nodiscard]] TESSERA_DEVICE Word<bytes> record_of(const Vec16& v, int index) {
+  if constexpr (bytes == 16)
+    return v;
+  else if constexpr (bytes == 8)
+    return v.words[2 * index] | static_cast<unsigned long long>(v.words[2 * index + 1]) << 32;
+  else
+    return static_cast<Word<bytes>>(v.words[index * bytes / 4] >> (8 * (index * bytes % 4)));
+}
+
+/// Those records [begin, end) of a vector that it has.
+template <int bytes, class Move>
+TESSERA_DEVICE void store_vector(std::byte* to, const Vec16& v, int begin, int end, const Move& move) {
+  if (begin <= 0 && end >= 16 / bytes) return move.store_vector(to, v);
+  TESSERA_UNROLL(16)
+  for (int r = 0; r < 16 / bytes; ++r)
+    if (r >= begin && r < end) move.template store_record<bytes>(to + r * bytes, record_of<bytes>(v, r));
+}
+
+/// Columns of the tile into rows of b, which begin on 16 bytes.
+template <class Tile, bool on_vectors, class Move>
+TESSERA_DEVICE void store_patches(int thread, const TilePart& part, const Move& move) {
+  TESSERA_UNROLL(2)
+  for (int k = 0; k < Tile::patches; k += Tile::threads) {
+    const auto patch = Tile::patch(k + thread);
+    const int row = patch.group * Tile::vector, at = patch.word * Tile::word;
+    Word<Tile::word> rows[Tile::vector];
+    TESSERA_UNROLL(16)
+    for (int r = 0; r < Tile::vector; ++r) {  // `vector` rows on the shifts repeat
+      const int shift = on_vectors ? 0 : shift_of(part, r);
+      rows[r] = word_at<Tile, on_vectors>(Tile::offset(row, at) + r * Tile::pitch + shift, move);
+    }
+    Vec16 columns[Tile::per_word];
+    if constexpr (Tile::per_word > 1)
+      turn(rows, columns, move);
+    else
+      columns[0] = joined(rows);
+    const int col = patch.word * Tile::per_word;
+    std::byte* to = part.b + col * part.b_stride + patch.group * 16;
+    TESSERA_UNROLL(4)
+    for (int c = 0; c < Tile::per_word; ++c, to += part.b_stride)
+      if (col + c < part.cols) store_vector<Tile::bytes>(to, columns[c], 0, part.row_end - row, move);
+  }
+}
+
+/// The same where rows of b begin anywhere, in windows.
+template <class Tile, bool on_vectors, int window, class Move>
+TESSERA_DEVICE void store_windows(int thread, const TilePart& part, const Move& move) {
+  TESSERA_UNROLL(2)
+  for (int k = 0; k < Tile::vectors; k += Tile::threads) {
+    const int group = (k + thread) % Tile::groups, col = (k + thread) / Tile::groups;
+    if (col >= part.cols) continue;
+    std::byte* const line = part.b + col * part.b_stride;
+    const int before = beyond(line, window);
+    const int row = extra_rows<Tile>(window) - before / Tile::bytes + group * Tile::vector;
+    Word<Tile::bytes> records[Tile::vector];
+    TESSERA_UNROLL(16)
+    for (int r = 0; r < Tile::vector; ++r) {
+      const int shift = on_vectors ? 0 : shift_of(part, row + r);
+      records[r] = move.template read<Tile::bytes>(Tile::offset(row + r, col * Tile::bytes + shift));
+    }
+    store_vector<Tile::bytes>(line - before + group * 16, joined(records), part.row_begin - row,
+                              part.row_end - row, move);
+  }
+}
+
+}  // namespace tessera::transpose

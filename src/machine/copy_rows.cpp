@@ -1,0 +1,62 @@
+#include "machine/copy_rows.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "machine/fork_join.hpp"
+
+namespace tessera::machine {
+namespace {
+
+constexpr index_t line = 64;
+
+#if defined(__SSE2__)
+/// A line, whole at once as far as the bus sees it.
+inline void stream_line(std::byte* to, const std::byte* from) {
+  for (index_t at = 0; at < line; at += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+}
+inline void fence() { _mm_sfence(); }
+#else
+inline void stream_line(std::byte* to, const std::byte* from) { std::memcpy(to, from, line); }
+inline void fence() { __sync_synchronize(); }
+#endif
+
+void copy_streaming(const std::byte* from, std::byte* to, index_t count) {
+  const auto past_line = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(to) % line);
+  const index_t head = std::min(count, past_line == 0 ? 0 : line - past_line);
+  std::memcpy(to, from, static_cast<std::size_t>(head));
+  index_t done = head;
+  for (; done + line <= count; done += line) stream_line(to + done, from + done);
+  std::memcpy(to + done, from + done, static_cast<std::size_t>(count - done));
+}
+
+void copy_run(const std::byte* from, std::byte* to, index_t count, Stores stores) {
+  if (stores == Stores::streaming) return copy_streaming(from, to, count);
+  std::memcpy(to, from, static_cast<std::size_t>(count));
+}
+
+}  // namespace
+
+void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int threads, Stores stores) {
+  if (from.empty()) return;
+  constexpr index_t grain = index_t{256} << 10;  // bytes that are worth a task
+  const index_t run = std::min(from.cols, grain), runs = ceil_div(from.cols, run);
+  const index_t tasks = ceil_div(from.rows * from.cols, grain);
+  parallel(static_cast<int>(std::min<index_t>(threads, tasks)), [&] {
+    parallel_for(0, from.rows * runs, std::max<index_t>(1, grain / run), [&](index_t begin, index_t end) {
+      for (index_t number = begin; number < end; ++number) {
+        const index_t i = number / runs, j = number % runs * run;
+        copy_run(&from(i, j), &to(i, j), std::min(run, from.cols - j), stores);
+      }
+      if (stores == Stores::streaming) fence();  // before anyone is told that it is there
+    });
+  });
+}
+
+}  // namespace tessera::machine

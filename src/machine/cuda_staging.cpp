@@ -1,0 +1,170 @@
+#include "machine/cuda_staging.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "machine/fork_join.hpp"
+
+namespace tessera::machine::cuda {
+namespace {
+
+bool is_pinned(const void* at) {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, at) == cudaSuccess) return attributes.type == cudaMemoryTypeHost;
+  (void)cudaGetLastError();  // unknown to the driver is not pinned
+  return false;
+}
+
+bool is_pinned(const MatrixView<const std::byte>& x) {
+  return is_pinned(x.data) && is_pinned(&x(x.rows - 1, x.cols - 1));
+}
+
+/// A part of a matrix that a chunk holds: rows as far apart as on the device, or a part of one that is
+/// longer.
+struct Block {
+  index_t i, j, rows, cols;
+  index_t pitch, bytes;  // in the chunk; on the device it is one run of so many bytes, padding and all
+};
+
+template <class F>
+void for_blocks(const MatrixView<const std::byte>& device, index_t chunk_bytes, const F& f) {
+  if (device.ld <= chunk_bytes) {
+    const index_t most = chunk_bytes / device.ld;
+    for (index_t i = 0; i < device.rows; i += most) {
+      const index_t rows = std::min(most, device.rows - i);
+      f(Block{i, 0, rows, device.cols, device.ld, rows * device.ld});
+    }
+    return;
+  }
+  for (index_t i = 0; i < device.rows; ++i) {
+    for (index_t j = 0; j < device.cols; j += chunk_bytes) {
+      const index_t cols = std::min(chunk_bytes, device.cols - j);
+      f(Block{i, j, 1, cols, cols, cols});
+    }
+  }
+}
+
+/// A single row has no pitch, which copies limit.
+template <class Byte>
+MatrixView<Byte> without_pitch(MatrixView<Byte> x) {
+  if (x.rows == 1) x.ld = x.cols;
+  return x;
+}
+
+void zero_padding(const MatrixView<std::byte>& x, cudaStream_t stream) {
+  const index_t widest = index_t{1} << 31;  // that a pitch may be
+  const MatrixView<std::byte> padding{x.data + x.cols, x.rows, x.ld - x.cols, x.ld};
+  if (x.ld < widest) return zero(padding, stream);
+  for (index_t i = 0; i < x.rows; ++i) zero(without_pitch(padding.block(i, 0, 1, padding.cols)), stream);
+}
+
+}  // namespace
+
+Staging::Staging(const StagingPlan& plan) : plan_(plan) {
+  if (plan_.threads == 0) plan_.threads = default_threads();
+}
+
+bool Staging::goes_straight(const MatrixView<const std::byte>& host,
+                            const MatrixView<const std::byte>& device) const {
+  if (plan_.way != StagingPlan::Way::automatic) return plan_.way == StagingPlan::Way::straight;
+  const bool one_run = host.ld == host.cols && device.ld == device.cols;
+  const bool long_rows = host.cols >= 1024 && host.ld < (index_t{1} << 31);
+  return (one_run || long_rows) && is_pinned(host);
+}
+
+Staging::Chunk& Staging::take(Ring& ring, index_t most, std::size_t number) {
+  const auto count = static_cast<std::size_t>(most);
+  if (number < count) {
+    ring.push_back(std::make_unique<Chunk>());
+    ring.back()->memory = PinnedBuffer<std::byte>(plan_.chunk_bytes);
+  }
+  return *ring[number % count];
+}
+
+void Staging::copy_straight(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to,
+                            cudaMemcpyKind kind, cudaStream_t stream) {
+  auto& list = kind == cudaMemcpyHostToDevice ? straight_there_ : straight_back_;
+  list.push_back(std::make_unique<Transfer>());
+  list.back()->begin.record(stream);
+  copy<std::byte>(without_pitch(from), without_pitch(to), kind, stream);
+  list.back()->end.record(stream);
+}
+
+void Staging::send(MatrixView<const std::byte> host, MatrixView<std::byte> device) {
+  if (host.empty()) return;
+  if (goes_straight(host, device))
+    copy_straight(host, device, cudaMemcpyHostToDevice, sending_);
+  else
+    for_blocks(device, plan_.chunk_bytes, [&](const Block& x) {
+      Chunk& chunk = take(to_device_, plan_.chunks_there, sent_++);
+      reclaim(chunk);
+      const MatrixView<std::byte> packed{chunk.memory.data(), x.rows, x.cols, x.pitch};
+      copy_rows(host.block(x.i, x.j, x.rows, x.cols), packed, plan_.threads, plan_.stores);
+      chunk.begin.record(sending_);
+      copy<std::byte>(packed.data, &device(x.i, x.j), x.bytes, cudaMemcpyHostToDevice, sending_);
+      chunk.end.record(sending_);
+      chunk.travels = true;
+      unpack_next();
+    });
+  zero_padding(device, sending_);
+}
+
+void Staging::reclaim(Chunk& chunk) {
+  if (!chunk.travels) return;
+  while (!chunk.end.reached()) {
+    if (!unpack_next()) std::this_thread::yield();
+  }
+  times_.to_device += chunk.end.seconds_since(chunk.begin);
+}
+
+void Staging::bring(MatrixView<const std::byte> device, MatrixView<std::byte> host) {
+  if (host.empty()) return;
+  if (goes_straight(host, device)) return copy_straight(device, host, cudaMemcpyDeviceToHost, bringing_);
+  for_blocks(device, plan_.chunk_bytes, [&](const Block& x) {
+    Chunk& chunk = take(from_device_, plan_.chunks_back, brought_++);
+    while (chunk.travels) {  // it is the oldest
+      chunk.end.wait();
+      unpack_next();
+    }
+    chunk.begin.record(bringing_);
+    copy<std::byte>(&device(x.i, x.j), chunk.memory.data(), x.bytes, cudaMemcpyDeviceToHost, bringing_);
+    chunk.end.record(bringing_);
+    chunk.packed = {chunk.memory.data(), x.rows, x.cols, x.pitch};
+    chunk.home = host.block(x.i, x.j, x.rows, x.cols);
+    chunk.travels = true;
+  });
+}
+
+bool Staging::unpack_next() {
+  if (unpacked_ == brought_) return false;
+  Chunk& chunk = *from_device_[unpacked_ % from_device_.size()];
+  if (!chunk.travels || !chunk.end.reached()) return false;
+  times_.from_device += chunk.end.seconds_since(chunk.begin);
+  copy_rows(chunk.packed, chunk.home, plan_.threads, Stores::streaming);
+  chunk.travels = false;
+  ++unpacked_;
+  return true;
+}
+
+DeviceTimes Staging::finish() {
+  while (unpacked_ < brought_) {
+    from_device_[unpacked_ % from_device_.size()]->end.wait();
+    unpack_next();
+  }
+  sending_.wait();
+  bringing_.wait();
+  for (const auto& chunk : to_device_) {
+    if (std::exchange(chunk->travels, false)) times_.to_device += chunk->end.seconds_since(chunk->begin);
+  }
+  for (const auto& transfer : straight_there_)
+    times_.to_device += transfer->end.seconds_since(transfer->begin);
+  for (const auto& transfer : straight_back_)
+    times_.from_device += transfer->end.seconds_since(transfer->begin);
+  if (std::exchange(computed_, false)) times_.kernels += kernels_.end.seconds_since(kernels_.begin);
+  straight_there_.clear();
+  straight_back_.clear();
+  return std::exchange(times_, {});
+}
+
+}  // namespace tessera::machine::cuda
