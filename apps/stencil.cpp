@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 
 #include "command.hpp"
+#include "dist/stencil/halo_window.hpp"
 #include "io/grid.hpp"
 #include "io/image.hpp"
 #include "io/raw_file.hpp"
@@ -20,18 +22,26 @@ namespace {
 
 using dist::stencil::Traffic;
 
+/// The checksum of every field.
 template <class T>
-std::uint64_t hash_of(const Point& point, const DistributedField<T>& u) {
-  const auto mine = u.box().empty()
-                        ? 0
-                        : tessera::stencil::field_hash<T>(u.now(), u.box().low, u.problem().global,
-                                                          point.request.method.threads);
-  return point.comm.sum(std::uint64_t{mine});
+std::string hashes_of(const Point& point, const DistributedField<T>& u) {
+  std::vector<std::string> hashes;
+  for (index_t field = 0; field < u.fields(); ++field) {
+    const auto mine = u.box().empty()
+                          ? 0
+                          : tessera::stencil::field_hash<T>(u.now(field), u.box().low, u.problem().global,
+                                                            point.request.method.threads);
+    hashes.push_back(fmt::format("{:016x}", point.comm.sum(std::uint64_t{mine})));
+  }
+  return fmt::format("{}", fmt::join(hashes, ","));
 }
 
 /// Where there are no hardware counters. `auto` blocks time as cache_oblivious does.
 run::Counted stand_in(const Request& request) {
+  if (request.problem().terms.any())
+    return run::not_simulated("coefficients, sources and masks are not traced");
   if (request.dims() == 3) return run::not_simulated("three dimensions are not traced");
+  if (request.shape.fields > 1) return run::not_simulated("several fields are not traced");
   const std::vector<index_t> extents = request.extents();
   return run::simulated({.workload = "stencil",
                          .kernel = request.kernel == "auto" ? "cache_oblivious" : request.kernel,
@@ -43,7 +53,7 @@ run::Counted stand_in(const Request& request) {
                          .stencil = request.problem().stencil.name});
 }
 
-void describe(const Point& point, std::uint64_t hash, index_t messages, run::Measured& measured) {
+void describe(const Point& point, const std::string& hashes, index_t messages, run::Measured& measured) {
   const Request& request = point.request;
   measured.stand_in = [&request] { return stand_in(request); };
   measured.columns = {{"stencil", request.problem().stencil.name},
@@ -54,49 +64,48 @@ void describe(const Point& point, std::uint64_t hash, index_t messages, run::Mea
                       {"grid", layout::parts_text(request.plan.grid.parts, request.dims())},
                       {"halo_steps", request.plan.halo_steps},
                       {"messages", point.comm.sum(messages)},
-                      {"hash", fmt::format("{:016x}", hash)}};
+                      {"hash", hashes}};
   measured.work = request.updates();
   measured.rate_units = "Gpoints/s";
   measured.ceiling = "copy";
-  measured.per_ceiling = 2 * static_cast<double>(bytes(request.element));
+  const auto fields = static_cast<double>(2 + request.problem().terms.count());
+  measured.per_ceiling = fields * static_cast<double>(bytes(request.element));
 }
 
-/// The datasets of a point's outputs, by number.
+/// The datasets of a point's outputs, by number; one a field.
 struct Datasets {
-  std::optional<std::size_t> out, snapshots;
+  std::vector<std::size_t> out, snapshots;
 };
 
-Datasets add_outputs(const Request& request, const run::Values& values, index_t first,
-                     run::Outputs& outputs) {
-  Datasets datasets;
+std::vector<std::size_t> add_output(const Request& request, const run::Values& values, const char* option,
+                                    const std::vector<index_t>& time, run::Outputs& outputs) {
+  std::vector<std::size_t> datasets;
+  if (!values.has(option)) return datasets;
   std::vector<std::string> dimensions{"z", "y", "x"};
   dimensions.erase(dimensions.begin(), dimensions.end() - request.dims());
-  if (values.has("snapshots")) {
-    auto frames = frames_of(request, first);
-    auto shape = request.extents();
-    shape.insert(shape.begin(), static_cast<index_t>(frames.size()));
-    auto with_time = dimensions;
-    with_time.insert(with_time.begin(), "time");
-    datasets.snapshots = outputs.add(io::parse_dataset_name(values.text("snapshots"), "snapshots"), shape,
-                                     request.element, with_time);
-    outputs.spec(*datasets.snapshots).time = std::move(frames);
-    outputs.spec(*datasets.snapshots).image = true;
+  auto shape = request.extents();
+  if (!time.empty()) {
+    shape.insert(shape.begin(), static_cast<index_t>(time.size()));
+    dimensions.insert(dimensions.begin(), "time");
   }
-  if (values.has("out")) {
-    datasets.out = outputs.add(io::parse_dataset_name(values.text("out"), "out"), request.extents(),
-                               request.element, dimensions);
-    outputs.spec(*datasets.out).image = true;
+  for (const std::string& name : io::split_names(values.text(option))) {
+    datasets.push_back(outputs.add(io::parse_dataset_name(name, option), shape, request.element, dimensions));
+    outputs.spec(datasets.back()).time = time;
+    outputs.spec(datasets.back()).image = true;
   }
   return datasets;
 }
 
-/// The XDMF files beside what was written.
+/// The XDMF files beside what was written, one a file of datasets.
 void describe_images(const Point& point, run::Outputs& outputs, const Datasets& datasets) {
-  const auto describe = [&](const char* option, std::optional<std::size_t> dataset) {
-    if (!dataset) return;
-    const std::string file = io::parse_dataset_name(point.values.text(option), option).file;
-    mpi::on_root(point.comm, "write",
-                 [&] { fmt::print("written: {}\n", io::write_xdmf(file, outputs.spec(*dataset))); });
+  const auto describe = [&](const char* option, const std::vector<std::size_t>& numbers) {
+    std::map<std::string, std::vector<io::DatasetSpec>> files;
+    const auto names = io::split_names(point.values.text(option));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      files[io::parse_dataset_name(names[i], option).file].push_back(outputs.spec(numbers[i]));
+    mpi::on_root(point.comm, "write", [&] {
+      for (const auto& [file, specs] : files) fmt::print("written: {}\n", io::write_xdmf(file, specs));
+    });
   };
   describe("snapshots", datasets.snapshots);
   if (point.values.flag("xdmf")) describe("out", datasets.out);
@@ -129,13 +138,22 @@ class Run {
     const auto& request = point.request;
     mpi::together(point.comm, "allocate", [&] {
       u_ = DistributedField<T>(request.problem(), request.plan.grid, point.comm.rank(),
-                               request.plan.halo_steps);
+                               request.plan.halo_steps, request.shape.fields);
+    });
+    const std::string exchange = point.values.text("exchange");
+    if (exchange == "shared" || (exchange == "auto" && dist::stencil::HaloWindow<T>::fits(point.comm, u_)))
+      u_.use(std::make_shared<dist::stencil::HaloWindow<T>>(point.comm, u_));
+    mpi::together(point.comm, "read", [&] {
+      const mpi::PhaseScope scope(once_, "read");
+      u_.use(load_terms<T>(request, point.inputs, point.comm.rank()));
     });
     if (resumes(point.values)) {
       begin();
       first_ = resume(point, u_);
     }
-    datasets_ = add_outputs(request, point.values, first_, outputs_);
+    datasets_.snapshots =
+        add_output(request, point.values, "snapshots", frames_of(request, first_), outputs_);
+    datasets_.out = add_output(request, point.values, "out", {}, outputs_);
     outputs_.open(point.comm, point.values);
   }
 
@@ -160,7 +178,7 @@ class Run {
     }
     if (values.has("preview")) draw_picture(point_, u_, steps, values.text("preview"));
     if (stops.series) measured.tables.push_back({io::schema::series, stops.series->rows()});
-    describe(point_, hash_of(point_, u_), traffic.messages, measured);
+    describe(point_, hashes_of(point_, u_), traffic.messages, measured);
     measured.work *= steps > 0 ? static_cast<double>(steps - first_) / static_cast<double>(steps) : 0;
     const bool right = outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
     if (right) describe_images(point_, outputs_, datasets_);
@@ -182,8 +200,8 @@ class Run {
   void add_stops(Stops<T>& stops, mpi::Phases& phases) {
     const auto& values = point_.values;
     if (!values.flag("no-verify")) stops.check.emplace(point_, u_, first_, point_.request.shape.steps);
-    if (datasets_.snapshots)
-      stops.snapshots.emplace(point_, u_, outputs_, *datasets_.snapshots, frames_of(point_.request, first_),
+    if (!datasets_.snapshots.empty())
+      stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_of(point_.request, first_),
                               phases);
     if (values.has("probe") || values.flag("norms")) stops.series.emplace(point_, u_, phases);
     if (values.has("frames")) stops.frames.emplace(point_, u_, frames_of(point_.request, first_), phases);
@@ -191,9 +209,10 @@ class Run {
   }
 
   void write() {
-    if (!datasets_.out || u_.box().empty()) return;
-    io::write_grid<T>(u_.box(), std::as_const(u_).now(),
-                      [&](auto slab, auto bytes) { outputs_.write_slab(*datasets_.out, slab, bytes); });
+    for (std::size_t i = 0; i < datasets_.out.size() && !u_.box().empty(); ++i) {
+      io::write_grid<T>(u_.box(), std::as_const(u_).now(static_cast<index_t>(i)),
+                        [&](auto slab, auto bytes) { outputs_.write_slab(datasets_.out[i], slab, bytes); });
+    }
   }
 
   const Point& point_;
@@ -223,35 +242,55 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
   return {plan, run, need};
 }
 
-Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
-  check_options(set, parsed);
+/// The datasets that an option names, looked at; none of them lies in a file that is written.
+std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const char* option) {
+  std::vector<std::unique_ptr<run::Input>> inputs;
+  const auto value = [&](const char* name) { return parsed.lists.at(name).front(); };
+  if (value(option).empty()) return inputs;
+  for (const std::string& name : io::split_names(value(option))) {
+    inputs.push_back(std::make_unique<run::Input>(name, option));
+    for (const char* output : {"out", "snapshots"}) {
+      for (const std::string& out : io::split_names(value(output))) {
+        if (!out.empty())
+          run::require_distinct_files(io::parse_dataset_name(out, output).file, inputs.back()->name(),
+                                      option);
+      }
+    }
+    run::require_distinct_files(value("checkpoint"), inputs.back()->name(), option);
+  }
+  return inputs;
+}
+
+std::unique_ptr<run::Input> open_one(const run::Parsed& parsed, const char* option) {
+  auto inputs = open(parsed, option);
+  require(inputs.size() <= 1, ExitCode::usage, fmt::format("--{} takes one dataset, for all fields", option));
+  return inputs.empty() ? nullptr : std::move(inputs.front());
+}
+
+void require_checkpoint_of_its_own(const run::Parsed& parsed) {
   const std::string& checkpoint = parsed.lists.at("checkpoint").front();
   for (const char* output : {"out", "snapshots"}) {
-    const auto& name = parsed.lists.at(output).front();
-    require(name.empty() || checkpoint.empty() ||
-                !io::same_file(io::parse_dataset_name(name, output).file, checkpoint),
-            ExitCode::usage,
-            fmt::format("--checkpoint and --{} name the same file '{}'; give checkpoints one of their own",
-                        output, checkpoint));
-  }
-  auto inputs = std::make_shared<Inputs>();
-  const auto open = [&](const char* option) -> std::unique_ptr<run::Input> {
-    const auto& value = parsed.lists.at(option).front();
-    if (value.empty() || (std::string(option) == "weights" && value.find(":/") == std::string::npos))
-      return nullptr;
-    auto input = std::make_unique<run::Input>(value, option);
-    for (const char* output : {"out", "snapshots"}) {
-      const auto& out = parsed.lists.at(output).front();
-      if (!out.empty())
-        run::require_distinct_files(io::parse_dataset_name(out, output).file, input->name(), option);
+    for (const std::string& name : io::split_names(parsed.lists.at(output).front())) {
+      require(name.empty() || checkpoint.empty() ||
+                  !io::same_file(io::parse_dataset_name(name, output).file, checkpoint),
+              ExitCode::usage,
+              fmt::format("--checkpoint and --{} name the same file '{}'; give checkpoints one of their own",
+                          output, checkpoint));
     }
-    run::require_distinct_files(parsed.lists.at("checkpoint").front(), input->name(), option);
-    return input;
-  };
-  inputs->in = open("in");
-  inputs->past = open("past");
-  inputs->given = open("given");
-  inputs->weights = open("weights");
+  }
+}
+
+Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
+  check_options(set, parsed);
+  require_checkpoint_of_its_own(parsed);
+  auto inputs = std::make_shared<Inputs>();
+  inputs->in = open(parsed, "in");
+  inputs->past = open(parsed, "past");
+  inputs->given = open(parsed, "given");
+  if (parsed.lists.at("weights").front().find(":/") != std::string::npos)
+    inputs->weights = open_one(parsed, "weights");
+  for (const auto term : dist::stencil::all_terms)
+    inputs->terms[static_cast<std::size_t>(term)] = open_one(parsed, name(term).data());
   return [inputs](const mpi::Communicator& comm) { return actions_of(comm, inputs); };
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Shared by the files of the stencil command.
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +19,10 @@ namespace tessera::apps::stencil {
 
 /// The inputs that files hold.
 struct Inputs {
-  std::unique_ptr<run::Input> in, past, given, weights;
+  std::vector<std::unique_ptr<run::Input>> in, past;  ///< a field each
+  std::vector<std::unique_ptr<run::Input>> given;     ///< one for all fields, or a field each
+  std::unique_ptr<run::Input> weights;
+  std::array<std::unique_ptr<run::Input>, 3> terms;  ///< by Term
 };
 
 /// One point of the sweep with everything looked up.
@@ -29,15 +33,20 @@ struct Request {
   Element element = Element::f64;
   std::string kernel;
   std::string init;
-  index_t every = 0;  ///< steps between two snapshots
+  std::vector<std::string> fields{"u"};  ///< their names
+  index_t every = 0;                     ///< steps between two snapshots
   std::vector<Index3> probes;
   bool snapshots = false;  ///< a copy of the field is held while it is written
   std::uint64_t seed = 1;
 
   [[nodiscard]] const dist::stencil::Problem& problem() const { return shape.problem; }
   [[nodiscard]] int dims() const { return problem().stencil.dims; }
+  /// "v:" in front of what is said of one of several fields.
+  [[nodiscard]] std::string prefix(index_t field) const {
+    return shape.fields == 1 ? "" : fields[static_cast<std::size_t>(field)] + ":";
+  }
   [[nodiscard]] std::vector<index_t> extents() const;
-  [[nodiscard]] double updates() const;  ///< points times steps
+  [[nodiscard]] double updates() const;  ///< points times steps, of all fields
 };
 
 [[nodiscard]] run::OptionSet declare();
@@ -97,5 +106,13 @@ void load(const Request& request, const Inputs& inputs, dist::stencil::Distribut
 /// What lies beyond given sides. Local.
 template <class T>
 void load_given(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
+/// The terms of this rank with their ghost layers; nullptr where there are none. Local.
+template <class T>
+[[nodiscard]] std::shared_ptr<const dist::stencil::TermFields<T>> load_terms(const Request& request,
+                                                                             const Inputs& inputs, int rank);
+/// Names and hashes of what a step reads beside the field: the terms and what lies beyond given sides.
+/// Collective.
+template <class T>
+[[nodiscard]] std::string identity_of(const Point& point, const dist::stencil::DistributedField<T>& u);
 
 }  // namespace tessera::apps::stencil

@@ -35,31 +35,57 @@ std::string problem_text(const Request& request) {
       add(side.value);
     }
   }
-  return fmt::format("{} on {} ({}), {}, {:016x}", stencil.name, fmt::join(request.extents(), "x"),
+  const index_t fields = request.shape.fields;
+  return fmt::format("{} on {}{} ({}), {}, {:016x}", stencil.name,
+                     fields == 1 ? "" : fmt::format("{} times ", fields), fmt::join(request.extents(), "x"),
                      name(request.element), fmt::join(sides, " "), hash);
+}
+
+/// The datasets of a checkpoint: every field and, with two time levels, the level before each.
+std::vector<std::string> level_names(const Request& request) {
+  std::vector<std::string> names;
+  for (index_t field = 0; field < request.shape.fields; ++field) {
+    const std::string number = field == 0 ? "" : fmt::format("_{}", field + 1);
+    names.push_back("/u" + number);
+    if (request.problem().stencil.two_levels()) names.push_back("/past" + number);
+  }
+  return names;
+}
+
+/// Their levels, in the same order.
+template <class Field>
+auto levels_of(Field& u) {
+  std::vector<decltype(u.now())> levels;
+  for (index_t field = 0; field < u.fields(); ++field) {
+    levels.push_back(u.now(field));
+    if (u.problem().stencil.two_levels()) levels.push_back(u.past(field));
+  }
+  return levels;
 }
 
 /// What rank 0 finds in a checkpoint, on all ranks.
 struct Found {
   index_t step = -1;  ///< -1: none
   std::string why;    ///< not
-  std::string sum, past_sum;
+  std::vector<std::string> sums;
 };
 
-Found look_into(const mpi::Communicator& comm, const std::string& file, const Request& request) {
+Found look_into(const mpi::Communicator& comm, const std::string& file, const Request& request,
+                const std::string& wanted) {
   Found found;
+  found.sums.resize(level_names(request).size());
   mpi::on_root(comm, "resume", [&] {
     try {
       const io::Notes notes(file);
       require(notes.has("checkpoint_problem"), ExitCode::bad_data,
               fmt::format("'{}' is no checkpoint", file));
-      const std::string problem = notes.text("checkpoint_problem"), wanted = problem_text(request);
+      const std::string problem = notes.text("checkpoint_problem");
       if (problem != wanted)
         throw Error(ExitCode::usage,
                     fmt::format("'{}' is a checkpoint of another problem ({}) than this one ({})", file,
                                 problem, wanted));
-      found.sum = notes.checksum("/u");
-      if (request.problem().stencil.two_levels()) found.past_sum = notes.checksum("/past");
+      const auto names = level_names(request);
+      for (std::size_t i = 0; i < names.size(); ++i) found.sums[i] = notes.checksum(names[i]);
       found.step = notes.integer("checkpoint_step");
     } catch (const Error& error) {
       if (error.code() == ExitCode::usage) throw;
@@ -68,8 +94,7 @@ Found look_into(const mpi::Communicator& comm, const std::string& file, const Re
   });
   comm.broadcast(std::span(&found.step, 1), 0);
   found.why = comm.broadcast(found.why, 0);
-  found.sum = comm.broadcast(found.sum, 0);
-  found.past_sum = comm.broadcast(found.past_sum, 0);
+  for (std::string& sum : found.sums) sum = comm.broadcast(sum, 0);
   return found;
 }
 
@@ -77,23 +102,23 @@ Found look_into(const mpi::Communicator& comm, const std::string& file, const Re
 template <class T>
 bool load_checkpoint(const Point& point, const std::string& file, const Found& found,
                      DistributedField<T>& u) {
-  const bool two_levels = u.problem().stencil.two_levels();
+  const auto names = level_names(point.request);
+  const auto levels = levels_of(u);
   std::string failure;
   try {
-    if (!u.box().empty()) {
-      io::read_grid<T>({file, "/u"}, u.box(), u.now());
-      if (two_levels) io::read_grid<T>({file, "/past"}, u.box(), u.past());
-    }
+    for (std::size_t i = 0; i < names.size() && !u.box().empty(); ++i)
+      io::read_grid<T>({file, names[i]}, u.box(), levels[i]);
   } catch (const Error& error) {
     failure = error.what();
   }
   if (point.comm.max(index_t{failure.empty() ? 0 : 1}) != 0) return false;
-  const auto sum = [&](const GridView<T>& level) {
+  bool same = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
     const std::uint64_t mine =
-        u.box().empty() ? 0 : tessera::stencil::field_hash<T>(level, u.box().low, u.problem().global);
-    return io::checksum_text(point.comm.sum(mine));
-  };
-  return sum(u.now()) == found.sum && (!two_levels || sum(u.past()) == found.past_sum);
+        u.box().empty() ? 0 : tessera::stencil::field_hash<T>(levels[i], u.box().low, u.problem().global);
+    same = io::checksum_text(point.comm.sum(mine)) == found.sums[i] && same;
+  }
+  return same;
 }
 
 }  // namespace
@@ -105,6 +130,7 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
       u_(u),
       phases_(phases),
       file_(point.values.text("checkpoint")),
+      problem_(problem_text(point.request) + identity_of(point, u)),
       every_(parse_interval(point.values.text("checkpoint-every"))),
       written_(first),
       next_(first),
@@ -153,18 +179,16 @@ void Checkpoints<T>::plan_next(index_t step, double seconds) {
 template <class T>
 void Checkpoints<T>::write(index_t step) {
   const mpi::PhaseScope scope(phases_, "checkpoint");
-  const bool two_levels = u_.problem().stencil.two_levels();
   const hid_t type = io::native_type(point_.request.element);
-  std::vector<io::DatasetSpec> specs{{"/u", point_.request.extents(), type, {}}};
-  if (two_levels) specs.push_back({"/past", point_.request.extents(), type, {}});
+  std::vector<io::DatasetSpec> specs;
+  for (const std::string& name : level_names(point_.request))
+    specs.push_back({name, point_.request.extents(), type, {}});
   io::OutputFile out(point_.comm, file_, specs, io::OutputFile::Existing::replace);
   mpi::together(point_.comm, "checkpoint", [&] {
-    const auto put = [&](std::size_t dataset, const GridView<const T>& level) {
-      io::write_grid<T>(u_.box(), level,
-                        [&](auto slab, auto bytes) { out.write_slab(dataset, slab, bytes); });
-    };
-    if (!u_.box().empty()) put(0, u_.now());
-    if (!u_.box().empty() && two_levels) put(1, u_.past());
+    const auto levels = levels_of(u_);
+    for (std::size_t i = 0; i < levels.size() && !u_.box().empty(); ++i) {
+      io::write_grid<T>(u_.box(), levels[i], [&](auto slab, auto bytes) { out.write_slab(i, slab, bytes); });
+    }
     out.check_written(io::OutputFile::ReadBack::off);
   });
   // The newest one gives way only when its successor is whole; at any time one of the two is there.
@@ -173,7 +197,7 @@ void Checkpoints<T>::write(index_t step) {
   });
   out.publish([&](hid_t group) {
     io::write_attribute(group, "checkpoint_step", step);
-    io::write_attribute(group, "checkpoint_problem", problem_text(point_.request));
+    io::write_attribute(group, "checkpoint_problem", problem_);
   });
   written_ = step;
   since_written_.restart();
@@ -191,9 +215,10 @@ index_t resume(const Point& point, DistributedField<T>& u) {
   const std::string named = any ? values.text("checkpoint") : values.text("resume");
   std::vector<std::string> files{named};
   if (any) files.push_back(previous_name(named));
+  const std::string problem = problem_text(point.request) + identity_of(point, u);
   std::string why;
   for (const std::string& file : files) {
-    const Found found = look_into(point.comm, file, point.request);
+    const Found found = look_into(point.comm, file, point.request, problem);
     if (found.step >= 0 && load_checkpoint(point, file, found, u)) {
       mpi::together(point.comm, "resume", [&] {
         require(found.step <= point.request.shape.steps, ExitCode::usage,

@@ -4,9 +4,14 @@
 #include <cstring>
 #include <numbers>
 
+#include <fmt/format.h>
+
+#include "base/hash.hpp"
 #include "base/random.hpp"
 #include "io/grid.hpp"
+#include "kernels/stencil/verify.hpp"
 #include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
 #include "stencil.hpp"
 
 namespace tessera::apps::stencil {
@@ -14,6 +19,8 @@ namespace {
 
 using dist::stencil::DistributedField;
 using dist::stencil::Problem;
+using dist::stencil::Term;
+using dist::stencil::TermFields;
 
 /// The generated field: a function of the global index.
 class Generator {
@@ -47,6 +54,7 @@ class Generator {
       const double x = static_cast<double>(p[d]), n = static_cast<double>(problem_.global[d]);
       const double off = x - std::floor(n / 2);
       if (init_ == "gaussian") value *= std::exp(-off * off / (2 * width_ * width_));
+      if (init_ == "zero") value = 0;
       if (init_ == "impulse") value *= off == 0 ? 1 : 0;
       if (init_ == "cosine") value *= std::cos(2 * std::numbers::pi * x / n);
       if (init_ == "ramp") value += x;
@@ -104,8 +112,13 @@ class GivenSide {
     io::read_grid(name, in_file, grid_view(values_.data(), box_.size(), problem.stencil.dims));
   }
 
+  [[nodiscard]] std::uint64_t hash() const {
+    return tessera::stencil::field_hash<T>(grid_view(values_.data(), box_.size(), problem_.stencil.dims), {},
+                                           box_.size());
+  }
+
   /// Writes what lies in the rank's ghost layers beyond this side.
-  void put(DistributedField<T>& u) const {
+  void put(DistributedField<T>& u, index_t field) const {
     const Box3& box = u.box();
     if (side_ == 0 ? box.low[d_] > 0 : box.high[d_] < problem_.global[d_]) return;
     Box3 ghosts;
@@ -119,7 +132,7 @@ class GivenSide {
       for (index_t y = ghosts.low[1]; y < ghosts.high[1]; ++y) {
         for (index_t x = ghosts.low[2]; x < ghosts.high[2]; ++x) {
           const Index3 local{{z - box.low[0], y - box.low[1], x - box.low[2]}};
-          if (const T* value = at({{z, y, x}})) u.now()(local) = u.past()(local) = *value;
+          if (const T* value = at({{z, y, x}})) u.now(field)(local) = u.past(field)(local) = *value;
         }
       }
     }
@@ -144,28 +157,116 @@ class GivenSide {
   std::vector<T> values_;
 };
 
+template <class Body>
+void each_given_side(const Problem& problem, const Body& body) {
+  for (int d = 0; d < 3; ++d) {
+    for (int side = 0; side < 2; ++side) {
+      if (problem.given(d, side)) body(d, side);
+    }
+  }
+}
+
+const io::DatasetName& given_of(const Inputs& inputs, index_t field) {
+  return inputs.given[inputs.given.size() == 1 ? 0 : static_cast<std::size_t>(field)]->name();
+}
+
+/// The parts of a box that reach around periodic dimensions, each with its place inside the field.
+template <class Body>
+void each_unrolled(const Problem& problem, const Box3& box, const Body& body) {
+  std::array<std::vector<std::array<index_t, 3>>, 3>
+      ranges;  // low and high in the box, and the way to the field
+  for (int d = 0; d < 3; ++d) {
+    const index_t n = problem.global[d];
+    for (index_t turn = -n; turn <= n; turn += std::max<index_t>(n, 1)) {
+      const index_t low = std::max(box.low[d], turn), high = std::min(box.high[d], turn + n);
+      if (low < high) ranges[static_cast<std::size_t>(d)].push_back({low, high, -turn});
+    }
+  }
+  for (const auto& z : ranges[0]) {
+    for (const auto& y : ranges[1]) {
+      for (const auto& x : ranges[2])
+        body(Box3{{{z[0], y[0], x[0]}}, {{z[1], y[1], x[1]}}}, Index3{{z[2], y[2], x[2]}});
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
 void load(const Request& request, const Inputs& inputs, DistributedField<T>& u) {
   if (u.box().empty()) return;
   u.rewind();
-  read_or_generate(request, inputs.in.get(), u.box(), u.now());
-  // Without a level before, the field is at rest.
-  if (request.problem().stencil.two_levels())
-    read_or_generate(request, inputs.past ? inputs.past.get() : inputs.in.get(), u.box(), u.past());
+  for (index_t field = 0; field < u.fields(); ++field) {
+    const auto i = static_cast<std::size_t>(field);
+    const auto* const in = inputs.in.empty() ? nullptr : inputs.in[i].get();
+    read_or_generate(request, in, u.box(), u.now(field));
+    // Without a level before, the field is at rest.
+    if (request.problem().stencil.two_levels())
+      read_or_generate(request, inputs.past.empty() ? in : inputs.past[i].get(), u.box(), u.past(field));
+  }
 }
 
 template <class T>
 void load_given(const Request& request, const Inputs& inputs, DistributedField<T>& u) {
   if (u.box().empty()) return;
-  for (int d = 0; d < 3; ++d) {
-    for (int side = 0; side < 2; ++side) {
-      if (request.problem().given(d, side))
-        GivenSide<T>(request.problem(), inputs.given->name(), d, side).put(u);
-    }
-  }
+  each_given_side(request.problem(), [&](int d, int side) {
+    for (index_t field = 0; field < u.fields(); ++field)
+      GivenSide<T>(request.problem(), given_of(inputs, field), d, side).put(u, field);
+  });
 }
+
+template <class T>
+std::shared_ptr<const TermFields<T>> load_terms(const Request& request, const Inputs& inputs, int rank) {
+  const Problem& problem = request.problem();
+  if (!problem.terms.any()) return nullptr;
+  auto fields = std::make_shared<TermFields<T>>(problem, request.plan.grid, rank, request.plan.halo_steps);
+  const Box3 box = fields->box();
+  for (const Term term : dist::stencil::all_terms) {
+    const GridView<T> view = (*fields)[term];
+    if (view.data == nullptr) continue;
+    each_unrolled(problem, box, [&](const Box3& part, Index3 shift) {
+      Box3 in_file = part;
+      Index3 from;
+      for (int d = 0; d < 3; ++d) {
+        in_file.low[d] += shift[d];
+        in_file.high[d] += shift[d];
+        from[d] = part.low[d] - box.low[d];
+      }
+      io::read_grid(inputs.terms[static_cast<std::size_t>(term)]->name(), in_file,
+                    view.box(from, part.size()));
+    });
+  }
+  return fields;
+}
+
+template <class T>
+std::string identity_of(const Point& point, const DistributedField<T>& u) {
+  const Problem& problem = u.problem();
+  std::string text;
+  for (const Term term : dist::stencil::all_terms) {
+    if (!problem.terms.has(term)) continue;
+    const std::uint64_t mine =
+        u.box().empty() ? 0 : tessera::stencil::field_hash<T>(u.terms()[term], u.box().low, problem.global);
+    text += fmt::format(", {} {:016x}", name(term), point.comm.sum(mine));
+    if (term == Term::source) text += fmt::format(" times {}", problem.terms.source_factor);
+  }
+  std::uint64_t beyond = 0;
+  mpi::on_root(point.comm, "read", [&] {
+    if (problem.global.volume() == 0) return;
+    each_given_side(problem, [&](int d, int side) {
+      for (const auto& given : point.inputs.given)
+        beyond = mix64(beyond ^ GivenSide<T>(problem, given->name(), d, side).hash());
+    });
+  });
+  return problem.any_given() ? text + fmt::format(", given {:016x}", point.comm.sum(beyond)) : text;
+}
+
+#define TESSERA_INSTANTIATE(T)                                                                  \
+  template std::shared_ptr<const TermFields<T>> load_terms(const Request&, const Inputs&, int); \
+  template std::string identity_of(const Point&, const DistributedField<T>&);
+TESSERA_INSTANTIATE(float)
+TESSERA_INSTANTIATE(double)
+#undef TESSERA_INSTANTIATE
 
 template void load_given(const Request&, const Inputs&, DistributedField<float>&);
 template void load_given(const Request&, const Inputs&, DistributedField<double>&);

@@ -12,10 +12,13 @@ using run::Kind;
 using run::OptionSet;
 
 void add_data(OptionSet& set) {
-  set.add({.name = "in",
-           .help = "the field before the first step, file.h5:/path or a part of it, "
-                   "file.h5:/path[:100,3,-50:] (else generated)",
-           .group = "Data"});
+  set.add(
+      {.name = "in",
+       .help =
+           "the field before the first step, file.h5:/path or a part of it, "
+           "file.h5:/path[:100,3,-50:] (else generated); several fields of one shape that go the same way, "
+           "file.h5:/u,/v, for which --past, --out, --snapshots name as many",
+       .group = "Data"});
   set.add({.name = "past",
            .help = "the field one step before that, for stencils of two time levels (else the same field)",
            .group = "Data"});
@@ -33,7 +36,7 @@ void add_data(OptionSet& set) {
            .fallback = "random",
            .help = "what is generated",
            .group = "Data",
-           .choices = {"random", "gaussian", "impulse", "cosine", "ramp"},
+           .choices = {"random", "gaussian", "impulse", "cosine", "ramp", "zero"},
            .axis = true});
   set.add({.name = "type",
            .kind = Kind::choice,
@@ -84,8 +87,30 @@ void add_operation(OptionSet& set) {
       {.name = "given",
        .help =
            "dataset for boundary given: the field with a frame as wide as the stencil reaches (none along "
-           "periodic dimensions), of which the parts beyond given sides are taken",
+           "periodic dimensions), of which the parts beyond given sides are taken; one for all fields, or "
+           "one each",
        .group = "Operation"});
+}
+
+void add_terms(OptionSet& set) {
+  set.add(
+      {.name = "coefficients",
+       .help =
+           "dataset of the field's shape: k in u' = W u + k (S u - W u), where S u is the weighted sum and "
+           "W the sum of the weights. k scales what the neighbours change: a diffusivity for heat, a squared "
+           "speed for wave",
+       .group = "Operation"});
+  set.add({.name = "source",
+           .help = "dataset of the field's shape: after that every step adds --source-factor times it",
+           .group = "Operation"});
+  set.add({.name = "source-factor",
+           .kind = Kind::real,
+           .fallback = "1",
+           .help = "factor of the source, the length of a time step for example",
+           .group = "Operation"});
+  set.add({.name = "mask",
+           .help = "dataset of the field's shape: points where it is 0 keep their value",
+           .group = "Operation"});
 }
 
 void add_outputs(OptionSet& set) {
@@ -188,6 +213,16 @@ void add_method(OptionSet& set) {
            .group = "Method",
            .choices = {"no", "yes"},
            .axis = true});
+  set.add(
+      {.name = "exchange",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .help =
+           "how halos travel within a node: in messages, or read by the neighbours in a shared window (auto: "
+           "shared where the node has the room); between nodes always in messages",
+       .group = "Method",
+       .choices = {"auto", "messages", "shared"},
+       .axis = true});
   set.add({.name = "grid",
            .help = "ranks along each dimension, 2x3 (else the grid with the least halo)",
            .group = "Method",
@@ -209,12 +244,14 @@ OptionSet declare() {
        "tessera stencil --shape 4096x4096 --stencil box5x5 --steps 10 --boundary mirror",
        "tessera stencil --in u0.h5:/u --weights \"0 1 0; 1 -4 1; 0 1 0\" --steps 1 --out l.h5:/l",
        "tessera stencil --in u0.h5:/u --weights w.h5:/w --boundary x=periodic,y-=constant:1 --out u.h5:/u",
+       "tessera stencil --in u0.h5:/u --coefficients k.h5:/k --source q.h5:/q --mask m.h5:/m --out u.h5:/u",
        "tessera stencil --in u0.h5:/u --steps 1000 --snapshots s.h5:/u --every 100 --out u.h5:/u",
        "mpirun -n 4 tessera stencil --in u0.h5:/u --steps 1e6 --checkpoint ck.h5 --resume auto --out u.h5:/u",
        "mpirun -n 7 tessera stencil --shape 512x512x512 --steps 1000 --plan    # what would happen",
        "tessera stencil --shape 2048x2048 --kernel naive,tiled,cache_oblivious --results r.h5"});
   add_data(set);
   add_operation(set);
+  add_terms(set);
   add_outputs(set);
   add_method(set);
   run::add_common_options(set, {.repetitions = "1", .warmups = "0"});
@@ -231,6 +268,8 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
             "--weights and --stencil both say what a step computes; give one of them");
   refuse_if(value("weights").empty() && named("previous"),
             "--previous goes with --weights; the named stencils have their own");
+  refuse_if(value("source").empty() && named("source-factor"),
+            "--source-factor goes with --source file.h5:/path; name one");
   refuse_if(!value("past").empty() && value("in").empty(), "--past goes with --in; give both");
   (void)parse_interval(value("checkpoint-every"));
   refuse_if(named("every") && value("snapshots").empty() && value("frames").empty(),

@@ -22,9 +22,11 @@ index_t beside(const Request& request, index_t rank) {
   index_t points = 1;
   for (int d = 0; d < 3; ++d)
     points *= 2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, request.plan.halo_steps) + 1;
-  const index_t copy =
-      request.snapshots ? request.plan.grid.of(rank).volume() * request.shape.element_bytes : 0;
-  return copy + io::grid_staging_bytes + 2 * samples * 16 * std::min(points, longest_sample);
+  const index_t copy = request.snapshots ? request.shape.fields * request.plan.grid.of(rank).volume() *
+                                               request.shape.element_bytes
+                                         : 0;
+  return copy + io::grid_staging_bytes +
+         2 * samples * 16 * request.shape.fields * std::min(points, longest_sample);
 }
 
 }  // namespace
@@ -56,8 +58,14 @@ Need need_of(const Request& request) {
 void print_plan(const Request& request) {
   const auto& grid = request.plan.grid;
   const int dims = request.dims();
-  fmt::print("plan: stencil {} on {} ({}), {} steps, {} ranks x {} threads, kernel {}\n",
-             request.problem().stencil.name, fmt::join(request.extents(), " x "), name(request.element),
+  std::string with;
+  for (const auto term : dist::stencil::all_terms) {
+    if (request.problem().terms.has(term))
+      with += fmt::format("{}{}", with.empty() ? " with " : ", ", name(term));
+  }
+  if (request.shape.fields > 1) with += fmt::format(" on {} fields", request.shape.fields);
+  fmt::print("plan: stencil {}{} on {} ({}), {} steps, {} ranks x {} threads, kernel {}\n",
+             request.problem().stencil.name, with, fmt::join(request.extents(), " x "), name(request.element),
              request.shape.steps, request.shape.ranks, request.method.threads, request.kernel);
   fmt::print("grid {} ({} ranks hold nothing), a halo of {} steps, so {} exchanges\n",
              layout::parts_text(grid.parts, dims), request.shape.ranks - grid.active(),

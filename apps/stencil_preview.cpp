@@ -118,11 +118,12 @@ std::vector<Slice> slices_of(const dist::stencil::Problem& problem) {
 }
 
 template <class T>
-std::vector<Panel> panels_of(const mpi::Communicator& comm, const dist::stencil::DistributedField<T>& u) {
+std::vector<Panel> panels_of(const mpi::Communicator& comm, const dist::stencil::DistributedField<T>& u,
+                             index_t field) {
   std::vector<Panel> panels;
   const Index3 n = u.problem().global;
   const Box3& box = u.box();
-  const auto now = u.now();
+  const auto now = u.now(field);
   for (const Slice& slice : slices_of(u.problem())) {
     const auto [v, h] = axes_of(slice);
     const index_t stride = std::max<index_t>(1, ceil_div(std::max(n[v], n[h]), longest_edge));
@@ -192,16 +193,15 @@ Picture draw(const std::vector<Panel>& panels, Range range, const std::string& c
   return canvas.take();
 }
 
-std::string frame_name(const std::string& file, index_t step) {
+std::string named_file(const std::string& file, const std::string& what) {
   const std::filesystem::path path(file);
-  return (path.parent_path() /
-          fmt::format("{}_{:08d}{}", path.stem().string(), step, path.extension().string()))
+  return (path.parent_path() / fmt::format("{}_{}{}", path.stem().string(), what, path.extension().string()))
       .string();
 }
 
+template std::vector<Panel> panels_of(const mpi::Communicator&, const dist::stencil::DistributedField<float>&,
+                                      index_t);
 template std::vector<Panel> panels_of(const mpi::Communicator&,
-                                      const dist::stencil::DistributedField<float>&);
-template std::vector<Panel> panels_of(const mpi::Communicator&,
-                                      const dist::stencil::DistributedField<double>&);
+                                      const dist::stencil::DistributedField<double>&, index_t);
 
 }  // namespace tessera::apps::stencil

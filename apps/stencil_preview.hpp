@@ -22,7 +22,7 @@ struct Panel {
 /// On every rank. Collective.
 template <class T>
 [[nodiscard]] std::vector<Panel> panels_of(const mpi::Communicator& comm,
-                                           const dist::stencil::DistributedField<T>& u);
+                                           const dist::stencil::DistributedField<T>& u, index_t field);
 
 /// From dark blue (low) to yellow (high) with the scale beside it; what is not finite is grey.
 struct Range {
@@ -31,7 +31,7 @@ struct Range {
 [[nodiscard]] Range range_of(const std::vector<Panel>& panels);
 [[nodiscard]] Picture draw(const std::vector<Panel>& panels, Range range, const std::string& caption);
 
-/// "u.png" after so many steps as "u_00001000.png".
-[[nodiscard]] std::string frame_name(const std::string& file, index_t step);
+/// "f.png" of v, or of step 100, as "f_v.png", "f_00000100.png".
+[[nodiscard]] std::string named_file(const std::string& file, const std::string& what);
 
 }  // namespace tessera::apps::stencil

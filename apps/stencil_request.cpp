@@ -40,22 +40,65 @@ Index3 padded(const std::vector<index_t>& extents) {
   return result;
 }
 
-void resolve_field(const Values& point, const DatasetInfo* info, const std::string& name, Request& request,
-                   int& dims) {
-  std::vector<index_t> extents = info != nullptr ? info->shape : parse_extents(point.text("shape"), "shape");
+/// The last names of their paths, numbered where two are the same.
+std::vector<std::string> names_of(const Inputs& inputs) {
+  std::vector<std::string> names;
+  for (const auto& input : inputs.in) {
+    const std::string& path = input->name().path;
+    std::string name = path.substr(path.rfind('/') + 1);
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      name += fmt::format("_{}", names.size() + 1);
+    names.push_back(std::move(name));
+  }
+  if (names.empty()) names.emplace_back("u");
+  return names;
+}
+
+/// infos: of --in, none where the field is generated.
+void resolve_field(const Values& point, const Inputs& inputs, const std::vector<DatasetInfo>& infos,
+                   Request& request, int& dims) {
+  std::vector<index_t> extents = infos.empty() ? parse_extents(point.text("shape"), "shape") : infos[0].shape;
   dims = static_cast<int>(extents.size());
   require(dims >= 1 && dims <= 3, ExitCode::bad_data,
-          fmt::format("{} is {}-dimensional; fields have 1 to 3 dimensions", name, dims));
-  require(info == nullptr || info->kind != DatasetInfo::Kind::other, ExitCode::bad_data,
-          fmt::format("{} holds elements of {}; real or integer numbers are needed", name,
-                      info == nullptr ? "" : info->type_text()));
+          fmt::format("{} is {}-dimensional; fields have 1 to 3 dimensions",
+                      infos.empty() ? "the field" : inputs.in[0]->name().text(), dims));
+  bool small = !infos.empty();
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    require(infos[i].kind != DatasetInfo::Kind::other, ExitCode::bad_data,
+            fmt::format("{} holds elements of {}; real or integer numbers are needed",
+                        inputs.in[i]->name().text(), infos[i].type_text()));
+    small = small && infos[i].kind == DatasetInfo::Kind::real && infos[i].element_bytes <= 4;
+  }
+  request.fields = names_of(inputs);
+  request.shape.fields = static_cast<index_t>(request.fields.size());
   request.shape.problem.global = padded(extents);
   (void)checked_mul(checked_mul(request.problem().global[0], request.problem().global[1], "the field"),
                     checked_mul(request.problem().global[2], 16, "the field"), "the field");
   const std::string type = point.text("type");
-  const bool small = info != nullptr && info->kind == DatasetInfo::Kind::real && info->element_bytes <= 4;
   request.element = type == "f32" || (type == "auto" && small) ? Element::f32 : Element::f64;
   request.shape.element_bytes = static_cast<index_t>(bytes(request.element));
+}
+
+/// As many as fields.
+void check_counts(const Values& point, const Inputs& inputs, const Request& request) {
+  const auto fields = static_cast<std::size_t>(request.shape.fields);
+  const auto check = [&](const char* option, std::size_t count, bool right) {
+    require(right, ExitCode::usage,
+            fmt::format("--{} names {} dataset(s) for {} field(s); name one a field, file.h5:/u,/v", option,
+                        count, fields));
+  };
+  const std::size_t given = inputs.given.size(), past = inputs.past.size();
+  check("past", past, past == 0 || past == fields);
+  check("given", given, given <= 1 || given == fields);
+  for (const char* option : {"out", "snapshots"}) {
+    const auto names = io::split_names(point.text(option));
+    check(option, names.size(), !point.has(option) || names.size() == fields);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      require(std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) ==
+                  names.begin() + static_cast<std::ptrdiff_t>(i),
+              ExitCode::usage, fmt::format("--{} names {} twice", option, names[i]));
+    }
+  }
 }
 
 void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInfo& weights_info, int dims,
@@ -78,10 +121,10 @@ void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInf
   probe.sides = problem.sides;
   probe.level[0].dims = dims;
   check(probe);
-  require(inputs.past == nullptr || problem.stencil.two_levels(), ExitCode::usage,
+  require(inputs.past.empty() || problem.stencil.two_levels(), ExitCode::usage,
           fmt::format("--past is for stencils of two time levels and '{}' has one; drop it",
                       problem.stencil.name));
-  require(problem.any_given() == (inputs.given != nullptr), ExitCode::usage,
+  require(problem.any_given() == !inputs.given.empty(), ExitCode::usage,
           problem.any_given() ? "--boundary given takes its values from a dataset; name it with --given"
                               : "--given has no effect unless --boundary says given; say which side");
 }
@@ -92,6 +135,13 @@ void check_same_shape(const run::Input* input, const DatasetInfo& info, const st
   require(info.kind != DatasetInfo::Kind::other && info.shape == wanted, ExitCode::bad_data,
           fmt::format("{} ({}, {}) is not {}, which has {} numbers", input->name().text(), info.shape_text(),
                       info.type_text(), what, fmt::join(wanted, " x ")));
+}
+
+void resolve_terms(const Values& point, const Inputs& inputs, Request& request) {
+  auto& terms = request.shape.problem.terms;
+  for (std::size_t k = 0; k < 3; ++k) terms.present[k] = inputs.terms[k] != nullptr;
+  terms.source_factor = point.real("source-factor");
+  check_terms(request.problem().stencil, terms);
 }
 
 /// As the field, in its dimensions.
@@ -145,6 +195,14 @@ void resolve_method(const Values& point, Request& request) {
   }
 }
 
+/// No device kernel reads terms.
+void check_place(const Values& point, const Request& request) {
+  const auto* const kernel = request.method.kernel;
+  const bool device = kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
+  require(!device || !request.problem().terms.any(), ExitCode::usage,
+          "no GPU kernel takes --coefficients, --source or --mask; take --device cpu or a kernel of the CPU");
+}
+
 /// What the plan knows of the machine, the same on every rank.
 void resolve_machine(const mpi::Communicator& comm, const Values& point, const run::Ceilings& ceilings,
                      Request& request) {
@@ -176,12 +234,26 @@ DatasetInfo shared(const mpi::Communicator& comm, const std::unique_ptr<run::Inp
   return input ? input->share(comm) : DatasetInfo{};
 }
 
+std::vector<DatasetInfo> shared(const mpi::Communicator& comm,
+                                const std::vector<std::unique_ptr<run::Input>>& inputs) {
+  std::vector<DatasetInfo> infos;
+  for (const auto& input : inputs) infos.push_back(input->share(comm));
+  return infos;
+}
+
+/// That every dataset has the shape it has to have.
+void check_shapes(const std::vector<std::unique_ptr<run::Input>>& inputs,
+                  const std::vector<DatasetInfo>& infos, const std::vector<index_t>& wanted,
+                  const char* what) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) check_same_shape(inputs[i].get(), infos[i], wanted, what);
+}
+
 }  // namespace
 
 std::vector<index_t> Request::extents() const { return extents_of({{}, problem().global}, dims()); }
 
 double Request::updates() const {
-  double product = static_cast<double>(shape.steps);
+  double product = static_cast<double>(shape.steps) * static_cast<double>(shape.fields);
   for (const index_t extent : extents()) product *= static_cast<double>(extent);
   return product;
 }
@@ -193,17 +265,25 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   request.snapshots = point.has("snapshots");
   request.every = point.integer("every");
   request.seed = static_cast<std::uint64_t>(point.integer("seed"));
-  const DatasetInfo in = shared(comm, inputs.in), past = shared(comm, inputs.past),
-                    given = shared(comm, inputs.given), weights = shared(comm, inputs.weights);
+  const auto in = shared(comm, inputs.in), past = shared(comm, inputs.past),
+             given = shared(comm, inputs.given);
+  const DatasetInfo weights = shared(comm, inputs.weights);
+  std::array<DatasetInfo, 3> terms;
+  for (std::size_t k = 0; k < 3; ++k) terms[k] = shared(comm, inputs.terms[k]);
   mpi::together(comm, "plan", [&] {
     int dims = 0;
-    resolve_field(point, inputs.in ? &in : nullptr, inputs.in ? inputs.in->name().text() : "the field",
-                  request, dims);
+    resolve_field(point, inputs, in, request, dims);
     resolve_stencil(point, inputs, weights, dims, request);
-    check_same_shape(inputs.past.get(), past, request.extents(), "the field one step before");
-    check_same_shape(inputs.given.get(), given, extents_of(request.problem().with_frame(), dims),
-                     "the field with its frame");
+    check_counts(point, inputs, request);
+    check_shapes(inputs.in, in, request.extents(), "as large as the first field");
+    check_shapes(inputs.past, past, request.extents(), "the field one step before");
+    check_shapes(inputs.given, given, extents_of(request.problem().with_frame(), dims),
+                 "the field with its frame");
+    resolve_terms(point, inputs, request);
+    for (std::size_t k = 0; k < 3; ++k)
+      check_same_shape(inputs.terms[k].get(), terms[k], request.extents(), "as large as the field");
     resolve_method(point, request);
+    check_place(point, request);
     request.probes = parse_probes(point.text("probe"), request.problem());
   });
   resolve_machine(comm, point, ceilings, request);

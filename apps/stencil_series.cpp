@@ -93,8 +93,15 @@ index_t Series<T>::next(index_t step) const {
 template <class T>
 void Series<T>::at(index_t step) {
   const mpi::PhaseScope scope(phases_, "probe");
-  const auto& comm = point_.comm;
-  const auto now = u_.now();
+  for (index_t field = 0; field < u_.fields(); ++field) {
+    look(step, field);
+    if (point_.values.flag("norms")) measure(step, field);
+  }
+}
+
+template <class T>
+void Series<T>::look(index_t step, index_t field) {
+  const auto now = u_.now(field);
   const Box3& box = u_.box();
   std::vector<double> values(point_.request.probes.size(), 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -102,24 +109,29 @@ void Series<T>::at(index_t step) {
     if (intersect(box, {p, {{p[0] + 1, p[1] + 1, p[2] + 1}}}).empty()) continue;
     values[i] = static_cast<double>(now(p[0] - box.low[0], p[1] - box.low[1], p[2] - box.low[2]));
   }
-  comm.sum(std::span(values));
+  point_.comm.sum(std::span(values));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Index3 p = point_.request.probes[i];
     std::string where = std::to_string(p[2]);
     for (int d = 1; d > 2 - point_.request.dims(); --d) where += fmt::format(",{}", p[d]);
-    add(step, where, values[i]);
+    add(step, field, where, values[i]);
   }
-  if (!point_.values.flag("norms")) return;
-  const Norms mine = box.empty() ? Norms{} : norms_of<T>(now, point_.request.method.threads);
-  add(step, "min", comm.min(mine.low));
-  add(step, "max", comm.max(mine.high));
-  add(step, "sum", comm.sum(mine.sum));
-  add(step, "l2", std::sqrt(comm.sum(mine.squares)));
 }
 
 template <class T>
-void Series<T>::add(index_t step, const std::string& quantity, double value) {
-  rows_.push_back({{"step", step, "steps"}, {"quantity", quantity}, {"value", value}});
+void Series<T>::measure(index_t step, index_t field) {
+  const auto& comm = point_.comm;
+  const Norms mine = u_.box().empty() ? Norms{} : norms_of<T>(u_.now(field), point_.request.method.threads);
+  add(step, field, "min", comm.min(mine.low));
+  add(step, field, "max", comm.max(mine.high));
+  add(step, field, "sum", comm.sum(mine.sum));
+  add(step, field, "l2", std::sqrt(comm.sum(mine.squares)));
+}
+
+template <class T>
+void Series<T>::add(index_t step, index_t field, const std::string& quantity, double value) {
+  rows_.push_back(
+      {{"step", step, "steps"}, {"quantity", point_.request.prefix(field) + quantity}, {"value", value}});
 }
 
 template <class T>
@@ -136,21 +148,25 @@ index_t Frames<T>::next(index_t step) const {
 template <class T>
 void Frames<T>::at(index_t step) {
   const mpi::PhaseScope scope(phases_, "picture");
-  draw_picture(point_, u_, step, frame_name(point_.values.text("frames"), step));
+  draw_picture(point_, u_, step, named_file(point_.values.text("frames"), fmt::format("{:08d}", step)));
 }
 
 template <class T>
 void draw_picture(const Point& point, const DistributedField<T>& u, index_t step, const std::string& file) {
-  const auto panels = panels_of(point.comm, u);
-  mpi::on_root(point.comm, "picture", [&] {
-    const std::string& fixed = point.values.text("color-range");
-    const auto colon = fixed.find(':');
-    const Range range =
-        fixed.empty() ? range_of(panels)
-                      : Range{std::strtod(fixed.c_str(), nullptr),
-                              std::strtod(fixed.c_str() + std::min(colon, fixed.size() - 1) + 1, nullptr)};
-    write_picture(file, draw(panels, range, fmt::format("step {}", step)));
-  });
+  for (index_t field = 0; field < u.fields(); ++field) {
+    const auto panels = panels_of(point.comm, u, field);
+    mpi::on_root(point.comm, "picture", [&] {
+      const std::string& fixed = point.values.text("color-range");
+      const auto colon = fixed.find(':');
+      const Range range =
+          fixed.empty() ? range_of(panels)
+                        : Range{std::strtod(fixed.c_str(), nullptr),
+                                std::strtod(fixed.c_str() + std::min(colon, fixed.size() - 1) + 1, nullptr)};
+      const std::string& name = point.request.fields[static_cast<std::size_t>(field)];
+      write_picture(u.fields() == 1 ? file : named_file(file, name),
+                    draw(panels, range, fmt::format("{}step {}", point.request.prefix(field), step)));
+    });
+  }
 }
 
 template class Series<float>;

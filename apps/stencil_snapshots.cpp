@@ -8,14 +8,14 @@ namespace tessera::apps::stencil {
 
 template <class T>
 Snapshots<T>::Snapshots(const Point& point, const DistributedField<T>& u, run::Outputs& outputs,
-                        std::size_t dataset, std::vector<index_t> frames, mpi::Phases& phases)
+                        std::vector<std::size_t> datasets, std::vector<index_t> frames, mpi::Phases& phases)
     : point_(point),
       u_(u),
       outputs_(outputs),
-      dataset_(dataset),
+      datasets_(std::move(datasets)),
       frames_(std::move(frames)),
       phases_(phases) {
-  mpi::together(point.comm, "allocate", [&] { copy_ = machine::Buffer<T>(u.box().volume()); });
+  mpi::together(point.comm, "allocate", [&] { copy_ = machine::Buffer<T>(u.fields() * u.box().volume()); });
 }
 
 template <class T>
@@ -30,10 +30,11 @@ void Snapshots<T>::at(index_t step) {
   const mpi::PhaseScope scope(phases_, "snapshot");
   if (u_.box().empty()) return;
   const Index3 size = u_.box().size();
-  const auto now = u_.now();
-  for (index_t z = 0; z < size[0]; ++z) {
-    for (index_t y = 0; y < size[1]; ++y)
-      std::copy_n(now.row(z, y), size[2], copy_.data() + (z * size[1] + y) * size[2]);
+  T* to = copy_.data();
+  for (index_t field = 0; field < u_.fields(); ++field) {
+    const auto now = u_.now(field);
+    for (index_t row = 0; row < size[0] * size[1]; ++row, to += size[2])
+      std::copy_n(now.row(row / size[1], row % size[1]), size[2], to);
   }
   const auto frame = std::lower_bound(frames_.begin(), frames_.end(), step) - frames_.begin();
   writing_ = std::async(std::launch::async, [this, frame] { write(static_cast<index_t>(frame)); });
@@ -41,13 +42,17 @@ void Snapshots<T>::at(index_t step) {
 
 template <class T>
 void Snapshots<T>::write(index_t frame) {
-  const GridView<const T> view = grid_view<const T>(copy_.data(), u_.box().size(), point_.request.dims());
-  io::write_grid<T>(u_.box(), view,
-                    [&](std::span<const layout::Range> slab, std::span<const std::byte> bytes) {
-                      std::vector<layout::Range> with_time{{frame, frame + 1}};
-                      with_time.insert(with_time.end(), slab.begin(), slab.end());
-                      outputs_.write_slab(dataset_, with_time, bytes);
-                    });
+  const T* from = copy_.data();
+  for (const std::size_t dataset : datasets_) {
+    const GridView<const T> view = grid_view(from, u_.box().size(), point_.request.dims());
+    from += u_.box().volume();
+    io::write_grid<T>(u_.box(), view,
+                      [&](std::span<const layout::Range> slab, std::span<const std::byte> bytes) {
+                        std::vector<layout::Range> with_time{{frame, frame + 1}};
+                        with_time.insert(with_time.end(), slab.begin(), slab.end());
+                        outputs_.write_slab(dataset, with_time, bytes);
+                      });
+  }
 }
 
 template <class T>

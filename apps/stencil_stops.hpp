@@ -29,22 +29,22 @@ class Check : public Stop {
 
  private:
   using Samples = dist::stencil::Samples<T>;
-  [[nodiscard]] tessera::stencil::Sum sum() const;
+  [[nodiscard]] std::vector<tessera::stencil::Sum> sums() const;  ///< by field
 
   const Point& point_;
   const DistributedField<T>& u_;
   std::array<index_t, 4> steps_;  ///< from the first to the second and from the third to the fourth
   bool conserves_;
-  tessera::stencil::Sum before_;
-  std::optional<Samples> early_, late_;
+  std::vector<tessera::stencil::Sum> before_;
+  std::vector<Samples> early_, late_;  ///< by field
 };
 
-/// Frames to a dataset of the outputs, written while the next steps are computed.
+/// Frames to a dataset of the outputs for every field, written while the next steps are computed.
 template <class T>
 class Snapshots : public Stop {
  public:
-  Snapshots(const Point& point, const DistributedField<T>& u, run::Outputs& outputs, std::size_t dataset,
-            std::vector<index_t> frames, mpi::Phases& phases);
+  Snapshots(const Point& point, const DistributedField<T>& u, run::Outputs& outputs,
+            std::vector<std::size_t> datasets, std::vector<index_t> frames, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override;
   void at(index_t step) override;
   /// Every frame is written, or an error that all ranks throw. Collective.
@@ -56,8 +56,8 @@ class Snapshots : public Stop {
   const Point& point_;
   const DistributedField<T>& u_;
   run::Outputs& outputs_;
-  std::size_t dataset_;
-  std::vector<index_t> frames_;  ///< steps, ascending
+  std::vector<std::size_t> datasets_;  ///< by field
+  std::vector<index_t> frames_;        ///< steps, ascending
   mpi::Phases& phases_;
   machine::Buffer<T> copy_;
   std::future<void> writing_;
@@ -80,7 +80,7 @@ class Checkpoints : public Stop {
   const Point& point_;
   const DistributedField<T>& u_;
   mpi::Phases& phases_;
-  std::string file_;
+  std::string file_, problem_;
   Interval every_;
   index_t written_, next_, looked_;
   index_t stretch_;  ///< steps between two looks
@@ -105,7 +105,9 @@ class Series : public Stop {
   [[nodiscard]] const std::vector<io::Row>& rows() const { return rows_; }
 
  private:
-  void add(index_t step, const std::string& quantity, double value);
+  void look(index_t step, index_t field);
+  void measure(index_t step, index_t field);
+  void add(index_t step, index_t field, const std::string& quantity, double value);
 
   const Point& point_;
   const DistributedField<T>& u_;
@@ -129,7 +131,7 @@ class Frames : public Stop {
   mpi::Phases& phases_;
 };
 
-/// The field after so many steps as a picture. Collective.
+/// Every field after so many steps as a picture. Collective.
 template <class T>
 void draw_picture(const Point& point, const DistributedField<T>& u, index_t step, const std::string& file);
 

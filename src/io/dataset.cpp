@@ -33,6 +33,25 @@ DatasetName parse_selected_name(std::string_view text, std::string_view option) 
   return name;
 }
 
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names{""};
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
+    std::string& name = names.back();
+    const std::size_t colon = name.rfind(":/");
+    const std::string next = text.substr(i + 1, text.find(',', i + 1) - i - 1);
+    const bool beside = next.starts_with('/');
+    if (text[i] != ',' || depth != 0 || colon == std::string::npos ||
+        (!beside && next.find(":/") == std::string::npos)) {
+      name += text[i];
+    } else {
+      names.push_back(beside ? name.substr(0, colon + 1) : "");
+    }
+  }
+  return names;
+}
+
 std::string DatasetInfo::type_text() const {
   if (kind == Kind::other) return fmt::format("{} bytes of another kind", element_bytes);
   const char letter = kind == Kind::complex ? 'c' : kind == Kind::real ? 'f' : is_signed ? 'i' : 'u';

@@ -26,6 +26,9 @@ struct DatasetName {
 /// The same with a selection behind it or not: "file.h5:/A[0:1000,50:]".
 [[nodiscard]] DatasetName parse_selected_name(std::string_view text, std::string_view option);
 
+/// "a.h5:/u,/v[0:9,3],b.h5:/w": several datasets, those without a file in the one named before them.
+[[nodiscard]] std::vector<std::string> split_names(const std::string& text);
+
 /// What a dataset holds, in words that need no HDF5 to read.
 struct DatasetInfo {
   enum class Kind { real, integer, complex, other };

@@ -60,22 +60,59 @@ std::array<index_t, 3> space_extents(const DatasetSpec& spec) {
   return extents;
 }
 
+void write_offsets(hid_t group, const DatasetSpec& spec) {
+  std::vector<index_t> each;
+  for (index_t i = 0; i < static_cast<index_t>(spec.time.size()); ++i) each.push_back(i);
+  write_list(group, leaf_name(spec.path).c_str(), H5T_NATIVE_INT64, each);
+}
+
 void write_steps(hid_t group, const DatasetSpec& spec) {
   const Handle steps = make_group(group, "Steps");
   const auto count = static_cast<index_t>(spec.time.size());
   write_attribute(steps, "NSteps", count);
   write_list(steps, "Values", H5T_NATIVE_DOUBLE, std::vector<double>(spec.time.begin(), spec.time.end()));
-  const Handle offsets = make_group(steps, "PointDataOffsets");
-  std::vector<index_t> each;
-  for (index_t i = 0; i < count; ++i) each.push_back(i);
-  write_list(offsets, leaf_name(spec.path).c_str(), H5T_NATIVE_INT64, each);
+  write_offsets(make_group(steps, "PointDataOffsets"), spec);
+}
+
+/// The values of a frame of a dataset.
+std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::size_t frame,
+                       const std::string& extents) {
+  const std::string values = fmt::format(
+      R"(<DataItem Format="HDF" NumberType="Float" Precision="{}" Dimensions="{}">{}:{}</DataItem>)",
+      H5Tget_size(spec.type), spec.time.empty() ? extents : fmt::format("{}", fmt::join(spec.shape, " ")),
+      std::filesystem::path(file).filename().string(), spec.path);
+  if (spec.time.empty()) return values;
+  std::string start = std::to_string(frame), stride = "1", count = "1";
+  for (std::size_t d = 1; d < spec.shape.size(); ++d) {
+    start += " 0";
+    stride += " 1";
+    count += fmt::format(" {}", spec.shape[d]);
+  }
+  return fmt::format(
+      R"(<DataItem ItemType="HyperSlab" Dimensions="{}"><DataItem Dimensions="3 {}" Format="XML">{} {} {}</DataItem>{}</DataItem>)",
+      extents, spec.shape.size(), start, stride, count, values);
+}
+
+/// One more field of the image that is there, if it is one in time where the image is.
+void link_beside(hid_t file, const DatasetSpec& spec) {
+  const Handle group(h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), failed, group_name), H5Gclose);
+  const std::string name = leaf_name(spec.path), link = "PointData/" + name;
+  const bool in_time = H5Lexists(group, "Steps", H5P_DEFAULT) > 0;
+  if (in_time == spec.time.empty() || H5Lexists(group, link.c_str(), H5P_DEFAULT) > 0) return;
+  h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), group, link.c_str(), H5P_DEFAULT, H5P_DEFAULT), failed,
+              name);
+  if (!in_time) return;
+  const Handle offsets(h5_check(H5Gopen2(group, "Steps/PointDataOffsets", H5P_DEFAULT), failed, group_name),
+                       H5Gclose);
+  write_offsets(offsets, spec);
 }
 
 }  // namespace
 
 void link_image(hid_t file, const DatasetSpec& spec) {
   const std::size_t dims = spec.shape.size() - (spec.time.empty() ? 0 : 1);
-  if (!spec.image || dims < 2 || H5Lexists(file, group_name, H5P_DEFAULT) > 0) return;
+  if (!spec.image || dims < 2) return;
+  if (H5Lexists(file, group_name, H5P_DEFAULT) > 0) return link_beside(file, spec);
   const Handle group = make_group(file, group_name);
   const std::array<index_t, 2> version{spec.time.empty() ? 1 : 2, 0};
   const auto n = space_extents(spec);
@@ -94,48 +131,36 @@ void link_image(hid_t file, const DatasetSpec& spec) {
   if (!spec.time.empty()) write_steps(group, spec);
 }
 
-std::string xdmf_text(const std::string& file, const DatasetSpec& spec) {
+std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs) {
+  const DatasetSpec& first = specs.front();
   const auto n =
-      space_extents(spec);  // one layer of three dimensions also where there are two: so it lies flat
+      space_extents(first);  // one layer of three dimensions also where there are two: so it lies flat
   const std::string extents = fmt::format("{} {} {}", n[0], n[1], n[2]);
-  const std::string name = leaf_name(spec.path);
-  const std::string values = fmt::format(
-      R"(<DataItem Format="HDF" NumberType="Float" Precision="{}" Dimensions="{}">{}:{}</DataItem>)",
-      H5Tget_size(spec.type), spec.time.empty() ? extents : fmt::format("{}", fmt::join(spec.shape, " ")),
-      std::filesystem::path(file).filename().string(), spec.path);
+  const std::string name = leaf_name(first.path);
   std::string text = "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\"><Domain>\n<Grid Name=\"" + name +
                      "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
-  const std::size_t frames = spec.time.empty() ? 1 : spec.time.size();
+  const std::size_t frames = first.time.empty() ? 1 : first.time.size();
   for (std::size_t f = 0; f < frames; ++f) {
-    std::string frame = values;
-    if (!spec.time.empty()) {
-      std::string start = std::to_string(f), stride = "1", count = "1";
-      for (std::size_t d = 1; d < spec.shape.size(); ++d) {
-        start += " 0";
-        stride += " 1";
-        count += fmt::format(" {}", spec.shape[d]);
-      }
-      frame = fmt::format(
-          R"(<DataItem ItemType="HyperSlab" Dimensions="{}"><DataItem Dimensions="3 {}" Format="XML">{} {} {}</DataItem>{}</DataItem>)",
-          extents, spec.shape.size(), start, stride, count, values);
-    }
     text += fmt::format(
         R"(<Grid Name="{0}"><Time Value="{1}"/><Topology TopologyType="3DCoRectMesh" Dimensions="{2}"/>
 <Geometry GeometryType="ORIGIN_DXDYDZ"><DataItem Dimensions="3" Format="XML">0 0 0</DataItem>
 <DataItem Dimensions="3" Format="XML">1 1 1</DataItem></Geometry>
-<Attribute Name="{0}" AttributeType="Scalar" Center="Node">{3}</Attribute></Grid>
 )",
-        name, spec.time.empty() ? 0 : spec.time[f], extents, frame);
+        name, first.time.empty() ? 0 : first.time[f], extents);
+    for (const DatasetSpec& spec : specs)
+      text += fmt::format(R"(<Attribute Name="{}" AttributeType="Scalar" Center="Node">{}</Attribute>)",
+                          leaf_name(spec.path), xdmf_frame(file, spec, f, extents));
+    text += "</Grid>\n";
   }
   return text + "</Grid></Domain></Xdmf>\n";
 }
 
-std::string write_xdmf(const std::string& file, const DatasetSpec& spec) {
+std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> specs) {
   const std::string name = std::filesystem::path(file).replace_extension(".xdmf").string();
   const std::string partial = partial_name(name);
   {
     std::ofstream out(partial);
-    out << xdmf_text(file, spec);
+    out << xdmf_text(file, specs);
     require(static_cast<bool>(out.flush()), failed, fmt::format("cannot write '{}'", name));
   }
   publish_file(partial, name);

@@ -1,6 +1,7 @@
 #pragma once
 // Fields as pictures programs want them: VTKHDF inside the file, XDMF beside it.
 
+#include <span>
 #include <string>
 
 #include "io/output_file.hpp"
@@ -8,14 +9,14 @@
 namespace tessera::io {
 
 /// Makes the group /VTKHDF in which the dataset, a hard link, is the point data of an image of two or three
-/// dimensions; version 1.0, or 2.0 for a series in time (VTK 9.1 knows the first only). Nothing for other
-/// datasets, or when the group is there.
+/// dimensions; version 1.0, or 2.0 for a series in time (VTK 9.1 knows the first only). When the group is
+/// there, one more field of that image, of the same extents and times. Nothing for other datasets.
 void link_image(hid_t file, const DatasetSpec& spec);
 
-/// An XDMF description of the dataset of `file`, step by step for a series in time. The text names the file
-/// relative to its own place, the same folder.
-[[nodiscard]] std::string xdmf_text(const std::string& file, const DatasetSpec& spec);
+/// An XDMF description of datasets of `file` with equal extents and times, step by step for a series in time.
+/// The text names the file relative to its own place, the same folder.
+[[nodiscard]] std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs);
 /// Writes it as `file` with .xdmf for its ending, whole or not at all; returns that name.
-std::string write_xdmf(const std::string& file, const DatasetSpec& spec);
+std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> specs);
 
 }  // namespace tessera::io

@@ -67,10 +67,12 @@ SharedMemory::~SharedMemory() {
   MPI_Win_free(&window_);
 }
 
+void SharedMemory::sync() const { check(MPI_Win_sync(window_), "MPI_Win_sync"); }
+
 void SharedMemory::fence() const {
-  check(MPI_Win_sync(window_), "MPI_Win_sync");
+  sync();
   node_.barrier();
-  check(MPI_Win_sync(window_), "MPI_Win_sync");
+  sync();
 }
 
 index_t SharedMemory::available() {

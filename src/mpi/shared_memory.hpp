@@ -24,6 +24,9 @@ class SharedMemory {
   /// Everything that any rank of the node wrote before is seen by all of them after. Collective over node.
   void fence() const;
 
+  /// What this rank wrote before is seen by whoever hears from it after, and the other way round. Local.
+  void sync() const;
+
   /// The bytes that this system can still give to shared segments.
   [[nodiscard]] static index_t available();
 

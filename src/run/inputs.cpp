@@ -66,13 +66,15 @@ void require_distinct_files(const std::string& out, const io::DatasetName& input
 void require_own_file(const std::string& results, const OptionSet& options, const Parsed& parsed) {
   for (const Option& option : options.options()) {
     const std::string& text = parsed.lists.at(option.name).front();
-    const auto colon = text.rfind(":/");
-    if (option.kind != Kind::text || colon == std::string::npos) continue;
-    require(
-        !io::same_file(results, text.substr(0, colon)), ExitCode::usage,
-        fmt::format("--results and --{} name the same file '{}' (results are added to a file of their own); "
-                    "name another",
-                    option.name, results));
+    for (const std::string& name : io::split_names(text)) {
+      const auto colon = name.rfind(":/");
+      if (option.kind != Kind::text || colon == std::string::npos) continue;
+      require(!io::same_file(results, name.substr(0, colon)), ExitCode::usage,
+              fmt::format(
+                  "--results and --{} name the same file '{}' (results are added to a file of their own); "
+                  "name another",
+                  option.name, results));
+    }
   }
 }
 

@@ -19,6 +19,7 @@ RANKS = (0, 1, 2, 3, 4, 6, 7)
 MODES = {"clamp": "nearest", "mirror": "mirror", "reflect": "reflect", "periodic": "wrap", "constant": "constant"}
 NUMPY_MODES = {"clamp": "edge", "mirror": "reflect", "reflect": "symmetric", "periodic": "wrap"}
 KERNELS = ("auto", "auto", "naive", "tiled", "column", "zigzag", "streaming", "cache_oblivious")
+TERMS = ("coefficients", "source", "mask")
 TYPES = ("f32", "f64", "f32", "f64", "i16", "u8", "f32_big", "f16")
 
 
@@ -90,6 +91,7 @@ class Drawn:
         self.previous /= 1 + abs(self.previous)
         self.draw_sides()
         self.kernel, self.halo_steps = rng.choice(KERNELS), rng.choice([0, 0, 1, 2, 5, 16])
+        self.terms = [term for term in TERMS if rng.random() < rng.choice([0, 0.6])]
 
     def draw_weights(self):
         size = {1: 9, 2: 7, 3: 5}[self.dims]
@@ -162,6 +164,16 @@ class Drawn:
                      for n, r, both in zip(self.shape, self.radii, self.sides)]
             self.frame = Frame(self.values.uniform(-1, 1, shape), self.shape)
             words += ["--given", tessera.write_matrix(case.path(f"{self.number}g.h5"), self.frame.values, name="g")]
+        return words + self.write_terms(case)
+
+    def write_terms(self, case):
+        words = ["--source-factor", -0.75] if "source" in self.terms else []
+        for term in self.terms:
+            values = self.values.uniform(0 if term == "coefficients" else -1, 1, self.shape)
+            values = values > -0.5 if term == "mask" else values.astype(self.rng.choice(["f4", "f8"]))
+            setattr(self, term, values if term == "mask" else values.astype("f8"))
+            stored = values.astype("i1") if term == "mask" else values
+            words += [f"--{term}", tessera.write_matrix(case.path(f"{self.number}{term}.h5"), stored, self.storage, "t")]
         return words
 
     def step(self, u, past):
@@ -172,7 +184,13 @@ class Drawn:
             grown = pad(u, self.radii, self.sides, self.frame)
             inside = tuple(slice(r, r + n) for r, n in zip(self.radii, self.shape))
             result = ndimage.correlate(grown, self.weights, mode="constant")[inside]
-        return result + self.previous * past
+        if "coefficients" in self.terms:
+            kept = self.weights.sum() * u
+            result = kept + self.coefficients * (result - kept)
+        result = result + self.previous * past
+        if "source" in self.terms:
+            result = result - 0.75 * self.source
+        return numpy.where(self.mask, result, u) if "mask" in self.terms else result
 
     def want(self):
         u, past = self.u.astype("f8"), self.past.astype("f8")
@@ -183,7 +201,7 @@ class Drawn:
     def __str__(self):
         return (f"case {self.number}: {self.type} {self.shape} stored {self.storage}, weights {self.weights.shape} radii "
                 f"{self.radii}, {self.steps} steps, previous {self.previous}, boundary {self.boundary()}, kernel "
-                f"{self.kernel}, halo {self.halo_steps}, {self.ranks} ranks x {self.threads} threads")
+                f"{self.kernel}, halo {self.halo_steps}, {', '.join(self.terms)}, {self.ranks} ranks x {self.threads} threads")
 
 
 class AgainstScipy(tessera.Case):
@@ -202,7 +220,7 @@ class AgainstScipy(tessera.Case):
         kind = "f4" if case.type in ("f32", "f32_big", "f16") else "f8"
         if got.shape != want.shape or got.dtype != numpy.dtype(kind):
             return f"{case}\ngot {got.dtype} {got.shape}, want {kind} {want.shape}\n{result}"
-        largest = max(2.5, abs(case.u).max(initial=0))
+        largest = max(2.5, abs(case.u).max(initial=0), abs(want).max(initial=0)) * (4 if case.terms else 1)
         tolerance = numpy.finfo(kind).eps * (case.weights.size + 2) * max(case.steps, 1) * largest
         error = abs(got - want).max(initial=0)
         return None if error <= tolerance else f"{case}\noff by {error}, {tolerance} allowed\n{result}"

@@ -172,6 +172,7 @@ void check_values(const Input& input) {
     });
     attempt([&] { (void)parse_bytes(text); });
     attempt([&] { (void)io::number_type(text); });
+    attempt([&] { (void)io::split_names(text); });
     attempt([&] { (void)apps::stencil::parse_interval(text); });
     attempt([&] { apps::stencil::check_color_range(text); });
     attempt([&] {

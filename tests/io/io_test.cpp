@@ -313,6 +313,12 @@ TEST(Checksum, DoesNotDependOnTheSplit) {
 
 TEST(DatasetName, NeedsFileAndPath) {
   EXPECT_EQ(parse_dataset_name("a.h5:/A", "a").path, "/A");
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(split_names("a.h5:/u,/v[0:9,3],d/b.h5:/g/w"),
+            (Names{"a.h5:/u", "a.h5:/v[0:9,3]", "d/b.h5:/g/w"}));
+  EXPECT_EQ(split_names("a,b.h5:/u,v,/w"), (Names{"a,b.h5:/u,v", "a,b.h5:/w"}));
+  EXPECT_EQ(split_names("u,/v"), (Names{"u,/v"}));
+  EXPECT_EQ(split_names(""), (Names{""}));
   EXPECT_EQ(parse_dataset_name("dir:/x.h5:/g/A", "a").file, "dir:/x.h5");
   for (const char* bad : {"a.h5", "a.h5:", "a.h5:/", ":/A", ""}) {
     EXPECT_THROW((void)parse_dataset_name(bad, "a"), Error) << bad;

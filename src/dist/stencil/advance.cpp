@@ -33,14 +33,17 @@ void go(const Sweep<T>& sweep, const Method& method, mpi::Phases& phases) {
 template <class T>
 void compute(DistributedField<T>& u, index_t steps, const Method& method, mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "compute");
-  if (!u.box().empty()) go(u.sweep(steps, method.threads), method, phases);
+  for (index_t field = 0; field < u.fields() && !u.box().empty(); ++field)
+    go(u.sweep(steps, method.threads, field), method, phases);
 }
 
 /// The sweep of a part of u's own memory, the points around it as its halo.
 template <class T>
-Sweep<T> interior_sweep(DistributedField<T>& u, const Box3& interior, index_t steps, int threads) {
-  Sweep<T> sweep = u.sweep(steps, threads);
+Sweep<T> interior_sweep(DistributedField<T>& u, index_t field, const Box3& interior, index_t steps,
+                        int threads) {
+  Sweep<T> sweep = u.sweep(steps, threads, field);
   for (GridView<T>& level : sweep.level) level = level.box(interior.low, interior.size());
+  sweep.terms = sweep.terms.box(interior.low, interior.size());
   for (int d = 0; d < 3; ++d) sweep.origin[d] += interior.low[d];
   return sweep;
 }
@@ -58,11 +61,13 @@ void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index
   }
   {
     const mpi::PhaseScope scope(phases, "compute");
-    for (const Box3& edge : parts.edges) {
-      edges.emplace_back(u.problem(), u.box(), edge, steps);
-      edges.back().take(u);
+    for (index_t field = 0; field < u.fields(); ++field) {
+      for (const Box3& edge : parts.edges) {
+        edges.emplace_back(u, field, edge, steps);
+        edges.back().take(u);
+      }
+      go(interior_sweep(u, field, parts.interior, steps, method.threads), method, phases);
     }
-    go(interior_sweep(u, parts.interior, steps, method.threads), method, phases);
   }
   {
     const mpi::PhaseScope scope(phases, "exchange");

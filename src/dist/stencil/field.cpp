@@ -48,33 +48,79 @@ Edges edges_of(const Problem& problem, const layout::GridLayout& grid, index_t r
 
 template <class T>
 DistributedField<T>::DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank,
-                                      index_t halo_steps)
-    : problem_(problem), grid_(grid), box_(grid.of(rank)), halo_steps_(halo_steps) {
+                                      index_t halo_steps, index_t fields)
+    : problem_(problem),
+      grid_(grid),
+      box_(grid.of(rank)),
+      halo_steps_(halo_steps),
+      storage_(static_cast<std::size_t>(fields)) {
   if (box_.empty()) return;
   ghosts_ = ghosts_for(problem.stencil, halo_steps, edges_of(problem, grid, rank));
-  storage_ = Field<T>(problem.stencil.dims, box_.size(), ghosts_);
-  clear_ghosts(now(), ghosts_);
-  clear_ghosts(past(), ghosts_);
+  for (index_t field = 0; field < fields; ++field) {
+    storage_[static_cast<std::size_t>(field)] = Field<T>(problem.stencil.dims, box_.size(), ghosts_);
+    clear_ghosts(now(field), ghosts_);
+    clear_ghosts(past(field), ghosts_);
+  }
 }
 
 template <class T>
-Sweep<T> DistributedField<T>::sweep(index_t steps, int threads) {
+Sweep<T> DistributedField<T>::sweep(index_t steps, int threads, index_t field) {
   TESSERA_EXPECTS(steps <= halo_steps_);
-  return {problem_.stencil, problem_.sides, problem_.global, box_.low, {now(), past()}, steps, threads};
+  return {problem_.stencil,          problem_.sides, problem_.global, box_.low,
+          {now(field), past(field)}, steps,          threads,         terms()};
 }
 
 template <class T>
-index_t field_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
-                    index_t halo_steps) {
+TermFields<T>::TermFields(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+                          index_t halo_steps)
+    : set_(problem.terms), size_(grid.of(rank).size()), box_(grid.of(rank)) {
+  if (box_.empty()) return;
+  const Ghosts ghosts = term_ghosts(problem.stencil, halo_steps, edges_of(problem, grid, rank));
+  for (int d = 0; d < 3; ++d) {
+    origin_[d] = ghosts[static_cast<std::size_t>(d)][0];
+    box_.low[d] -= ghosts[static_cast<std::size_t>(d)][0];
+    box_.high[d] += ghosts[static_cast<std::size_t>(d)][1];
+  }
+  for (const Term term : all_terms) {
+    if (set_.has(term))
+      storage_[static_cast<std::size_t>(term)] = Field<T>(problem.stencil.dims, size_, ghosts, 1);
+  }
+}
+
+template <class T>
+GridView<T> TermFields<T>::operator[](Term term) {
+  if (!set_.has(term) || box_.empty()) return {};
+  const GridView<T> own = storage_[static_cast<std::size_t>(term)].level(0);
+  return own.box({{-origin_[0], -origin_[1], -origin_[2]}}, box_.size());
+}
+
+template <class T>
+Terms<T> TermFields<T>::terms() const {
+  Terms<T> terms{{}, set_.source_factor};
+  if (box_.empty()) return terms;
+  for (const Term term : all_terms) {
+    const auto i = static_cast<std::size_t>(term);
+    if (set_.has(term)) terms.field[i] = storage_[i].level(0);
+  }
+  return terms;
+}
+
+template <class T>
+index_t field_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t halo_steps,
+                    index_t fields) {
   const Box3 box = grid.of(rank);
   if (box.empty()) return 0;
-  return Field<T>::bytes(problem.stencil.dims, box.size(),
-                         ghosts_for(problem.stencil, halo_steps, edges_of(problem, grid, rank)));
+  const int dims = problem.stencil.dims;
+  const Edges edges = edges_of(problem, grid, rank);
+  const index_t terms = problem.terms.count() *
+                        Field<T>::bytes(dims, box.size(), term_ghosts(problem.stencil, halo_steps, edges), 1);
+  return terms + fields * Field<T>::bytes(dims, box.size(), ghosts_for(problem.stencil, halo_steps, edges));
 }
 
 #define TESSERA_INSTANTIATE(T)        \
+  template class TermFields<T>;       \
   template class DistributedField<T>; \
-  template index_t field_bytes<T>(const Problem&, const layout::GridLayout&, index_t, index_t);
+  template index_t field_bytes<T>(const Problem&, const layout::GridLayout&, index_t, index_t, index_t);
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

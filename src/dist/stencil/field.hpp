@@ -1,6 +1,9 @@
 #pragma once
 // A field whose boxes lie on the ranks, with its ghost layers and the level before.
 
+#include <memory>
+#include <vector>
+
 #include "dist/stencil/problem.hpp"
 #include "kernels/stencil/sweep.hpp"
 #include "layout/grid_layout.hpp"
@@ -11,50 +14,98 @@ using tessera::stencil::Edge;
 using tessera::stencil::Field;
 using tessera::stencil::Ghosts;
 using tessera::stencil::Sweep;
+using tessera::stencil::Terms;
 
 /// Sides of a rank's box.
 using Edges = std::array<std::array<Edge, 2>, 3>;
 [[nodiscard]] Edges edges_of(const Problem& problem, const layout::GridLayout& grid, index_t rank);
 
-/// This rank's box with ghost layers for up to halo_steps steps between two exchanges.
+/// The problem's terms around a rank's box, as wide as steps between two exchanges compute. Never exchanged:
+/// whoever fills them fills the ghost layers too.
+template <class T>
+class TermFields {
+ public:
+  /// Uninitialised.
+  TermFields(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t halo_steps);
+
+  /// Empty views where there is no such term.
+  [[nodiscard]] GridView<T> operator[](Term term);
+  [[nodiscard]] Terms<T> terms() const;
+  [[nodiscard]] const Box3& box() const { return box_; }  ///< with its ghost layers, in global indices
+
+ private:
+  TermSet set_;
+  Index3 origin_;  ///< of the rank's box in box_
+  Index3 size_;
+  Box3 box_;
+  mutable std::array<Field<T>, 3> storage_;  ///< by Term, of one level
+};
+
+template <class T>
+class HaloWindow;
+
+/// This rank's box with ghost layers for up to halo_steps steps between two exchanges: of one field, or of
+/// several that go the same way at once.
 template <class T>
 class DistributedField {
  public:
   DistributedField() = default;
   /// Uninitialised but for the ghost layers, which are zero.
-  DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t halo_steps);
+  DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t halo_steps,
+                   index_t fields = 1);
 
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const layout::GridLayout& grid() const { return grid_; }
   [[nodiscard]] const Box3& box() const { return box_; }  ///< in global indices
   [[nodiscard]] const Ghosts& ghosts() const { return ghosts_; }
   [[nodiscard]] index_t halo_steps() const { return halo_steps_; }
+  [[nodiscard]] index_t fields() const { return static_cast<index_t>(storage_.size()); }
 
-  [[nodiscard]] GridView<T> now() { return storage_.level(turned_); }
-  [[nodiscard]] GridView<T> past() { return storage_.level(turned_ + 1); }  ///< one step before
-  [[nodiscard]] GridView<const T> now() const { return const_cast<DistributedField*>(this)->now(); }
-  [[nodiscard]] GridView<const T> past() const { return const_cast<DistributedField*>(this)->past(); }
+  [[nodiscard]] GridView<T> now(index_t field = 0) { return level(field, turned_); }
+  [[nodiscard]] GridView<T> past(index_t field = 0) {
+    return level(field, turned_ + 1);
+  }  ///< one step before
+  [[nodiscard]] GridView<const T> now(index_t field = 0) const {
+    return const_cast<DistributedField*>(this)->now(field);
+  }
+  [[nodiscard]] GridView<const T> past(index_t field = 0) const {
+    return const_cast<DistributedField*>(this)->past(field);
+  }
+
+  /// Fields of one problem share their terms.
+  void use(std::shared_ptr<const TermFields<T>> terms) { terms_ = std::move(terms); }
+  [[nodiscard]] Terms<T> terms() const { return terms_ ? terms_->terms() : Terms<T>{}; }
+
+  /// Neighbours of the same node take their halos from it; without one they are sent.
+  void use(std::shared_ptr<HaloWindow<T>> window) { window_ = std::move(window); }
+  [[nodiscard]] const std::shared_ptr<HaloWindow<T>>& window() const { return window_; }
 
   /// What a kernel takes to go `steps` steps on from here.
-  [[nodiscard]] Sweep<T> sweep(index_t steps, int threads);
+  [[nodiscard]] Sweep<T> sweep(index_t steps, int threads, index_t field = 0);
   /// So many steps are done.
   void turn(index_t steps) { turned_ = (turned_ + steps) % 2; }
   /// Begins again: the next initial values go to now().
   void rewind() { turned_ = 0; }
 
  private:
+  [[nodiscard]] GridView<T> level(index_t field, index_t step) {
+    return storage_[static_cast<std::size_t>(field)].level(step);
+  }
+
   Problem problem_;
   layout::GridLayout grid_;
   Box3 box_;
   index_t halo_steps_ = 1;
   Ghosts ghosts_{};
-  Field<T> storage_;
+  std::vector<Field<T>> storage_{1};  ///< by field
+  std::shared_ptr<const TermFields<T>> terms_;
+  std::shared_ptr<HaloWindow<T>> window_;
   index_t turned_ = 0;
 };
 
-/// Bytes of a rank's field.
+/// Bytes of a rank's fields and of the terms beside them.
 template <class T>
 [[nodiscard]] index_t field_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
-                                  index_t halo_steps);
+                                  index_t halo_steps, index_t fields = 1);
 
 }  // namespace tessera::dist::stencil

@@ -29,17 +29,18 @@ double updates(const Problem& problem, const Edges& edges, const Box3& box, inde
 /// The greater of what memory and what arithmetic takes for a point.
 double seconds_per_update(const PlanRequest& request, const Box3& box, index_t steps) {
   const Stencil& stencil = request.problem.stencil;
-  const double levels = stencil.two_levels() ? 3 : 2;
+  const index_t beside = request.problem.terms.count();
+  const double levels = (stencil.two_levels() ? 3 : 2) + static_cast<double>(beside);
   const auto bytes = static_cast<double>(request.element_bytes);
-  const bool in_cache = 2 * box.volume() * request.element_bytes <= request.cache_bytes;
+  const bool in_cache = (2 + beside) * box.volume() * request.element_bytes <= request.cache_bytes;
   const double passes = in_cache ? 0.25 : request.blocks_time ? 1 / static_cast<double>(steps) : 1;
   // In cache the vector kernels take 0.06 ns a term and core in f64 (Zen 4); a box adds by doubling.
   constexpr double seconds_per_term = 0.06e-9;
-  const double terms = stencil.form == tessera::stencil::Form::box
-                           ? 2 * static_cast<double>(2 * stencil.radius[2] + 1)
-                           : static_cast<double>(stencil.taps.size());
+  const double sums = stencil.form == tessera::stencil::Form::box
+                          ? 2 * static_cast<double>(2 * stencil.radius[2] + 1)
+                          : static_cast<double>(stencil.taps.size());
   return std::max(levels * bytes / request.rates.memory * passes,
-                  terms * bytes / 8 * seconds_per_term / request.threads);
+                  sums * bytes / 8 * seconds_per_term / request.threads);
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   if (box.empty()) return result;
   const Problem& problem = request.problem;
   const Edges edges = edges_of(problem, plan.grid, rank);
-  const index_t levels = problem.stencil.two_levels() ? 2 : 1;
+  const index_t levels = (problem.stencil.two_levels() ? 2 : 1) * request.fields;
   const auto add = [&](index_t steps, index_t count) {
     index_t bytes = 0, messages = 0;
     for (const auto& piece :
@@ -58,11 +59,11 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
       ++messages;
       bytes += levels * piece.box.volume() * request.element_bytes;
     }
-    const double points = updates(problem, edges, box, steps);
+    const double points = static_cast<double>(request.fields) * updates(problem, edges, box, steps);
     result.exchanges += count;
     result.messages += count * messages;
     result.received_bytes += count * bytes;
-    result.buffer_bytes = std::max(result.buffer_bytes, 2 * bytes);
+    result.buffer_bytes = std::max(result.buffer_bytes, 3 * bytes);  // in a window twice what is sent
     result.updates += static_cast<double>(count) * points;
     // Ranks are never quite in step: an exchange waits some microseconds for the last of its neighbours.
     constexpr double out_of_step = 5e-6;
@@ -76,15 +77,15 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   if (request.steps >= plan.halo_steps) add(plan.halo_steps, request.steps / plan.halo_steps);
   if (request.steps % plan.halo_steps > 0) add(request.steps % plan.halo_steps, 1);
   result.field_bytes = request.element_bytes == 4
-                           ? field_bytes<float>(problem, plan.grid, rank, plan.halo_steps)
-                           : field_bytes<double>(problem, plan.grid, rank, plan.halo_steps);
+                           ? field_bytes<float>(problem, plan.grid, rank, plan.halo_steps, request.fields)
+                           : field_bytes<double>(problem, plan.grid, rank, plan.halo_steps, request.fields);
   if (request.overlap) {  // three halos deep on every exchanged side, two levels
     for (int d = 0; d < 3; ++d) {
       const index_t layers = box.size()[d] == 0 ? 0 : box.volume() / box.size()[d];
       for (const Edge edge : edges[static_cast<std::size_t>(d)]) {
         if (edge == Edge::exchanged)
-          result.buffer_bytes +=
-              2 * 3 * problem.stencil.radius[d] * plan.halo_steps * layers * request.element_bytes;
+          result.buffer_bytes += 2 * 3 * request.fields * problem.stencil.radius[d] * plan.halo_steps *
+                                 layers * request.element_bytes;
       }
     }
   }

@@ -8,8 +8,8 @@ namespace tessera::dist::stencil {
 namespace {
 
 /// move(row of u, row of the buffer, bytes) for every row of the box, many of them at once.
-template <class T, class Move>
-void each_row(const GridView<T>& u, const Box3& box, T* buffer, int threads, const Move& move) {
+template <class T, class U, class Move>
+void each_row(const GridView<T>& u, const Box3& box, U* buffer, int threads, const Move& move) {
   const Index3 size = box.size();
   const index_t grain = std::max<index_t>(64, (index_t{1} << 16) / std::max<index_t>(size[2], 1));
   machine::parallel(size[0] * size[1] > grain ? threads : 1, [&] {
@@ -29,9 +29,9 @@ void pack(const GridView<T>& u, const Box3& box, T* to, int threads) {
 }
 
 template <class T>
-void unpack(const GridView<T>& u, const Box3& box, T* from, int threads) {
+void unpack(const GridView<T>& u, const Box3& box, const T* from, int threads) {
   each_row(u, box, from, threads,
-           [](T* row, T* packed, std::size_t bytes) { std::memcpy(row, packed, bytes); });
+           [](T* row, const T* packed, std::size_t bytes) { std::memcpy(row, packed, bytes); });
 }
 
 Index3 times(Index3 radius, index_t steps) {
@@ -42,13 +42,46 @@ Index3 times(Index3 radius, index_t steps) {
 
 template <class T>
 Halo<T>::Halo(const mpi::Communicator& comm, const DistributedField<T>& field, index_t steps)
-    : comm_(comm), steps_(steps), levels_(field.problem().stencil.two_levels() ? 2 : 1) {
+    : comm_(comm),
+      steps_(steps),
+      levels_(field.problem().stencil.two_levels() ? 2 : 1),
+      views_(levels_ * field.fields()),
+      window_(field.window()) {
   const Index3 depth = times(field.problem().stencil.radius, steps);
   const auto periodic = field.problem().periodic();
   receives_ = parts(layout::halo_receives(field.grid(), comm.rank(), depth, periodic));
   sends_ = parts(layout::halo_sends(field.grid(), comm.rank(), depth, periodic));
   incoming_ = machine::Buffer<T>(total(receives_));
-  outgoing_ = machine::Buffer<T>(total(sends_));
+  if (window_) {
+    look_for_neighbours(field);
+  } else {
+    outgoing_ = machine::Buffer<T>(total(sends_));
+  }
+}
+
+/// Every rank knows where its neighbours lay out what it takes: that is arithmetic.
+template <class T>
+void Halo<T>::look_for_neighbours(const DistributedField<T>& field) {
+  const Index3 depth = times(field.problem().stencil.radius, steps_);
+  for (Part& part : sends_) part.in_window = window_->of(part.piece.peer) != nullptr;
+  for (Part& part : receives_) {
+    part.in_window = window_->of(part.piece.peer) != nullptr;
+    if (!part.in_window) continue;
+    for (const Part& sent :
+         parts(layout::halo_sends(field.grid(), part.piece.peer, depth, field.problem().periodic()))) {
+      if (sent.peer() == comm_.rank() && sent.piece.tag == part.piece.tag) part.window_offset = sent.offset;
+    }
+  }
+}
+
+template <class T>
+std::vector<GridView<T>> Halo<T>::views(DistributedField<T>& field) const {
+  std::vector<GridView<T>> all;
+  for (index_t i = 0; i < field.fields(); ++i) {
+    all.push_back(field.now(i));
+    if (levels_ == 2) all.push_back(field.past(i));
+  }
+  return all;
 }
 
 template <class T>
@@ -57,50 +90,70 @@ auto Halo<T>::parts(const std::vector<layout::HaloPiece>& pieces) const -> std::
   index_t offset = 0;
   for (const layout::HaloPiece& piece : pieces) {
     result.push_back({piece, offset});
-    offset += result.back().elements(levels_);
+    offset += views_ * piece.box.volume();
   }
   return result;
 }
 
 template <class T>
 index_t Halo<T>::total(const std::vector<Part>& parts) const {
-  return parts.empty() ? 0 : parts.back().offset + parts.back().elements(levels_);
+  return parts.empty() ? 0 : parts.back().offset + views_ * parts.back().piece.box.volume();
 }
 
 template <class T>
-std::span<std::byte> Halo<T>::bytes_of(machine::Buffer<T>& buffer, const Part& part) const {
+std::span<std::byte> Halo<T>::bytes_of(T* buffer, Part& part) const {
+  if (part.in_window) return {&part.there, 1};
   return std::as_writable_bytes(
-      std::span(buffer.data() + part.offset, static_cast<std::size_t>(part.elements(levels_))));
+      std::span(buffer + part.offset, static_cast<std::size_t>(views_ * part.piece.box.volume())));
 }
 
 template <class T>
 void Halo<T>::start(DistributedField<T>& field, int threads) {
-  for (const Part& part : receives_)
-    arriving_.push_back(
-        comm_.receive(bytes_of(incoming_, part), static_cast<int>(part.piece.peer), part.piece.tag));
-  for (const Part& part : sends_) {
-    T* to = outgoing_.data() + part.offset;
-    pack(field.now(), part.piece.box, to, threads);
-    if (levels_ == 2) pack(field.past(), part.piece.box, to + part.piece.box.volume(), threads);
-    leaving_.push_back(
-        comm_.send(bytes_of(outgoing_, part), static_cast<int>(part.piece.peer), part.piece.tag));
+  for (Part& part : receives_)
+    arriving_.push_back(comm_.receive(bytes_of(incoming_.data(), part), part.peer(), part.piece.tag));
+  if (window_) window_->turn();
+  T* const buffer = window_ ? window_->mine() : outgoing_.data();
+  for (Part& part : sends_) {
+    T* to = buffer + part.offset;
+    for (const GridView<T>& view : views(field)) {
+      pack(view, part.piece.box, to, threads);
+      to += part.piece.box.volume();
+    }
+    if (part.in_window) window_->sync();
+    leaving_.push_back(comm_.send(bytes_of(buffer, part), part.peer(), part.piece.tag));
   }
 }
 
 template <class T>
 void Halo<T>::finish(DistributedField<T>& field, int threads) {
   mpi::wait_all(arriving_);
+  if (window_) window_->sync();
   for (const Part& part : receives_) {
-    T* from = incoming_.data() + part.offset;
-    unpack(field.now(), part.piece.box, from, threads);
-    if (levels_ == 2) unpack(field.past(), part.piece.box, from + part.piece.box.volume(), threads);
+    const T* from =
+        part.in_window ? window_->of(part.piece.peer) + part.window_offset : incoming_.data() + part.offset;
+    for (const GridView<T>& view : views(field)) {
+      unpack(view, part.piece.box, from, threads);
+      from += part.piece.box.volume();
+    }
   }
   mpi::wait_all(leaving_);
   arriving_.clear();
   leaving_.clear();
 }
 
+template <class T>
+index_t sent_elements(const DistributedField<T>& field, index_t rank) {
+  const Problem& problem = field.problem();
+  index_t elements = 0;
+  for (const auto& piece : layout::halo_sends(
+           field.grid(), rank, times(problem.stencil.radius, field.halo_steps()), problem.periodic()))
+    elements += piece.box.volume();
+  return elements * field.fields() * (problem.stencil.two_levels() ? 2 : 1);
+}
+
 template class Halo<float>;
 template class Halo<double>;
+template index_t sent_elements(const DistributedField<float>&, index_t);
+template index_t sent_elements(const DistributedField<double>&, index_t);
 
 }  // namespace tessera::dist::stencil

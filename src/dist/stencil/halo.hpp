@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "dist/stencil/field.hpp"
+#include "dist/stencil/halo_window.hpp"
 #include "mpi/communicator.hpp"
 
 namespace tessera::dist::stencil {
 
-/// Exchanges the layers that so many steps need, of the current level and, for stencils of two levels, of the
-/// one before, in one message a neighbour. Keeps its buffers from one exchange to the next.
+/// Exchanges the layers that so many steps need, of every field's current level and, for stencils of two
+/// levels, of the one before, in one message a neighbour; or through the field's window, where it has one,
+/// with neighbours of the same node. Keeps its buffers from one exchange to the next.
 template <class T>
 class Halo {
  public:
@@ -25,20 +27,33 @@ class Halo {
   [[nodiscard]] index_t messages() const { return static_cast<index_t>(receives_.size()); }  ///< received
 
  private:
+  /// Through a window a message is one byte: that the layers are there.
   struct Part {
     layout::HaloPiece piece;
-    index_t offset;  ///< of its first element in the buffer
-    [[nodiscard]] index_t elements(index_t levels) const { return levels * piece.box.volume(); }
+    index_t offset;             ///< of its first element in the buffer
+    bool in_window = false;     ///< of the same node, and there is a window
+    index_t window_offset = 0;  ///< of a part received: in what its peer sends
+    std::byte there = std::byte{};
+    [[nodiscard]] int peer() const { return static_cast<int>(piece.peer); }
   };
   [[nodiscard]] std::vector<Part> parts(const std::vector<layout::HaloPiece>& pieces) const;
   [[nodiscard]] index_t total(const std::vector<Part>& parts) const;
-  [[nodiscard]] std::span<std::byte> bytes_of(machine::Buffer<T>& buffer, const Part& part) const;
+  void look_for_neighbours(const DistributedField<T>& field);
+  /// What travels, in the order of a message.
+  [[nodiscard]] std::vector<GridView<T>> views(DistributedField<T>& field) const;
+  [[nodiscard]] std::span<std::byte> bytes_of(T* buffer, Part& part) const;
 
   mpi::Communicator comm_;
   index_t steps_, levels_;
+  index_t views_;  ///< levels of all fields together
+  std::shared_ptr<HaloWindow<T>> window_;
   std::vector<Part> receives_, sends_;
   machine::Buffer<T> incoming_, outgoing_;
   std::vector<mpi::Request> arriving_, leaving_;
 };
+
+/// Elements that a rank sends in an exchange of all the field's halo steps.
+template <class T>
+[[nodiscard]] index_t sent_elements(const DistributedField<T>& field, index_t rank);
 
 }  // namespace tessera::dist::stencil

@@ -52,21 +52,28 @@ Split split(Index3 size, const Edges& edges, Index3 depth) {
 }
 
 template <class T>
-EdgeField<T>::EdgeField(const Problem& problem, const Box3& box, const Box3& edge, index_t steps)
-    : problem_(problem), edge_(edge), origin_(plus(box.low, edge.low)), steps_(steps) {
-  ghosts_ = ghosts_for(problem.stencil, steps, edges_at(problem, origin_, edge.size()));
-  storage_ = Field<T>(problem.stencil.dims, edge.size(), ghosts_);
+EdgeField<T>::EdgeField(const DistributedField<T>& u, index_t field, const Box3& edge, index_t steps)
+    : problem_(u.problem()),
+      field_(field),
+      edge_(edge),
+      origin_(plus(u.box().low, edge.low)),
+      steps_(steps),
+      terms_(u.terms().box(edge.low, edge.size())) {
+  ghosts_ = ghosts_for(problem_.stencil, steps, edges_at(problem_, origin_, edge.size()));
+  storage_ = Field<T>(problem_.stencil.dims, edge.size(), ghosts_);
 }
 
 template <class T>
 Sweep<T> EdgeField<T>::sweep(int threads) {
-  return sweep_on(problem_, origin_, storage_.level(0), storage_.level(1), steps_, threads);
+  Sweep<T> sweep = sweep_on(problem_, origin_, storage_.level(0), storage_.level(1), steps_, threads);
+  sweep.terms = terms_;
+  return sweep;
 }
 
 template <class T>
 void EdgeField<T>::copy(DistributedField<T>& u, Which which) {
   const Index3 size = edge_.size(), own = u.box().size();
-  const GridView<T> from[2]{u.now(), u.past()}, to[2]{storage_.level(0), storage_.level(1)};
+  const GridView<T> from[2]{u.now(field_), u.past(field_)}, to[2]{storage_.level(0), storage_.level(1)};
   const index_t x0 = -ghosts_[2][0], x1 = size[2] + ghosts_[2][1];
   for (index_t z = -ghosts_[0][0]; z < size[0] + ghosts_[0][1]; ++z) {
     for (index_t y = -ghosts_[1][0]; y < size[1] + ghosts_[1][1]; ++y) {
@@ -91,7 +98,7 @@ void EdgeField<T>::copy(DistributedField<T>& u, Which which) {
 template <class T>
 void EdgeField<T>::give(DistributedField<T>& u) {
   const Index3 size = edge_.size();
-  const GridView<T> to[2]{u.now(), u.past()}, from[2]{storage_.level(0), storage_.level(1)};
+  const GridView<T> to[2]{u.now(field_), u.past(field_)}, from[2]{storage_.level(0), storage_.level(1)};
   for (int level = 0; level < 2; ++level) {
     for (index_t z = 0; z < size[0]; ++z) {
       for (index_t y = 0; y < size[1]; ++y)

@@ -22,7 +22,7 @@ struct Split {
 template <class T>
 class EdgeField {
  public:
-  EdgeField(const Problem& problem, const Box3& box, const Box3& edge, index_t steps);
+  EdgeField(const DistributedField<T>& u, index_t field, const Box3& edge, index_t steps);
 
   /// Before the interior moves on: everything but the halo of u's box.
   void take(DistributedField<T>& u) { copy(u, Which::all); }
@@ -37,11 +37,13 @@ class EdgeField {
   void copy(DistributedField<T>& u, Which which);
 
   const Problem& problem_;
+  index_t field_;
   Box3 edge_;  ///< in u's local indices
   Index3 origin_;
   index_t steps_;
   Ghosts ghosts_;
   Field<T> storage_;
+  Terms<T> terms_;
 };
 
 }  // namespace tessera::dist::stencil

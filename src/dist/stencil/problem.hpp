@@ -5,18 +5,23 @@
 
 #include "kernels/stencil/boundary.hpp"
 #include "kernels/stencil/stencil.hpp"
+#include "kernels/stencil/terms.hpp"
 
 namespace tessera::dist::stencil {
 
+using tessera::stencil::all_terms;
 using tessera::stencil::Boundary;
 using tessera::stencil::Sides;
 using tessera::stencil::Stencil;
+using tessera::stencil::Term;
+using tessera::stencil::TermSet;
 
-/// A stencil on a field of that extent, with what lies outside of it.
+/// A stencil on a field of that extent, with what lies outside of it and what else a step reads.
 struct Problem {
   Stencil stencil;
   Sides sides;
   Index3 global{{1, 1, 1}};
+  TermSet terms = {};
 
   [[nodiscard]] std::array<bool, 3> periodic() const {
     const auto is = [&](std::size_t d) { return sides[d][0].kind == Boundary::periodic; };

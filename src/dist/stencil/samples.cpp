@@ -58,10 +58,10 @@ index_t sample_steps(const Stencil& stencil, index_t most) {
 
 template <class T>
 Samples<T>::Samples(const mpi::Communicator& comm, const DistributedField<T>& u, index_t steps,
-                    std::uint64_t seed)
-    : comm_(comm), problem_(u.problem()), steps_(steps) {
+                    std::uint64_t seed, index_t field)
+    : comm_(comm), problem_(u.problem()), steps_(steps), field_(field) {
   for (const Index3 point : choose(u.grid(), seed)) {
-    samples_.push_back({point, dependencies(point), {}, {}});
+    samples_.push_back({point, dependencies(point), {}, {}, {}});
     gather(u, samples_.back());
   }
 }
@@ -108,10 +108,14 @@ template <class T>
 void Samples<T>::gather(const DistributedField<T>& u, Sample& sample) const {
   const auto periodic = problem_.periodic();
   const Box3 mine = owned(problem_, u.box());
-  const auto now = u.now(), past = u.past();
+  const auto now = u.now(field_), past = u.past(field_);
   const bool two_levels = problem_.stencil.two_levels();
+  const Terms<T> terms = u.terms();
   sample.now.assign(static_cast<std::size_t>(sample.box.volume()), 0);
   if (two_levels) sample.past = sample.now;
+  for (const Term term : all_terms) {
+    if (problem_.terms.has(term)) sample.terms[static_cast<std::size_t>(term)] = sample.now;
+  }
   std::size_t at = 0;
   each_point(sample.box, [&](Index3 p) {
     for (int d = 0; d < 3; ++d) {
@@ -121,11 +125,17 @@ void Samples<T>::gather(const DistributedField<T>& u, Sample& sample) const {
       const Index3 local{{p[0] - u.box().low[0], p[1] - u.box().low[1], p[2] - u.box().low[2]}};
       sample.now[at] = static_cast<double>(now(local));
       if (two_levels) sample.past[at] = static_cast<double>(past(local));
+      for (std::size_t k = 0; k < 3 && holds(u.box(), p); ++k) {
+        if (!sample.terms[k].empty()) sample.terms[k][at] = static_cast<double>(terms.field[k](local));
+      }
     }
     ++at;
   });
   comm_.sum(std::span(sample.now));
   if (two_levels) comm_.sum(std::span(sample.past));
+  for (auto& values : sample.terms) {
+    if (!values.empty()) comm_.sum(std::span(values));
+  }
 }
 
 template <class T>
@@ -140,15 +150,23 @@ T Samples<T>::recomputed(const Sample& sample) const {
     }
     return static_cast<T>(values[static_cast<std::size_t>((p[0] * size[1] + p[1]) * size[2] + p[2])]);
   };
+  const auto term = [&](Term which, Index3 p) -> std::optional<T> {
+    if (!problem_.terms.has(which)) return {};
+    return value(sample.terms[static_cast<std::size_t>(which)], p);
+  };
+  const auto terms = [&](Index3 p) -> tessera::stencil::PointTerms<T> {
+    return {term(Term::coefficients, p), term(Term::source, p), term(Term::mask, p),
+            static_cast<T>(problem_.terms.source_factor)};
+  };
   return tessera::stencil::recompute<T>(
       problem_.stencil, problem_.sides, problem_.global, sample.point, steps_,
-      [&](Index3 p) { return value(sample.now, p); }, [&](Index3 p) { return value(sample.past, p); });
+      [&](Index3 p) { return value(sample.now, p); }, [&](Index3 p) { return value(sample.past, p); }, terms);
 }
 
 template <class T>
 void Samples<T>::record(const DistributedField<T>& u) {
   got_.assign(samples_.size(), 0);
-  const auto now = u.now();
+  const auto now = u.now(field_);
   const Box3& box = u.box();
   for (std::size_t i = 0; i < samples_.size(); ++i) {
     const Index3 p = samples_[i].point;

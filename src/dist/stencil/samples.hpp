@@ -18,8 +18,9 @@ namespace tessera::dist::stencil {
 template <class T>
 class Samples {
  public:
-  /// Before so many steps of u: gathers what the samples depend on. Collective.
-  Samples(const mpi::Communicator& comm, const DistributedField<T>& u, index_t steps, std::uint64_t seed);
+  /// Before so many steps of u: gathers what the samples of one of its fields depend on. Collective.
+  Samples(const mpi::Communicator& comm, const DistributedField<T>& u, index_t steps, std::uint64_t seed,
+          index_t field = 0);
   /// After them: the values that came out. Collective.
   void record(const DistributedField<T>& u);
   /// How many of them are not, bit by bit, what the plain computation gives (a zero may have either sign).
@@ -32,6 +33,7 @@ class Samples {
     Index3 point;
     Box3 box;  ///< what it depends on, periodic dimensions unrolled
     std::vector<double> now, past;
+    std::array<std::vector<double>, 3> terms;  ///< by Term
   };
   [[nodiscard]] std::vector<Index3> choose(const layout::GridLayout& grid, std::uint64_t seed) const;
   [[nodiscard]] Box3 dependencies(Index3 point) const;
@@ -40,7 +42,7 @@ class Samples {
 
   mpi::Communicator comm_;
   Problem problem_;
-  index_t steps_;
+  index_t steps_, field_;
   std::vector<Sample> samples_;
   std::vector<double> got_;  ///< by sample
 };

@@ -1,3 +1,4 @@
+#include "base/error.hpp"
 #include "kernels/stencil/cuda_field.hpp"
 #include "machine/device_times.hpp"
 
@@ -12,6 +13,8 @@ using DeviceKernel = int (*)(const DeviceSweep<T>&, const Tuning&, DeviceStream)
 /// A field in host memory on the device: there once, all steps, back; the times of the three are kept.
 template <class T, DeviceKernel<T> kernel>
 void staged(const Sweep<T>& sweep, const Tuning& tuning) {
+  require(!sweep.terms.any(), ExitCode::usage,
+          "the device variants of stencils know no coefficients, sources or masks; take one of the host's");
   if (sweep.steps == 0 || sweep.extent().volume() == 0) return;
   const cuda::Stream stream;
   DeviceField<T> field(sweep);

@@ -6,6 +6,7 @@
 
 #include "kernels/stencil/rows.hpp"
 #include "kernels/stencil/sweep.hpp"
+#include "kernels/stencil/term_rows.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::stencil {
@@ -29,6 +30,7 @@ class Engine {
     const GridView<T>& out = sweep_.level[(step + 1) % 2];
     const Index3 size = box.size();
     if (size[0] <= 0 || size[1] <= 0 || size[2] <= 0) return;
+    if (finish_ != nullptr) return with_terms(step, box);
     kernel_(taps_, {&in(box.low), &out(box.low), in.stride[1], in.stride[0], size[0], size[1], size[2]});
   }
   /// The same, and every ghost that repeats one of these points.
@@ -41,6 +43,9 @@ class Engine {
   struct Image {
     index_t source, ghost;
   };
+  void choose_terms(machine::Isa isa);
+  void with_terms(index_t step, const Box3& box) const;
+  void part_with_terms(index_t step, const Box3& part) const;
   [[nodiscard]] Box3 valid(index_t level) const;
   [[nodiscard]] Box3 with_ghosts() const;
   [[nodiscard]] index_t source(int d, index_t i) const;
@@ -56,6 +61,9 @@ class Engine {
   std::vector<index_t> offsets_;
   Taps<T> taps_;
   RowKernel<T> kernel_;
+  TermKernel<T> finish_ = nullptr;  ///< of a step with terms
+  T weight_sum_{};
+  bool keeps_past_ = false;        ///< the kernel leaves the level before to finish_
   std::vector<Image> images_[3];   ///< ghosts that repeat a point, by dimension
   Index3 plain_low_, plain_high_;  ///< points in [low, high) have no image
 };

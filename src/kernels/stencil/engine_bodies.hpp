@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/instrument.hpp"
 #include "kernels/stencil/engine.hpp"
 
 namespace tessera::stencil {
@@ -28,9 +29,70 @@ Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Is
   }
   taps_ = {weights_.data(), offsets_.data(), static_cast<index_t>(offsets_.size()),
            static_cast<T>(sweep.stencil.previous)};
-  kernel_ = row_kernel<T>(kernel_key(sweep.stencil, loops, stores), isa);
+  // Sums that are still to be finished stay in cache.
+  KernelKey key = kernel_key(sweep.stencil, loops, sweep.terms.any() ? Stores::cached : stores);
+  if (sweep.terms.any()) choose_terms(isa);
+  key.previous = key.previous && !keeps_past_;
+  kernel_ = row_kernel<T>(key, isa);
   make_images();
   if (sweep.steps > 0) fill_boundary();
+}
+
+template <class T>
+void Engine<T>::choose_terms(machine::Isa isa) {
+  if constexpr (!is_traced<T>) {
+    const Terms<T>& terms = sweep_.terms;
+    weight_sum_ = static_cast<T>(sweep_.stencil.tap_sum());
+    keeps_past_ = sweep_.stencil.two_levels() && terms.has(Term::coefficients);
+    finish_ = term_kernel<T>(
+        {terms.has(Term::coefficients), keeps_past_, terms.has(Term::source), terms.has(Term::mask)}, isa);
+  }
+}
+
+constexpr index_t part_planes = 4, part_rows = 4;  // as many as the vector kernels block
+constexpr index_t part_bytes =
+    4096;  // of a row: the sums of a part, at most 64 KiB, stay in L2, in 2-D in L1
+
+/// interior() in parts: what is summed is finished at once.
+template <class T>
+void Engine<T>::with_terms(index_t step, const Box3& box) const {
+  constexpr index_t width = part_bytes / static_cast<index_t>(sizeof(T));
+  const auto end_of = [](index_t from, index_t most, index_t end) { return std::min(from + most, end); };
+  for (index_t z = box.low[0]; z < box.high[0]; z += part_planes) {
+    for (index_t y = box.low[1]; y < box.high[1]; y += part_rows) {
+      for (index_t x = box.low[2]; x < box.high[2];) {
+        const index_t to = end_of(x, width - (x % width + width) % width, box.high[2]);  // whole lines
+        part_with_terms(
+            step,
+            {{{z, y, x}}, {{end_of(z, part_planes, box.high[0]), end_of(y, part_rows, box.high[1]), to}}});
+        x = to;
+      }
+    }
+  }
+}
+
+template <class T>
+void Engine<T>::part_with_terms(index_t step, const Box3& part) const {
+  const GridView<T>& in = sweep_.level[step % 2];
+  const GridView<T>& out = sweep_.level[(step + 1) % 2];
+  const Terms<T>& terms = sweep_.terms;
+  const Index3 size = part.size();
+  constexpr index_t most = part_planes * part_rows * (part_bytes / static_cast<index_t>(sizeof(T)));
+  T past[most];  // the sums take its place
+  const auto each_row = [&](const auto& f) {
+    for (index_t row = 0; row < size[0] * size[1]; ++row)
+      f(part.low[0] + row / size[1], part.low[1] + row % size[1], past + row * size[2]);
+  };
+  if (keeps_past_) {
+    each_row([&](index_t z, index_t y, T* kept) { std::copy_n(out.row(z, y) + part.low[2], size[2], kept); });
+  }
+  kernel_(taps_, {&in(part.low), &out(part.low), in.stride[1], in.stride[0], size[0], size[1], size[2]});
+  each_row([&](index_t z, index_t y, const T* kept) {
+    const index_t x = part.low[2];
+    finish_({in.row(z, y) + x, out.row(z, y) + x, kept, terms.row(Term::coefficients, z, y, x),
+             terms.row(Term::source, z, y, x), terms.row(Term::mask, z, y, x), weight_sum_, taps_.previous,
+             static_cast<T>(terms.source_factor), size[2]});
+  });
 }
 
 /// The points of a level that hold right values once it is computed (level 0: once exchanged).

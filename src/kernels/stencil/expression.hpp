@@ -3,8 +3,10 @@
 // kernels.
 
 #include <cmath>
+#include <optional>
 
 #include "kernels/stencil/stencil.hpp"
+#include "kernels/stencil/terms.hpp"
 
 namespace tessera::stencil {
 
@@ -27,22 +29,41 @@ TESSERA_HD T apply_rule(Rule rule, T sum) {
   return sum == T{3} || sum == T{11} || sum == T{12} ? T{1} : T{0};
 }
 
+/// The terms at one point; nothing where there is none.
+template <class T>
+struct PointTerms {
+  std::optional<T> coefficient, source, mask;
+  T source_factor = 1;
+};
+
+/// What a step makes of the sum over the taps at a point of value u (terms.hpp).
+template <class T>
+T with_terms(const Stencil& stencil, T sum, T u, T past, const PointTerms<T>& terms) {
+  if (terms.coefficient) {
+    const T all = static_cast<T>(stencil.tap_sum());
+    sum = std::fma(*terms.coefficient, std::fma(-all, u, sum), all * u);
+  }
+  if (stencil.two_levels()) sum = std::fma(static_cast<T>(stencil.previous), past, sum);
+  sum = apply_rule(stencil.rule, sum);
+  if (terms.source) sum = std::fma(terms.source_factor, *terms.source, sum);
+  return terms.mask && *terms.mask == 0 ? u : sum;
+}
+
 /// at(offset) is the value there at this level, past the point's own value one level before.
 template <class T, class At>
-T point_value(const Stencil& stencil, const At& at, T past) {
+T point_value(const Stencil& stencil, const At& at, T past, const PointTerms<T>& terms = {}) {
   const auto weight = [&](std::size_t k) { return static_cast<T>(stencil.taps[k].weight); };
   if (stencil.form == Form::box) {
     const int r = static_cast<int>(stencil.radius[2]);
     const auto column = [&](int x) {
       return doubled_sum<T>(r, [&](int y) { return at(Index3{{0, y, x}}); });
     };
-    return doubled_sum<T>(r, column) * weight(0);
+    return with_terms<T>(stencil, doubled_sum<T>(r, column) * weight(0), at(Index3{}), past, terms);
   }
   T sum = weight(0) * at(stencil.taps[0].offset);
   for (std::size_t k = 1; k < stencil.taps.size(); ++k)
     sum = std::fma(weight(k), at(stencil.taps[k].offset), sum);
-  if (stencil.two_levels()) sum = std::fma(static_cast<T>(stencil.previous), past, sum);
-  return apply_rule(stencil.rule, sum);
+  return with_terms<T>(stencil, sum, at(Index3{}), past, terms);
 }
 
 }  // namespace tessera::stencil

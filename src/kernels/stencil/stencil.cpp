@@ -105,6 +105,13 @@ double Stencil::weight_sum() const {
   return sum;
 }
 
+double Stencil::tap_sum() const {
+  double sum = 0;
+  for (const Tap& tap : taps) sum += tap.weight;
+  const double whole = std::round(sum);
+  return std::abs(sum - whole) <= 1e-12 ? whole : sum;
+}
+
 Stencil make_stencil(std::string name, int dims, Index3 shape, std::span<const double> weights,
                      double previous, Rule rule) {
   require(dims >= 1 && dims <= 3, ExitCode::usage, "a stencil has 1, 2 or 3 dimensions");

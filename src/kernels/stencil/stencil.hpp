@@ -45,6 +45,8 @@ struct Stencil {
   /// missing.
   [[nodiscard]] bool is_full_star() const;
   [[nodiscard]] double weight_sum() const;
+  /// That of the taps alone; a whole number if that is how near it is: nine ninths are 1.
+  [[nodiscard]] double tap_sum() const;
 };
 
 /// The stencil whose weights fill a box of `shape` points, row-major, centred at shape / 2 (as

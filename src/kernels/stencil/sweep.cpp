@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 
 namespace tessera::stencil {
@@ -36,6 +38,13 @@ void check(const Sweep<T>& sweep) {
   }
 }
 
+void check_terms(const Stencil& stencil, const TermSet& terms) {
+  require(stencil.rule == Rule::linear || (!terms.has(Term::coefficients) && !terms.has(Term::source)),
+          ExitCode::usage,
+          fmt::format("stencil '{}' is no weighted sum: it takes a mask, but no coefficients and no source",
+                      stencil.name));
+}
+
 template <class T>
 typename Field<T>::Shape Field<T>::shape(Index3 extent, const Ghosts& ghosts) {
   constexpr auto line = line_bytes / static_cast<index_t>(sizeof(T));
@@ -52,9 +61,10 @@ typename Field<T>::Shape Field<T>::shape(Index3 extent, const Ghosts& ghosts) {
 }
 
 template <class T>
-Field<T>::Field(int dims, Index3 extent, const Ghosts& ghosts)
+Field<T>::Field(int dims, Index3 extent, const Ghosts& ghosts, int levels)
     : dims_(dims), extent_(extent), shape_(shape(extent, ghosts)) {
-  for (auto& level : storage_) level = machine::Buffer<T>(shape_.count + page_bytes);
+  for (int level = 0; level < levels; ++level)
+    storage_[level] = machine::Buffer<T>(shape_.count + page_bytes);
 }
 
 template <class T>
@@ -65,8 +75,8 @@ GridView<T> Field<T>::level(index_t step) {
 }
 
 template <class T>
-index_t Field<T>::bytes(int, Index3 extent, const Ghosts& ghosts) {
-  return 2 * static_cast<index_t>(sizeof(T)) * (shape(extent, ghosts).count + page_bytes);
+index_t Field<T>::bytes(int, Index3 extent, const Ghosts& ghosts, int levels) {
+  return levels * static_cast<index_t>(sizeof(T)) * (shape(extent, ghosts).count + page_bytes);
 }
 
 Ghosts ghosts_for(const Stencil& stencil, index_t steps, const std::array<std::array<Edge, 2>, 3>& edges) {
@@ -75,6 +85,16 @@ Ghosts ghosts_for(const Stencil& stencil, index_t steps, const std::array<std::a
     for (std::size_t side = 0; side < 2; ++side) {
       const index_t radius = stencil.radius[static_cast<int>(d)];
       ghosts[d][side] = edges[d][side] == Edge::exchanged ? radius * steps : radius;
+    }
+  }
+  return ghosts;
+}
+
+Ghosts term_ghosts(const Stencil& stencil, index_t steps, const std::array<std::array<Edge, 2>, 3>& edges) {
+  Ghosts ghosts = ghosts_for(stencil, std::max<index_t>(steps - 1, 0), edges);
+  for (std::size_t d = 0; d < 3; ++d) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (edges[d][side] != Edge::exchanged) ghosts[d][side] = 0;
     }
   }
   return ghosts;

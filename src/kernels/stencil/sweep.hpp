@@ -5,6 +5,7 @@
 #include "base/grid_view.hpp"
 #include "kernels/stencil/boundary.hpp"
 #include "kernels/stencil/stencil.hpp"
+#include "kernels/stencil/terms.hpp"
 #include "machine/buffer.hpp"
 
 namespace tessera::stencil {
@@ -29,6 +30,7 @@ struct Sweep {
   GridView<T> level[2];
   index_t steps = 0;
   int threads = 1;
+  Terms<T> terms = {};
 
   [[nodiscard]] Index3 extent() const { return level[0].extent; }
   [[nodiscard]] Edge edge(int d, int side) const {
@@ -44,20 +46,23 @@ struct Sweep {
 /// layers.
 template <class T>
 void check(const Sweep<T>& sweep);
+/// Throws Error(usage) for terms that the stencil has no use for: life takes a mask only.
+void check_terms(const Stencil& stencil, const TermSet& terms);
 
 /// Widths of ghost layers by dimension, low and high.
 using Ghosts = std::array<std::array<index_t, 2>, 3>;
 
-/// Two levels of a box with ghost layers. Rows begin at cache lines and are padded so that strides are no
-/// multiple of 4 KiB (equal addresses modulo 4 KiB share a cache set and falsely alias in the load/store
-/// unit).
+/// Two levels of a box with ghost layers, or one. Rows begin at cache lines and are padded so that strides
+/// are no multiple of 4 KiB (equal addresses modulo 4 KiB share a cache set and falsely alias in the
+/// load/store unit).
 template <class T>
 class Field {
  public:
   Field() = default;
-  Field(int dims, Index3 extent, const Ghosts& ghosts);
+  Field(int dims, Index3 extent, const Ghosts& ghosts, int levels = 2);
   [[nodiscard]] GridView<T> level(index_t step);
-  [[nodiscard]] static index_t bytes(int dims, Index3 extent, const Ghosts& ghosts);
+  [[nodiscard]] bool there() const { return storage_[0].size() > 0; }
+  [[nodiscard]] static index_t bytes(int dims, Index3 extent, const Ghosts& ghosts, int levels = 2);
 
  private:
   struct Shape {
@@ -74,6 +79,10 @@ class Field {
 /// Ghost widths that a sweep of `steps` at once needs: exchanged sides radius * steps, others radius.
 [[nodiscard]] Ghosts ghosts_for(const Stencil& stencil, index_t steps,
                                 const std::array<std::array<Edge, 2>, 3>& edges);
+
+/// Ghost widths of terms beside it: what the steps before the last compute of the halo.
+[[nodiscard]] Ghosts term_ghosts(const Stencil& stencil, index_t steps,
+                                 const std::array<std::array<Edge, 2>, 3>& edges);
 
 /// The field of a single rank: every side a side of the global field.
 template <class T>

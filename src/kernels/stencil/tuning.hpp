@@ -10,10 +10,11 @@ struct Caches {
 };
 [[nodiscard]] Caches caches();
 
-/// Whether both levels stay in the last cache from step to step.
+/// Whether both levels and the terms stay in the last cache from step to step.
 template <class T>
 [[nodiscard]] bool fits_in_cache(const Sweep<T>& sweep) {
-  return 2 * sweep.extent().volume() * static_cast<index_t>(sizeof(T)) <= caches().l3 * 3 / 4;
+  const index_t fields = 2 + sweep.terms.count();
+  return fields * sweep.extent().volume() * static_cast<index_t>(sizeof(T)) <= caches().l3 * 3 / 4;
 }
 
 }  // namespace tessera::stencil

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "kernels/stencil/engine.hpp"
-#include "kernels/stencil/expression.hpp"
 #include "kernels/stencil/hash_rows.hpp"
 
 namespace tessera::stencil {
@@ -18,8 +17,9 @@ Index3 plus(Index3 a, Index3 b) { return {{a[0] + b[0], a[1] + b[1], a[2] + b[2]
 template <class T>
 class Cone {
  public:
-  Cone(const Stencil& stencil, const Sides& sides, Index3 global, const Box3& box, const Initial<T>& initial)
-      : stencil_(stencil), sides_(sides), global_(global), box_(box), initial_(initial) {
+  Cone(const Stencil& stencil, const Sides& sides, Index3 global, const Box3& box, const Initial<T>& initial,
+       const TermsAt<T>& terms)
+      : stencil_(stencil), sides_(sides), global_(global), box_(box), initial_(initial), terms_(terms) {
     values_.resize(static_cast<std::size_t>(box.size().volume()));
   }
 
@@ -44,7 +44,8 @@ class Cone {
 
   T value_after_step(Index3 p, T past) {
     return point_value<T>(
-        stencil_, [&](Index3 offset) { return outside(plus(p, offset)); }, past);
+        stencil_, [&](Index3 offset) { return outside(plus(p, offset)); }, past,
+        terms_ ? terms_(wrapped(p)) : PointTerms<T>{});
   }
 
   /// p with the unrolled dimensions rolled up.
@@ -63,6 +64,7 @@ class Cone {
   Index3 global_;
   Box3 box_;
   const Initial<T>& initial_;
+  const TermsAt<T>& terms_;
   std::vector<T> values_;
 };
 
@@ -104,9 +106,10 @@ Sum pairwise(const double* values, index_t n) {
 
 template <class T>
 T recompute(const Stencil& stencil, const Sides& sides, Index3 global, Index3 point, index_t steps,
-            const Initial<T>& initial, const Initial<T>& past) {
+            const Initial<T>& initial, const Initial<T>& past, const TermsAt<T>& terms) {
   const Box3 all = dependencies(stencil, sides, global, point, steps);
-  Cone<T> level[2]{{stencil, sides, global, all, initial}, {stencil, sides, global, all, initial}};
+  Cone<T> level[2]{{stencil, sides, global, all, initial, terms},
+                   {stencil, sides, global, all, initial, terms}};
   each_point(all, [&](Index3 p) {
     level[0][p] = initial(level[0].wrapped(p));
     if (stencil.two_levels()) level[1][p] = past(level[0].wrapped(p));
@@ -165,7 +168,7 @@ std::uint64_t field_hash(const GridView<const T>& u, Index3 origin, Index3 globa
 
 #define TESSERA_INSTANTIATE(T)                                                                   \
   template T recompute(const Stencil&, const Sides&, Index3, Index3, index_t, const Initial<T>&, \
-                       const Initial<T>&);                                                       \
+                       const Initial<T>&, const TermsAt<T>&);                                    \
   template Sum sum(const GridView<const T>&);                                                    \
   template std::uint64_t field_hash(const GridView<const T>&, Index3, Index3, int);
 TESSERA_INSTANTIATE(float)

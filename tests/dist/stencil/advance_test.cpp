@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dist/stencil/halo_window.hpp"
 #include "dist/stencil/plan.hpp"
 #include "dist/stencil/samples.hpp"
 #include "kernels/stencil/oracle.hpp"
@@ -21,13 +22,37 @@ using kernels::oracle::Case;
 using kernels::oracle::Grid;
 using mpi::Communicator;
 
-Problem problem_of(const Stencil& stencil, const Sides& sides, Index3 global) {
-  return {stencil, sides, global};
+Problem problem_of(const Stencil& stencil, const Sides& sides, Index3 global, int terms = 0) {
+  return {stencil, sides, global, kernels::oracle::terms_of(terms)};
+}
+
+/// The oracle's terms, with their ghost layers.
+template <class T>
+std::shared_ptr<const TermFields<T>> terms_of(const Problem& problem, const Plan& plan, int rank) {
+  auto fields = std::make_shared<TermFields<T>>(problem, plan.grid, rank, plan.halo_steps);
+  const Box3 box = fields->box();
+  for (const Term term : all_terms) {
+    const GridView<T> view = (*fields)[term];
+    if (view.data == nullptr) continue;
+    for (index_t z = box.low[0]; z < box.high[0]; ++z) {
+      for (index_t y = box.low[1]; y < box.high[1]; ++y) {
+        for (index_t x = box.low[2]; x < box.high[2]; ++x) {
+          Index3 p{{z, y, x}};
+          for (int d = 0; d < 3; ++d) {
+            if (problem.periodic()[static_cast<std::size_t>(d)])
+              p[d] = kernels::oracle::outside_source(Boundary::periodic, p[d], problem.global[d]);
+          }
+          view(z - box.low[0], y - box.low[1], x - box.low[2]) = kernels::oracle::term_at<T>(term, p);
+        }
+      }
+    }
+  }
+  return fields;
 }
 
 /// Own points from the oracle's start; given values, and NaN in every other ghost layer.
 template <class T>
-void fill(DistributedField<T>& u) {
+void fill(DistributedField<T>& u, int field = 0) {
   const Problem& problem = u.problem();
   const Box3 box = u.box(), frame = problem.with_frame();
   if (box.empty()) return;
@@ -48,9 +73,10 @@ void fill(DistributedField<T>& u) {
           beyond = beyond && p[d] >= frame.low[d] && p[d] < frame.high[d];
         }
         const T nan = std::numeric_limits<T>::quiet_NaN();
-        const T value = own || beyond ? kernels::oracle::initial<T>(problem.stencil, p) : nan;
-        u.now()(local) = value;
-        u.past()(local) = own ? kernels::oracle::initial<T>(problem.stencil, p, 1) : value;
+        const T value =
+            own || beyond ? kernels::oracle::initial<T>(problem.stencil, p, own ? 2 * field : 0) : nan;
+        u.now(field)(local) = value;
+        u.past(field)(local) = own ? kernels::oracle::initial<T>(problem.stencil, p, 2 * field + 1) : value;
       }
     }
   }
@@ -63,6 +89,8 @@ struct How {
   const char* kernel = nullptr;
   int threads = 1;
   Overlap overlap = Overlap::no;
+  int fields = 1;
+  bool window = false;
 };
 
 template <class T>
@@ -70,31 +98,37 @@ void expect_oracle(const Problem& problem, const How& how) {
   const auto comm = Communicator::world();
   PlanRequest request{problem, sizeof(T), how.steps, comm.size(), how.threads, how.halo_steps, how.parts};
   const Plan plan = make_plan(request);
-  DistributedField<T> u(problem, plan.grid, comm.rank(), plan.halo_steps);
-  fill(u);
+  DistributedField<T> u(problem, plan.grid, comm.rank(), plan.halo_steps, how.fields);
+  for (int field = 0; field < how.fields; ++field) fill(u, field);
+  u.use(terms_of<T>(problem, plan, comm.rank()));
+  if (how.window) u.use(std::make_shared<HaloWindow<T>>(comm, u));
   Method method{.threads = how.threads, .overlap = how.overlap};
   if (how.kernel != nullptr) method.kernel = find_variant(kernels::variants(), how.kernel);
   mpi::Phases phases;
   const index_t checked = std::min<index_t>(how.steps, 2);
   advance(comm, u, how.steps - checked, method, phases);
-  Samples<T> samples(comm, u, checked, 3);
+  std::vector<Samples<T>> samples;
+  for (int field = 0; field < how.fields; ++field) samples.emplace_back(comm, u, checked, 3, field);
   const Traffic traffic = advance(comm, u, checked, method, phases);
-  samples.record(u);
-  EXPECT_EQ(samples.wrong(), 0);
-  Grid<T> want({problem.stencil, problem.sides, problem.global, how.steps});
-  for (index_t s = 0; s < how.steps; ++s) want.step();
-  index_t wrong = 0;
-  want.each([&](Index3 p) {
-    for (int d = 0; d < 3; ++d) {
-      if (p[d] < u.box().low[d] || p[d] >= u.box().high[d]) return;
-    }
-    const Index3 local{{p[0] - u.box().low[0], p[1] - u.box().low[1], p[2] - u.box().low[2]}};
-    wrong += kernels::oracle::bits(u.now()(local)) == kernels::oracle::bits(want(p)) ? 0 : 1;
-  });
-  EXPECT_EQ(comm.sum(wrong), 0) << problem.stencil.name << " " << problem.stencil.dims << "-D grid "
-                                << layout::parts_text(plan.grid.parts, 3) << " T " << plan.halo_steps << " "
-                                << name(problem.sides[2][0].kind) << " kernel "
-                                << (how.kernel != nullptr ? how.kernel : "auto");
+  for (int field = 0; field < how.fields; ++field) {
+    auto& of_field = samples[static_cast<std::size_t>(field)];
+    of_field.record(u);
+    EXPECT_EQ(of_field.wrong(), 0);
+    Grid<T> want({problem.stencil, problem.sides, problem.global, how.steps, problem.terms, field});
+    for (index_t s = 0; s < how.steps; ++s) want.step();
+    index_t wrong = 0;
+    want.each([&](Index3 p) {
+      for (int d = 0; d < 3; ++d) {
+        if (p[d] < u.box().low[d] || p[d] >= u.box().high[d]) return;
+      }
+      const Index3 local{{p[0] - u.box().low[0], p[1] - u.box().low[1], p[2] - u.box().low[2]}};
+      wrong += kernels::oracle::bits(u.now(field)(local)) == kernels::oracle::bits(want(p)) ? 0 : 1;
+    });
+    EXPECT_EQ(comm.sum(wrong), 0) << problem.stencil.name << " " << problem.stencil.dims << "-D grid "
+                                  << layout::parts_text(plan.grid.parts, 3) << " T " << plan.halo_steps << " "
+                                  << name(problem.sides[2][0].kind) << " kernel "
+                                  << (how.kernel != nullptr ? how.kernel : "auto") << " field " << field;
+  }
   EXPECT_EQ(traffic.exchanges, ceil_div(checked, plan.halo_steps));
 }
 
@@ -155,6 +189,65 @@ TEST(Advance, GivesTheSameBitsWhileTheHaloTravels) {
       expect_oracle<float>(problem_of(named_stencil("wave", 2), sides, {{1, 47, 95}}), square);
     }
   }
+}
+
+TEST(Advance, ReadsTermsAtTheSamePointsOnEveryRank) {
+  int which = 1;
+  for (const Boundary kind : boundaries) {
+    const Sides sides = all_sides({kind, 0.75});
+    for (const index_t halo_steps : {1, 3, 16}) {
+      for (const Overlap overlap : {Overlap::no, Overlap::yes}) {
+        const How how{.steps = 7, .halo_steps = halo_steps, .overlap = overlap};
+        expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 57, 61}}, which), how);
+        expect_oracle<float>(problem_of(named_stencil("wave", 3), sides, {{17, 16, 18}}, which), how);
+        which = which % 7 + 1;
+      }
+    }
+    expect_oracle<float>(problem_of(named_stencil("box5x5", 2), sides, {{1, 40, 29}}, 7), {.halo_steps = 2});
+    expect_oracle<float>(problem_of(named_stencil("life", 2), sides, {{1, 40, 29}}, 4), {.halo_steps = 2});
+  }
+}
+
+TEST(Advance, TakesSeveralFieldsInOneMessageANeighbour) {
+  for (const Boundary kind : {Boundary::periodic, Boundary::given}) {
+    for (const Overlap overlap : {Overlap::no, Overlap::yes}) {
+      const How how{.steps = 7, .halo_steps = 3, .overlap = overlap, .fields = 3};
+      const Sides sides = all_sides({kind, 0.75});
+      expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 57, 61}}, 5), how);
+      expect_oracle<float>(problem_of(named_stencil("wave", 3), sides, {{17, 16, 18}}), how);
+    }
+  }
+  const auto comm = Communicator::world();
+  const Problem problem = problem_of(named_stencil("heat", 2), all_sides({Boundary::clamp}), {{1, 60, 60}});
+  PlanRequest request{problem, 8, 4, comm.size(), 1, 2};
+  request.fields = 2;
+  const Plan plan = make_plan(request);
+  DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps, 2);
+  fill(u, 0);
+  fill(u, 1);
+  mpi::Phases phases;
+  const Forecast two = forecast(request, plan, comm.rank());
+  EXPECT_EQ(advance(comm, u, 4, {}, phases).messages, two.messages);
+  request.fields = 1;
+  const Forecast one = forecast(request, plan, comm.rank());
+  EXPECT_EQ(one.messages, two.messages);
+  EXPECT_EQ(2 * one.received_bytes, two.received_bytes);
+}
+
+TEST(Advance, ReadsTheHalosOfItsNodeInAWindow) {
+  for (const Boundary kind : boundaries) {
+    for (const index_t halo_steps : {1, 3}) {
+      const Overlap overlap = halo_steps == 1 ? Overlap::no : Overlap::yes;
+      const Sides sides = all_sides({kind, 0.75});
+      How how{.steps = 10, .halo_steps = halo_steps, .overlap = overlap, .window = true};
+      expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 57, 61}}), how);
+      expect_oracle<float>(problem_of(named_stencil("star2", 3), sides, {{17, 16, 18}}), how);
+      how.fields = 2;
+      expect_oracle<double>(problem_of(named_stencil("wave", 3), sides, {{17, 16, 18}}, 1), how);
+    }
+  }
+  expect_oracle<double>(problem_of(named_stencil("heat", 2), all_sides({}), {{1, 0, 4}}),
+                        {.steps = 3, .window = true});
 }
 
 TEST(Advance, TakesGivenValuesBesideClosedDimensions) {

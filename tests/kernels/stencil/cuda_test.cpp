@@ -134,6 +134,16 @@ TYPED_TEST(Device, SmallFieldsOfEveryStencilHaveTheHostsBits) {
   }
 }
 
+TYPED_TEST(Device, AFewFieldsUnderACheckHaveTheHostsBits) {
+  const std::pair<const char*, Index3> cases[] = {{"heat", {{1, 37, 211}}},   {"heat", {{9, 17, 37}}},
+                                                  {"star3", {{9, 17, 37}}},   {"wave", {{1, 37, 211}}},
+                                                  {"box5x5", {{1, 37, 211}}}, {"life", {{1, 37, 211}}}};
+  int turn = 0;
+  for (const auto& [name, shape] : cases)
+    expect_host_bits<TypeParam>(
+        {named_stencil(name, shape[0] > 1 ? 3 : 2), sides_of(kinds[turn++ % 6]), shape, 5});
+}
+
 TYPED_TEST(Device, EveryBoundaryHasTheHostsBits) {
   for (const char* name : {"heat", "laplace", "advection", "wave", "star3"}) {
     for (const Boundary kind : kinds) {

@@ -18,7 +18,24 @@ struct Case {
   Sides sides;
   Index3 extent;
   index_t steps;
+  TermSet terms = {};
+  int field = 0;  ///< each begins with values of its own
 };
+
+/// Every term, or those whose bits are set in `which`.
+inline TermSet terms_of(int which) {
+  return {{(which & 1) != 0, (which & 2) != 0, (which & 4) != 0}, -0.375};
+}
+
+/// A term at a point of the field.
+template <class T>
+T term_at(Term term, Index3 p) {
+  const index_t key = ((p[0] + 50) * 4096 + p[1] + 50) * 4096 + p[2] + 50;
+  const T value = random_symmetric<T>(43, static_cast<std::uint64_t>(term), key);
+  if (term == Term::mask)
+    return value > T{0.375} ? T{1} : value > 0 ? T{-2} : value > T{-0.25} ? T{0} : -T{0};
+  return term == Term::coefficients ? T{0.75} + value / 2 : value;
+}
 
 /// The field at the start: random in space (0 or 1 for life), also outside of it (for Boundary::given).
 template <class T>
@@ -55,8 +72,8 @@ class Grid {
  public:
   explicit Grid(const Case<T>& c) : c_(c), now_(static_cast<std::size_t>(c.extent.volume())), past_(now_) {
     each([&](Index3 p) {
-      now_[at(p)] = initial<T>(c.stencil, p);
-      past_[at(p)] = initial<T>(c.stencil, p, 1);
+      now_[at(p)] = initial<T>(c.stencil, p, 2 * c.field);
+      past_[at(p)] = initial<T>(c.stencil, p, 2 * c.field + 1);
     });
   }
 
@@ -111,21 +128,41 @@ class Grid {
 
   T point(Index3 p) const {
     const Stencil& s = c_.stencil;
-    if (s.form == Form::box) {
-      std::vector<T> columns;
-      for (index_t x = -s.radius[2]; x <= s.radius[2]; ++x) {
-        std::vector<T> column;
-        for (index_t y = -s.radius[1]; y <= s.radius[1]; ++y) column.push_back(near(p, {{0, y, x}}));
-        columns.push_back(doubled(column));
-      }
-      return doubled(columns) * static_cast<T>(s.taps[0].weight);
+    return finished(p, s.form == Form::box ? box_sum(p) : chain_sum(p));
+  }
+
+  /// The sum over the taps as the terms and the rule make a value of it.
+  T finished(Index3 p, T sum) const {
+    const Stencil& s = c_.stencil;
+    const T u = now_[at(p)];
+    if (c_.terms.has(Term::coefficients)) {
+      const T all = static_cast<T>(s.tap_sum());
+      sum = std::fma(term_at<T>(Term::coefficients, p), std::fma(-all, u, sum), all * u);
     }
+    if (s.previous != 0) sum = std::fma(static_cast<T>(s.previous), past_[at(p)], sum);
+    if (s.rule == Rule::life) sum = sum == 3 || sum == 11 || sum == 12 ? T{1} : T{0};
+    if (c_.terms.has(Term::source))
+      sum = std::fma(static_cast<T>(c_.terms.source_factor), term_at<T>(Term::source, p), sum);
+    return c_.terms.has(Term::mask) && term_at<T>(Term::mask, p) == 0 ? u : sum;
+  }
+
+  T box_sum(Index3 p) const {
+    const Stencil& s = c_.stencil;
+    std::vector<T> columns;
+    for (index_t x = -s.radius[2]; x <= s.radius[2]; ++x) {
+      std::vector<T> column;
+      for (index_t y = -s.radius[1]; y <= s.radius[1]; ++y) column.push_back(near(p, {{0, y, x}}));
+      columns.push_back(doubled(column));
+    }
+    return doubled(columns) * static_cast<T>(s.taps[0].weight);
+  }
+
+  T chain_sum(Index3 p) const {
+    const Stencil& s = c_.stencil;
     T sum = static_cast<T>(s.taps[0].weight) * near(p, s.taps[0].offset);
     for (std::size_t k = 1; k < s.taps.size(); ++k) {
       sum = std::fma(static_cast<T>(s.taps[k].weight), near(p, s.taps[k].offset), sum);
     }
-    if (s.previous != 0) sum = std::fma(static_cast<T>(s.previous), past_[at(p)], sum);
-    if (s.rule == Rule::life) return sum == 3 || sum == 11 || sum == 12 ? T{1} : T{0};
     return sum;
   }
 
@@ -172,6 +209,53 @@ void load(const Grid<T>& grid, const Sweep<T>& sweep, const Ghosts& ghosts, cons
     }
   }
 }
+
+/// The terms of a sweep: right in its box and as far around it as it may read, NaN beyond.
+template <class T>
+class TermData {
+ public:
+  TermData(const Case<T>& c, const Sweep<T>& sweep) : factor_(c.terms.source_factor) {
+    std::array<std::array<Edge, 2>, 3> edges{};
+    for (int d = 0; d < 3; ++d) {
+      for (int side = 0; side < 2; ++side)
+        edges[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)] = sweep.edge(d, side);
+    }
+    const Ghosts right = term_ghosts(c.stencil, sweep.steps, edges);
+    const Index3 n = sweep.extent();
+    for (const Term term : all_terms) {
+      if (!c.terms.has(term)) continue;
+      const Ghosts around{
+          {{right[0][0], right[0][1]}, {right[1][0], right[1][1]}, {right[2][0] + 1, right[2][1] + 1}}};
+      auto& field = storage_[static_cast<std::size_t>(term)] = Field<T>(c.stencil.dims, n, around, 1);
+      const GridView<T> view = field.level(0);
+      for (index_t z = -around[0][0]; z < n[0] + around[0][1]; ++z) {
+        for (index_t y = -around[1][0]; y < n[1] + around[1][1]; ++y) {
+          for (index_t x = -around[2][0]; x < n[2] + around[2][1]; ++x) {
+            Index3 p{{z + sweep.origin[0], y + sweep.origin[1], x + sweep.origin[2]}};
+            for (int d = 0; d < 3; ++d) {
+              if (c.sides[static_cast<std::size_t>(d)][0].kind == Boundary::periodic)
+                p[d] = outside_source(Boundary::periodic, p[d], c.extent[d]);
+            }
+            const bool inside = x >= -right[2][0] && x < n[2] + right[2][1];
+            view(z, y, x) = inside ? term_at<T>(term, p) : std::numeric_limits<T>::quiet_NaN();
+          }
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] Terms<T> terms() {
+    Terms<T> terms{{}, factor_};
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (storage_[i].there()) terms.field[i] = storage_[i].level(0);
+    }
+    return terms;
+  }
+
+ private:
+  double factor_;
+  std::array<Field<T>, 3> storage_;
+};
 
 inline std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 inline std::uint64_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }

@@ -144,5 +144,12 @@ TEST(Best, SweepsPlainlyWhereNothingIsToGain) {
       "streaming");
 }
 
+TEST(TapSum, IsWholeWhereTheWeightsMeanIt) {
+  EXPECT_EQ(named_stencil("box7x7", 2).tap_sum(), 1);
+  EXPECT_EQ(named_stencil("wave", 3).tap_sum(), 2);
+  const double weights[] = {0.1, 0.2, 0.125};
+  EXPECT_EQ(make_stencil("w", 1, {{1, 1, 3}}, weights, -1).tap_sum(), 0.1 + 0.2 + 0.125);
+}
+
 }  // namespace
 }  // namespace tessera::stencil

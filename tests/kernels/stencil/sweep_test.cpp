@@ -77,9 +77,12 @@ void expect_all_variants_right(const Case<T>& c, const std::vector<machine::Isa>
   Grid<T> start(c), want(c);
   for (index_t s = 0; s < c.steps; ++s) want.step();
   Field<T> field = whole_field<T>(c.stencil, c.extent);
-  const Sweep<T> sweep = whole_sweep(c.stencil, c.sides, field, c.steps, 3);
+  Sweep<T> sweep = whole_sweep(c.stencil, c.sides, field, c.steps, 3);
+  oracle::TermData<T> terms(c, sweep);
+  sweep.terms = terms.terms();
   const Ghosts ghosts = ghosts_for(c.stencil, 1, {});
   for (const Variant& variant : usable_variants()) {
+    if (c.terms.any() && variant.space == Space::device) continue;  // refused
     for (const machine::Isa isa : isas) {
       if (variant.space == Space::device && isa != isas.back()) continue;  // a matter of the host
       for (auto level : sweep.level) {
@@ -205,7 +208,10 @@ void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep) {
       Field<T> field(c.stencil.dims, extent, ghosts);
       sweep.level[0] = field.level(0);
       sweep.level[1] = field.level(1);
+      oracle::TermData<T> terms(c, sweep);
+      sweep.terms = terms.terms();
       for (const Variant& variant : usable_variants()) {
+        if (c.terms.any() && variant.space == Space::device) continue;  // refused
         oracle::load(before, sweep, ghosts, c);
         run(variant, sweep, small_leaves(machine::isa()));
         expect_equal(want, sweep,
@@ -225,6 +231,57 @@ TYPED_TEST(Sweeps, BoxesWithDeepHalosGiveTheBitsOfTheWhole) {
   }
   expect_boxes_right<TypeParam>({named_stencil("box7x7", 2), sides_of(Boundary::reflect), {{1, 41, 90}}, 4},
                                 {{1, 1, 4}}, 2);
+}
+
+TYPED_TEST(Sweeps, TermsAreRightWithEveryStencilBoundaryAndSet) {
+  int turn = 0;
+  for (const char* name : {"heat", "box3x3", "box7x7", "wave", "laplace", "advection", "star3", "life"}) {
+    for (int k = 0; k < 4; ++k, ++turn) {  // all sets of terms in two rounds of stencils
+      const Stencil s = named_stencil(name, 2);
+      const int known = s.rule == Rule::life ? 4 : 1 + turn % 7;
+      const auto kind = static_cast<Boundary>(turn % 6);
+      expect_all_variants_right<TypeParam>(
+          {s, sides_of(kind), {{1, 18 + turn % 5, 83}}, 5, oracle::terms_of(known)},
+          {sets()[static_cast<std::size_t>(turn) % sets().size()]});
+    }
+  }
+}
+
+TYPED_TEST(Sweeps, TermsAreRightInOneAndThreeDimensionsAndLongRows) {
+  std::vector<double> weights(75);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = random_symmetric<double>(5, 0, static_cast<index_t>(i)) / 25;
+  for (const int which : {3, 7}) {
+    const TermSet terms = oracle::terms_of(which);
+    const auto kind = static_cast<Boundary>(which % 6);
+    expect_all_variants_right<TypeParam>(
+        {named_stencil("star2", 1), sides_of(kind), {{1, 1, 2500}}, 9, terms}, sets());
+    expect_all_variants_right<TypeParam>({named_stencil("wave", 3), sides_of(kind), {{13, 11, 70}}, 5, terms},
+                                         sets());
+    expect_all_variants_right<TypeParam>(
+        {make_stencil("dense", 3, {{3, 5, 5}}, weights, 0.25), sides_of(kind), {{7, 9, 40}}, 4, terms},
+        sets());
+    expect_all_variants_right<TypeParam>({named_stencil("heat", 2), sides_of(kind), {{1, 6, 1300}}, 6, terms},
+                                         {machine::isa()});
+  }
+}
+
+TYPED_TEST(Sweeps, BoxesReadTheirTermsAroundThem) {
+  for (int kind = 0; kind < 6; ++kind) {
+    const Sides sides = sides_of(static_cast<Boundary>(kind));
+    const TermSet all = oracle::terms_of(7);
+    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 41, 90}}, 8, all}, {{1, 2, 3}}, 4);
+    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 30, 40}}, 3, all}, {{1, 3, 1}}, 3);
+    expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 2, all}, {{2, 2, 2}}, 2);
+  }
+}
+
+TEST(Terms, ThatLifeHasNoUseForAreRefused) {
+  const Stencil life = named_stencil("life", 2);
+  EXPECT_NO_THROW(check_terms(life, oracle::terms_of(4)));
+  EXPECT_THROW(check_terms(life, oracle::terms_of(1)), Error);
+  EXPECT_THROW(check_terms(life, oracle::terms_of(6)), Error);
+  EXPECT_NO_THROW(check_terms(named_stencil("wave", 2), oracle::terms_of(7)));
 }
 
 }  // namespace

@@ -1,0 +1,66 @@
+#pragma once
+// Fields beside the swept one that a step reads at the point itself: coefficients, a source, a mask. They do
+// not change in time.
+//
+// With s = sum over taps of weight * u[p + offset], W = tap_sum(), k, q, m the three fields at p:
+//   v = s                             without coefficients, else
+//   v = W u[p] + k (s - W u[p])       k scales what the neighbours change: a diffusivity, a squared wave
+//   speed v = v + previous * (u[p] one step before)                       stencils of two time levels v = v +
+//   factor * q                                              with a source u[p] after the step = u[p] where m
+//   is 0, else v                 with a mask
+// as v = fma(k, fma(-W, u, s), W u), v = fma(previous, past, v), v = fma(factor, q, v): the same bits
+// everywhere.
+
+#include <array>
+#include <string_view>
+
+#include "base/grid_view.hpp"
+
+namespace tessera::stencil {
+
+enum class Term { coefficients, source, mask };
+inline constexpr std::array<Term, 3> all_terms{Term::coefficients, Term::source, Term::mask};
+inline constexpr std::array<std::string_view, 3> term_names{"coefficients", "source", "mask"};
+[[nodiscard]] constexpr std::string_view name(Term term) {
+  return term_names[static_cast<std::size_t>(term)];
+}
+
+/// Which of them a problem has.
+struct TermSet {
+  std::array<bool, 3> present{};  ///< by Term
+  double source_factor = 1;
+
+  [[nodiscard]] bool has(Term term) const { return present[static_cast<std::size_t>(term)]; }
+  [[nodiscard]] index_t count() const { return index_t{present[0]} + present[1] + present[2]; }
+  [[nodiscard]] bool any() const { return count() > 0; }
+};
+
+/// Their values around the box of a sweep, in its local indices: everywhere that a step computes.
+template <class T>
+struct Terms {
+  std::array<GridView<const T>, 3> field{};  ///< by Term; without data where there is none
+  double source_factor = 1;
+
+  [[nodiscard]] const GridView<const T>& operator[](Term term) const {
+    return field[static_cast<std::size_t>(term)];
+  }
+  [[nodiscard]] bool has(Term term) const { return (*this)[term].data != nullptr; }
+  [[nodiscard]] index_t count() const {
+    return index_t{has(Term::coefficients)} + has(Term::source) + has(Term::mask);
+  }
+  [[nodiscard]] bool any() const { return count() > 0; }
+  /// A row from x on, or nullptr.
+  [[nodiscard]] const T* row(Term term, index_t z, index_t y, index_t x) const {
+    return has(term) ? (*this)[term].row(z, y) + x : nullptr;
+  }
+  /// Those of a part of the box.
+  [[nodiscard]] Terms box(Index3 from, Index3 size) const {
+    Terms part = *this;
+    for (GridView<const T>& view : part.field) {
+      if (view.data != nullptr) view = view.box(from, size);
+    }
+    return part;
+  }
+};
+
+}  // namespace tessera::stencil
