@@ -1,6 +1,7 @@
 #include "machine/topology.hpp"
 
 #include <hwloc.h>
+#include <omp.h>
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -70,15 +71,33 @@ index_t control_group_allowance() {
 
 }  // namespace
 
+std::vector<int> usable_units() {
+  std::vector<int> units;
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    const std::size_t before = units.size();
+    units.resize(before + static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, units.data() + before);
+  }
+  cpu_set_t mask;
+  if (units.empty() && sched_getaffinity(0, sizeof mask, &mask) == 0) {
+    for (int unit = 0; unit < CPU_SETSIZE; ++unit) {
+      if (CPU_ISSET(unit, &mask)) units.push_back(unit);
+    }
+  }
+  std::sort(units.begin(), units.end());
+  units.erase(std::unique(units.begin(), units.end()), units.end());
+  return units;
+}
+
 Topology topology() {
   const TopologyHandle handle = load_topology();
   hwloc_topology_t hw = handle.get();
   Topology result;
   result.processor = processor_name();
   std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> mask(hwloc_bitmap_alloc(), hwloc_bitmap_free);
-  if (hwloc_get_cpubind(hw, mask.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+  for (const int unit : usable_units()) hwloc_bitmap_set(mask.get(), static_cast<unsigned>(unit));
+  if (hwloc_bitmap_iszero(mask.get()) != 0)
     hwloc_bitmap_copy(mask.get(), hwloc_topology_get_allowed_cpuset(hw));
-  }
   result.hardware_threads = std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(hw, mask.get(), HWLOC_OBJ_PU));
   result.cores = 0;
   for (hwloc_obj_t core = nullptr;

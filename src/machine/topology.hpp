@@ -25,7 +25,12 @@ struct Topology {
   std::string cpu_list;  ///< "0-3,8": where this process may run
 };
 
-/// As hwloc and the affinity mask say; never the whole machine when only a part is ours.
+/// Numbers of the processing units that this process may use: those of OpenMP's places where there are any
+/// (OMP_PROC_BIND, OMP_PLACES: the first thread is bound to one of them before main, and the affinity mask
+/// tells of that one alone), else the mask's. Empty where the system does not tell.
+[[nodiscard]] std::vector<int> usable_units();
+
+/// As hwloc and usable_units() say; never the whole machine when only a part is ours.
 [[nodiscard]] Topology topology();
 
 /// Bytes that can still be had on this node: the least of MemAvailable, what the control group leaves and the

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <vector>
 
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
@@ -16,10 +17,18 @@ namespace {
 
 bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
 
-/// Processing units that a process may run on; 0 when the system does not tell.
-int units_of(pid_t process) {
+/// How many processing units the parent may run on; 0 when the system does not tell.
+int units_of_parent() {
   cpu_set_t set;
-  return sched_getaffinity(process, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+  return sched_getaffinity(getppid(), sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+/// Undoes what OpenMP did to the first thread: the program that comes next would take it for its own mask.
+void run_on(const std::vector<int>& units) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int unit : units) CPU_SET(unit, &set);
+  sched_setaffinity(0, sizeof set, &set);
 }
 
 }  // namespace
@@ -32,8 +41,11 @@ void sleep_while_waiting_when_crowded(char** argv, int threads) {
   if (is_set("OMP_WAIT_POLICY") || is_set("GOMP_SPINCOUNT")) return;
   const char* const wanted = std::getenv("OMP_NUM_THREADS");
   if (threads == 0 && wanted != nullptr) threads = std::atoi(wanted);
-  const bool bound = units_of(0) < units_of(getppid());  // the launcher gave this rank its own
-  if (!is_crowded(bound ? 1 : mpi::launcher_node_ranks(), threads, units_of(0))) return;
+  const std::vector<int> units = machine::usable_units();
+  const auto count = static_cast<int>(units.size());
+  const bool bound = count < units_of_parent();  // the launcher gave this rank its own
+  if (!is_crowded(bound ? 1 : mpi::launcher_node_ranks(), threads, count)) return;
+  run_on(units);
   setenv("OMP_WAIT_POLICY", "passive", 1);
   execv("/proc/self/exe", argv);  // returns only if it cannot: slower then, but right
 }

@@ -157,6 +157,25 @@ class Sweeps(tessera.Case):
         rows, _ = self.points("--n", 8, "--threads", 2)
         self.assertEqual(len(rows), 1, "another number of threads is another point")
 
+    def test_threads_that_openmp_binds_have_all_the_units(self):
+        """OpenMP binds the first thread before main: its mask is not what the process may use."""
+        all_units = os.sched_getaffinity(0)
+        for binding in ({"OMP_PROC_BIND": "true"}, {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}):
+            for threads in {min(2, len(all_units)), len(all_units) + 1}:
+                job = tessera.Job(["matmul", "--n", 64, "--repetitions", 10**6, "--threads", threads, "--out", "c.h5:/C"],
+                                  ranks=0, folder=self.folder, environment=binding)
+                while not any(".partial" in name for name in os.listdir(self.folder)) and job.process.poll() is None:
+                    time.sleep(0.02)
+                time.sleep(0.2)  # the threads start with the first product
+                used = set()
+                for task in pathlib.Path(f"/proc/{job.process.pid}/task").iterdir():
+                    used |= os.sched_getaffinity(int(task.name))
+                self.assertGreaterEqual(len(used), min(threads, len(all_units)), (binding, threads))
+                job.end()
+                job.wait()
+                for name in os.listdir(self.folder):
+                    os.unlink(self.path(name))
+
     def test_threads_beyond_the_units_wait_asleep(self):
         units = max(2, len(os.sched_getaffinity(0)))
         for ranks, threads, crowded in ((3, units, True), (0, units + 1, True), (2, 1, False)):
