@@ -3,7 +3,11 @@
 namespace tessera::machine::cuda {
 
 PiecePlace::PiecePlace(const PieceBytes& most)
-    : host_in_(most.in), host_out_(most.out), device_in_(most.in), device_out_(most.out) {}
+    : host_in_(most.in), host_out_(most.out), device_in_(most.in), device_out_(most.out) {
+  if (most.out > 0)  // padding that no kernel writes travels along
+    check(cudaMemsetAsync(device_out_.data(), 0, static_cast<std::size_t>(most.out), stream_),
+          "cudaMemsetAsync");
+}
 
 void PiecePlace::send(index_t bytes) {
   begin_.record(stream_);

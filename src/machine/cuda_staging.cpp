@@ -118,9 +118,10 @@ void Staging::reclaim(Chunk& chunk) {
   times_.to_device += chunk.end.seconds_since(chunk.begin);
 }
 
-void Staging::bring(MatrixView<const std::byte> device, MatrixView<std::byte> host) {
+void Staging::bring(MatrixView<std::byte> device, MatrixView<std::byte> host) {
   if (host.empty()) return;
   if (goes_straight(host, device)) return copy_straight(device, host, cudaMemcpyDeviceToHost, bringing_);
+  zero_padding(device, bringing_);
   for_blocks(device, plan_.chunk_bytes, [&](const Block& x) {
     Chunk& chunk = take(from_device_, plan_.chunks_back, brought_++);
     while (chunk.travels) {  // it is the oldest

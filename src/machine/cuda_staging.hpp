@@ -48,9 +48,10 @@ class Staging {
     kernels_.end.before_next(bringing_);
     computed_ = true;
   }
-  /// host[0:m, 0:n] = device[0:m, 0:n], bytes. Returns when all of it has been asked of the device: then some
+  /// host[0:m, 0:n] = device[0:m, 0:n], bytes; what lies between the device's rows travels along and becomes
+  /// zeros before. Returns when all of it has been asked of the device: then some
   /// of it is still on its way to chunks, and is taken from them by later calls.
-  void bring(MatrixView<const std::byte> device, MatrixView<std::byte> host);
+  void bring(MatrixView<std::byte> device, MatrixView<std::byte> host);
   /// Until all is where it belongs; the sums of the transfers' times and that of compute().
   [[nodiscard]] DeviceTimes finish();
 

@@ -127,7 +127,7 @@ class Passing {
     b.freed.record(compute_);
     if (step.p + 1 < p_.tiles_k()) return;
     product.end.before_next(staging_.bringing());
-    staging_.bring(in_bytes<const T>(c_there), in_bytes(c_tile(step)));
+    staging_.bring(in_bytes(c_there), in_bytes(c_tile(step)));
     c.freed.record(staging_.bringing());
   }
 

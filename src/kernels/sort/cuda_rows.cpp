@@ -24,7 +24,7 @@ void staged(const Block<Item>& block, Item* on_device, const Sort& sort) {
   cuda::Staging staging({});
   staging.send(one_row<const Item>(block.data, block.n), one_row(on_device, block.n));
   staging.compute(sort);
-  staging.bring(one_row<const Item>(on_device, block.n), one_row(block.data, block.n));
+  staging.bring(one_row(on_device, block.n), one_row(block.data, block.n));
   machine::add_device_times(staging.finish());
 }
 

@@ -36,7 +36,7 @@ machine::DeviceTimes at_once(DeviceKernel* kernel, const ConstRecords& a, const 
   cuda::Staging staging({.threads = threads_of(tuning)});
   staging.send(in_bytes(a), in_bytes(from.view));
   staging.compute([&](cudaStream_t stream) { kernel(from.view, to.view, tuning, stream); });
-  staging.bring(in_bytes<const std::byte>(to.view), in_bytes(b));
+  staging.bring(in_bytes(to.view), in_bytes(b));
   return staging.finish();
 }
 
