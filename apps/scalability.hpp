@@ -35,7 +35,8 @@ struct Program {
 [[nodiscard]] Program make_program(const run::Values& point);
 /// The point of a problem whose data is a part of so many of this one's.
 [[nodiscard]] run::Values part_of(const run::Values& point, int parts);
-/// How many times slower a core computes a part of the point's problem while as many others compute theirs.
+/// How many times slower a core computes a part of the point's problem while as many others compute theirs:
+/// the upper end of the median's 95 % interval.
 [[nodiscard]] double contention(const run::Values& point, int threads, index_t repetitions);
 /// Bytes that it will hold.
 [[nodiscard]] double bytes_of(const run::Values& point);

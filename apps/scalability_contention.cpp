@@ -35,9 +35,9 @@ double seconds_together(const std::vector<Program>& programs) {
   return sum / static_cast<double>(programs.size());
 }
 
-/// The median of some, of each some milliseconds at least: what it is compared with are medians too, and how
-/// much the cores are in each other's way differs from run to run.
-double median_together(const std::vector<Program>& programs, index_t repetitions) {
+/// Some of them, of each some milliseconds at least: how much the cores are in each other's way differs from
+/// run to run.
+Summary several_together(const std::vector<Program>& programs, index_t repetitions) {
   constexpr double long_enough = 0.05;
   constexpr index_t fewest = 5, most = 1000;
   std::vector<double> samples;
@@ -48,7 +48,7 @@ double median_together(const std::vector<Program>& programs, index_t repetitions
     total += samples.back();
     mpi::heartbeat();
   }
-  return summarize(samples).median;
+  return summarize(samples);
 }
 
 }  // namespace
@@ -58,9 +58,9 @@ double contention(const run::Values& point, int threads, index_t repetitions) {
   const run::Values part = part_of(point, threads);
   std::vector<Program> programs;
   programs.push_back(make_program(part));
-  const double alone = median_together(programs, repetitions);
+  const double alone = several_together(programs, repetitions).median;
   while (static_cast<int>(programs.size()) < threads) programs.push_back(make_program(part));
-  const double together = median_together(programs, repetitions);
+  const double together = several_together(programs, repetitions).ci_high;  // the bound is to hold
   return alone > 0 ? std::max(1.0, together / alone) : 1;
 }
 

@@ -58,8 +58,7 @@ std::string text_of(const run::Values& point, const Program& program,
   if (shared) {
     out +=
         "slowed: the kernel on its part of the data, on all these cores at once against on one alone "
-        "(memory, caches, "
-        "clock); at least: ideal cores' bound over it\n";
+        "(memory, caches, clock; upper end of the 95 % interval); at least: ideal cores' bound over it\n";
   }
   if (forecasts.back().found.forks == 0) out += "this kernel does not fork: one thread does all\n";
   return out;
