@@ -32,7 +32,7 @@ Geometry geometry_of(const ConstRecords& a, const Records& b) {
   const index_t row_bytes = a.rows * a.bytes;
   g.whole_rows = b.ld == b.cols && row_bytes <= whole_run;
   g.leaf.rows = g.whole_rows ? a.rows : target_run / a.bytes;
-  g.pitch = g.whole_rows ? row_bytes : target_run + line_bytes;  // a line more: no power of two
+  g.pitch = g.whole_rows ? row_bytes : target_run + line_bytes;            // a line more: no power of two
   const index_t side = line_bytes / a.bytes, fit = stage_bytes / g.pitch;  // of single bytes less than a line
   g.cols = std::min(source_run / a.bytes, fit < side ? fit : fit / side * side);
   g.leaf.cols = stages_in_leaf * g.cols;
