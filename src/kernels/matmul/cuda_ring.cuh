@@ -101,8 +101,8 @@ struct Multipliers {
   __device__ __forceinline__ static void meet() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
 };
 
-/// The multiplying warps' work: Sums starts at zeros; add(stage) adds the product of what a stage holds,
-/// store(row0, col0) stores to C the tile that begins there.
+/// The multiplying warps' work: Sums starts at zeros; add(sums, stage) adds the product of what a stage
+/// holds, store(sums, row0, col0) stores to C the tile that begins there.
 template <class Tile, class Sums, class T, class Add, class Store>
 __device__ __forceinline__ void multiply_parts(const MatrixView<T>& c, const Shared<Tile>& shared,
                                                const Shares& shares, const Exchange<T>& exchange,

@@ -2,8 +2,9 @@
 // into a ring of stages in shared memory, the others multiply them (mma.sync of 16 x 8 x 8); the blocks stay
 // and walk over the tiles of C, so that the first boxes of the next tile travel while the last is stored.
 //
-// On an H200, f64, against cuBLAS in turn: n = 1024 1.02, 2048 0.98 to 1.05, 4096 0.97, 8192 0.96 (0.93 with
-// tiles uncut), 16384 1.00. Clusters of two blocks that share boxes of B by multicast were slower by a fifth.
+// On an H200, f64, against cuBLAS in turn: n = 1024 0.98 to 1.03, 2048 0.98 to 1.05, 4096 0.97, 8192 0.96
+// (0.93 with tiles uncut), 16384 1.00. Clusters of two blocks that share boxes of B by multicast were slower
+// by a fifth.
 
 #include <limits>
 

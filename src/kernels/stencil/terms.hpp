@@ -2,14 +2,20 @@
 // Fields beside the swept one that a step reads at the point itself: coefficients, a source, a mask. They do
 // not change in time.
 //
-// With s = sum over taps of weight * u[p + offset], W = tap_sum(), k, q, m the three fields at p:
-//   v = s                             without coefficients, else
-//   v = W u[p] + k (s - W u[p])       k scales what the neighbours change: a diffusivity, a squared wave
-//   speed v = v + previous * (u[p] one step before)                       stencils of two time levels v = v +
-//   factor * q                                              with a source u[p] after the step = u[p] where m
-//   is 0, else v                 with a mask
-// as v = fma(k, fma(-W, u, s), W u), v = fma(previous, past, v), v = fma(factor, q, v): the same bits
-// everywhere.
+// With s = sum over taps of weight * u[p + offset], W = tap_sum(), and k, q, m the three fields at p, a step
+// is
+//
+// - v = s; with coefficients v = W u[p] + k (s - W u[p]): k scales what the neighbours change, so it is a
+//   diffusivity for heat and a squared speed for wave,
+//
+// - v += previous * (u[p] one step before), for stencils of two time levels,
+//
+// - v += factor * q, with a source,
+//
+// - u[p] = v; with a mask u[p] stays where m is 0,
+//
+// computed as v = fma(k, fma(-W, u, s), W u), v = fma(previous, past, v), v = fma(factor, q, v): the same
+// bits everywhere.
 
 #include <array>
 #include <string_view>
