@@ -19,7 +19,8 @@ struct Candidate {
 };
 
 /// Seconds of each candidate, summarised over `repetitions` rounds; in every round each runs once, in an
-/// order that rotates. One untimed round warms up. Rounds stop early, but not before three, when `budget`
+/// order that rotates, forwards and backwards by turns: what one leaves in the caches is not always for the
+/// same next. One untimed round warms up. Rounds stop early, but not before three, when `budget`
 /// seconds are spent. Several ranks run in step when `agree` makes one time of theirs, the slowest.
 inline std::vector<Summary> interleaved(
     const std::vector<Candidate>& candidates, int repetitions, double budget,
@@ -29,7 +30,8 @@ inline std::vector<Summary> interleaved(
   for (int round = -1; round < repetitions; ++round) {
     if (round >= 3 && agree(total.seconds()) > budget) break;
     for (std::size_t turn = 0; turn < candidates.size(); ++turn) {
-      const std::size_t which = (turn + static_cast<std::size_t>(round + 1)) % candidates.size();
+      const std::size_t at = (turn + static_cast<std::size_t>(round + 1)) % candidates.size();
+      const std::size_t which = round % 2 == 0 ? at : candidates.size() - 1 - at;
       candidates[which].prepare();
       const Timer timer;
       candidates[which].run();
