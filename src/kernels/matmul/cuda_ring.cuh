@@ -101,29 +101,46 @@ struct Multipliers {
   __device__ __forceinline__ static void meet() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
 };
 
-/// The multiplying warps' work: Sums starts at zeros; add(sums, stage) adds the product of what a stage
-/// holds, store(sums, row0, col0) stores to C the tile that begins there.
+/// The stages as a multiplying warp meets them.
+template <class Tile>
+class Stages {
+ public:
+  __device__ explicit Stages(const Shared<Tile>& shared) : shared_(shared) {}
+  [[nodiscard]] __device__ __forceinline__ unsigned address() const {
+    return shared_.tiles + ring_.stage * Tile::stage_bytes;
+  }
+  /// The stage's address, once it is full.
+  __device__ __forceinline__ unsigned wait() const {
+    barrier_wait(shared_.full + 8 * ring_.stage, ring_.parity);
+    return address();
+  }
+  /// On to the next stage; everything of this one has been loaded, not yet used.
+  // An arrival overtakes loads that were issued before it, and a copy then overwrites what they still have to
+  // read (seen on an H200). So a stage is given back one stage later, when its values have been used.
+  __device__ __forceinline__ void advance() {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0 && held_) barrier_arrive(shared_.empty + 8 * ring_.before());
+    held_ = true;
+    ring_.advance();
+  }
+
+ private:
+  const Shared<Tile>& shared_;
+  Ring<Tile::stages> ring_;
+  bool held_ = false;  // the stage before this one, by us
+};
+
+/// The multiplying warps' work: Sums starts at zeros; add(sums, stages, steps) adds the products of so many
+/// stages and advances past them, store(sums, row0, col0) stores to C the tile that begins there.
 template <class Tile, class Sums, class T, class Add, class Store>
 __device__ __forceinline__ void multiply_parts(const MatrixView<T>& c, const Shared<Tile>& shared,
                                                const Shares& shares, const Exchange<T>& exchange,
                                                const Add& add, const Store& store) {
-  const bool speaks = threadIdx.x % 32 == 0;
-  Ring<Tile::stages> ring;
-  bool held = false;  // the stage before this one, by us
+  Stages<Tile> stages(shared);
   Parts parts(shares, static_cast<int>(blockIdx.x));
   for (Part part; parts.next(part);) {
     Sums sums;
-    for (int step = part.begin; step < part.end; ++step) {
-      barrier_wait(shared.full + 8 * ring.stage, ring.parity);
-      add(sums, shared.tiles + ring.stage * Tile::stage_bytes);
-      // An arrival overtakes loads that were issued before it, and a copy then overwrites what they still
-      // have to read (seen on an H200). So a stage is given back one stage later, when its values have been
-      // used.
-      __syncwarp();
-      if (speaks && held) barrier_arrive(shared.empty + 8 * ring.before());
-      held = true;
-      ring.advance();
-    }
+    if (part.end > part.begin) add(sums, stages, part.end - part.begin);
     if (shares.adds_elsewhere(part)) {
       send_sums<Multipliers<Tile>>(exchange, sums);
       continue;
