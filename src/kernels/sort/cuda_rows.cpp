@@ -94,4 +94,14 @@ std::vector<Variant> cuda_rows() {
 #undef ROW
 }
 
+std::vector<machine::DeviceFunction> device_functions() {
+  std::vector<machine::DeviceFunction> all;
+  add_radix_functions(all);
+  add_merge_functions(all);
+  add_counting_functions(all);
+  add_pairs_functions(all);
+  add_cub_functions(all);
+  return all;
+}
+
 }  // namespace tessera::sort

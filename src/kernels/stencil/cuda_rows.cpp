@@ -60,4 +60,15 @@ std::vector<Variant> cuda_rows() {
   };
 }
 
+std::vector<machine::DeviceFunction> device_functions() {
+  std::vector<machine::DeviceFunction> all;
+  add_textbook_functions(all);
+  add_streaming_functions(all);
+  add_interior_functions(all);
+  add_temporal_functions(all);
+  add_temporal_solid_functions(all);
+  add_ghost_functions(all);
+  return all;
+}
+
 }  // namespace tessera::stencil

@@ -125,4 +125,11 @@ std::vector<Variant> cuda_rows() {
   };
 }
 
+std::vector<machine::DeviceFunction> device_functions() {
+  std::vector<machine::DeviceFunction> all;
+  add_ladder_functions(all);
+  add_vectorized_functions(all);
+  return all;
+}
+
 }  // namespace tessera::transpose
