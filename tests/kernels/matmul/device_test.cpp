@@ -209,7 +209,7 @@ void expect_pieces_equal(Shape3 s, index_t limit, double beta, const Passage& pa
 }
 
 TEST_F(DeviceKernels, GiveTheSameBitsInPiecesHoweverTheyTravel) {
-  using Way = cuda::StagingPlan::Way;
+  using Way = machine::StagingPlan::Way;
   for (const Way way : {Way::automatic, Way::chunks, Way::straight}) {
     for (const auto overlap : {Passage::Overlap::yes, Passage::Overlap::no}) {
       for (const index_t chunk : {1000, 100'000}) {
