@@ -72,14 +72,23 @@ void measure_mixed(Table& table, const char* type, Shape shape) {
   }
   const double flops =
       2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  const auto [vendor, ours] = gpu::median_seconds_in_turn(
-      [&](std::size_t set, DeviceStream stream) { cublas_mixed(made[set], stream); },
-      [&](std::size_t set, DeviceStream stream) {
-        require(cuda_wgmma(made[set], stream), ExitCode::internal, "the device takes no such product");
-      });
-  table.add({"cuda_tensor", type, fmt::format("{} x {} x {}", shape.m, shape.n, shape.k), human_seconds(ours),
-             human_number(flops / ours / 1e12), human_number(flops / vendor / 1e12),
-             fmt::format("{:.3f}", vendor / ours)});
+  const auto add = [&](const char* name, const auto& run) {
+    const auto [vendor, ours] = gpu::median_seconds_in_turn(
+        [&](std::size_t set, DeviceStream stream) { cublas_mixed(made[set], stream); },
+        [&](std::size_t set, DeviceStream stream) {
+          require(run(made[set], stream), ExitCode::internal, "the device takes no such product");
+        });
+    table.add({name, type, fmt::format("{} x {} x {}", shape.m, shape.n, shape.k), human_seconds(ours),
+               human_number(flops / ours / 1e12), human_number(flops / vendor / 1e12),
+               fmt::format("{:.3f}", vendor / ours)});
+  };
+  using Problem = MixedGemm<T>;
+  if (machine::gpus().devices.front().major == 9)
+    add("cuda_tensor", [](const Problem& g, DeviceStream stream) { return cuda_wgmma(g, stream); });
+  add("mma.sync, large tile",
+      [](const Problem& g, DeviceStream stream) { return cuda_mma(g, stream, MmaTile::large); });
+  add("mma.sync, small tile",
+      [](const Problem& g, DeviceStream stream) { return cuda_mma(g, stream, MmaTile::small); });
 }
 
 /// Memory of the host whose pages are locked while it lives, and how long that took.
