@@ -1,5 +1,5 @@
-// What `tessera list --occupancy` prints: every device kernel of every workload has a row, and every row has a kernel.
-// What the driver says of them is looked at where there is a device.
+// What `tessera list --occupancy` prints: every device kernel of every workload has a row, and every row has
+// a kernel. What the driver says of them is looked at where there is a device.
 
 #include <gtest/gtest.h>
 
