@@ -10,8 +10,11 @@
 #include "kernels/matmul/variants.hpp"
 #include "kernels/memory/device_probes.hpp"
 #include "kernels/memory/misses.hpp"
+#include "kernels/sort/cuda.hpp"
 #include "kernels/sort/variants.hpp"
+#include "kernels/stencil/cuda.hpp"
 #include "kernels/stencil/variants.hpp"
+#include "kernels/transpose/cuda.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "machine/gpu.hpp"
 #include "machine/occupancy.hpp"
@@ -48,6 +51,9 @@ void print_occupancy() {
     }
   };
   add("matmul", matmul::device_functions());
+  add("transpose", transpose::device_functions());
+  add("stencil", stencil::device_functions());
+  add("sort", sort::device_functions());
   add("memory", memory::device_functions());
   fmt::print(
       "{}on a multiprocessor of {}: {} threads, {} blocks, {} registers, {} B of shared memory ({} B of it "

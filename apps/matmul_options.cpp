@@ -89,15 +89,7 @@ run::OptionSet declare_options() {
            .axis = true});
   run::add_kernel(set, run::names_of(tessera::matmul::variants()));
   run::add_device(set);
-  set.add({.name = "device-memory",
-           .kind = run::Kind::bytes,
-           .fallback = "0",
-           .help =
-               "device kernels: memory that a rank may take there; larger products go through it in pieces "
-               "(0: what is free)",
-           .group = "Machine",
-           .axis = true,
-           .low = 0});
+  run::add_device_memory(set, "products");
   set.add({.name = "algorithm",
            .kind = run::Kind::choice,
            .fallback = "recursive",

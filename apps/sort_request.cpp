@@ -272,14 +272,12 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     if (row.name == request.algorithm) request.method.algorithm = row.algorithm;
   }
   request.method.kernel = point.text("kernel");
-  const auto* const row = find_variant(kernels::variants(), request.method.kernel);
-  if (row != nullptr && row->space == Space::device && !point.flag("plan")) run::require_gpu(comm, *row);
-  if (row == nullptr && point.text("device") == "gpu") {
-    const auto* const best = kernels::best_device();
-    const index_t bytes = checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
-    if (run::takes_gpu(comm, point, std::string(best == nullptr ? "" : best->name), bytes))
-      request.method.kernel = best->name;
-  }
+  const auto needed = [&] {
+    return checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
+  };
+  if (const auto* const row =
+          run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed))
+    request.method.kernel = row->name;
   request.method.threads = run::threads_of(point);
   if (request.task == Task::apply) {
     const io::TableInfo permutation = inputs.permutation->share(comm);

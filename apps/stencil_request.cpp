@@ -153,17 +153,14 @@ std::vector<index_t> extents_of(const Box3& box, int dims) {
 
 /// The device sweeps where it is asked to: between exchanges a field goes there and back.
 void choose_place(const mpi::Communicator& comm, const Values& point, Request& request) {
-  auto& method = request.method;
-  if (method.kernel != nullptr) {
-    if (method.kernel->space == Space::device && !point.flag("plan")) run::require_gpu(comm, *method.kernel);
-    return;
-  }
-  if (point.text("device") != "gpu") return;
-  const auto* const best = tessera::stencil::best_device();
-  const index_t bytes = dist::stencil::forecast(request.shape, request.plan, comm.rank()).field_bytes;
-  if (!run::takes_gpu(comm, point, std::string(best == nullptr ? "" : best->name), bytes)) return;
-  method.kernel = best;
-  request.kernel = best->name;
+  const auto needed = [&] {
+    return dist::stencil::forecast(request.shape, request.plan, comm.rank()).field_bytes;
+  };
+  const auto* const row = run::asked_device_kernel(comm, point, tessera::stencil::variants(),
+                                                   tessera::stencil::best_device(), needed);
+  if (row == nullptr) return;
+  request.method.kernel = row;
+  request.kernel = row->name;
 }
 
 void resolve_method(const Values& point, Request& request) {

@@ -121,15 +121,7 @@ void add_method(OptionSet& set) {
            .axis = true,
            .low = 64,
            .high = 1e9});
-  set.add({.name = "device-memory",
-           .kind = Kind::bytes,
-           .fallback = "0",
-           .help =
-               "cuda_ kernels: memory that a rank may take there; larger matrices go through it in pieces "
-               "(0: what is free)",
-           .group = "Machine",
-           .axis = true,
-           .low = 0});
+  run::add_device_memory(set, "matrices");
   set.add(
       {.name = "out-of-core",
        .kind = Kind::choice,

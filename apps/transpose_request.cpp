@@ -186,18 +186,13 @@ void check_request(const Values& point, const Request& request) {
 /// The device takes a transpose only where it is asked for: the bus to it is slower than the host's own
 /// memory.
 void choose_place(const mpi::Communicator& comm, const Values& point, Request& request) {
-  auto& method = request.method;
-  if (method.kernel != nullptr && method.kernel->space == Space::device) {
-    if (!point.flag("plan")) run::require_gpu(comm, *method.kernel);
-    return;
-  }
-  if (point.text("kernel") != "auto" || point.text("device") != "gpu") return;
   const tessera::transpose::Variant* const best =
       request.shape.in_place || request.permutes() ? nullptr : tessera::transpose::best_device();
-  const index_t bytes = 0;  // what the device has no room for goes through it in pieces
-  if (!run::takes_gpu(comm, point, std::string(best == nullptr ? "" : best->name), bytes)) return;
-  method.kernel = best;
-  request.kernel = best->name;
+  const auto needed = [] { return index_t{0}; };  // what has no room there goes through it in pieces
+  const auto* const row = run::asked_device_kernel(comm, point, tessera::transpose::variants(), best, needed);
+  if (row == nullptr) return;
+  request.method.kernel = row;
+  request.kernel = row->name;
 }
 
 }  // namespace

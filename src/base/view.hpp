@@ -1,6 +1,7 @@
 #pragma once
 // Views: pointers with shapes, passed by value, owning nothing.
 
+#include <cstddef>
 #include <type_traits>
 
 #include "base/index.hpp"
@@ -38,6 +39,13 @@ struct MatrixView {
 template <class T>
 [[nodiscard]] TESSERA_HD MatrixView<T> matrix_view(T* data, index_t rows, index_t cols) {
   return {data, rows, cols, cols};
+}
+
+/// The same matrix as bytes.
+template <class T, class Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>>
+[[nodiscard]] MatrixView<Byte> in_bytes(const MatrixView<T>& x) {
+  constexpr auto size = static_cast<index_t>(sizeof(T));
+  return {reinterpret_cast<Byte*>(x.data), x.rows, x.cols * size, x.ld * size};
 }
 
 }  // namespace tessera

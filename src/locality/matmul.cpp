@@ -28,13 +28,13 @@ namespace tessera::matmul {
 
 template <>
 const LeafKernels<locality::Traced<float>>& leaf_kernels(machine::Isa isa) {
-  if (isa == machine::Isa::avx512) return traced_avx512::leaf_kernels_f32();
-  return isa == machine::Isa::avx2 ? traced_avx2::leaf_kernels_f32() : traced_baseline::leaf_kernels_f32();
+  return machine::of_isa(isa, traced_baseline::leaf_kernels_f32(), traced_avx2::leaf_kernels_f32(),
+                         traced_avx512::leaf_kernels_f32());
 }
 template <>
 const LeafKernels<locality::Traced<double>>& leaf_kernels(machine::Isa isa) {
-  if (isa == machine::Isa::avx512) return traced_avx512::leaf_kernels_f64();
-  return isa == machine::Isa::avx2 ? traced_avx2::leaf_kernels_f64() : traced_baseline::leaf_kernels_f64();
+  return machine::of_isa(isa, traced_baseline::leaf_kernels_f64(), traced_avx2::leaf_kernels_f64(),
+                         traced_avx512::leaf_kernels_f64());
 }
 
 }  // namespace tessera::matmul
@@ -116,8 +116,8 @@ Problem run(Tracer& tracer, const Problem& problem) {
 
 /// The register block is that of the instruction set in use.
 std::string_view vector_leaf() {
-  if (machine::isa() == machine::Isa::avx512) return "vectors of 64 B";
-  return machine::isa() == machine::Isa::avx2 ? "vectors of 32 B" : "vectors of 16 B";
+  return machine::of_isa<std::string_view>(machine::isa(), "vectors of 16 B", "vectors of 32 B",
+                                           "vectors of 64 B");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ double loads_of_a_product(const Problem& p) {
     return 1.2 * (mr + nr / lanes) / (mr * nr);  // packing, and the update of C
   };
   const machine::Isa isa = machine::isa();
-  const double bytes = isa == machine::Isa::avx512 ? 64 : isa == machine::Isa::avx2 ? 32 : 16;
+  const double bytes = machine::of_isa(isa, 16.0, 32.0, 64.0);
   return p.element_bytes == 4 ? of(matmul::leaf_kernels<float>(isa), bytes / 4)
                               : of(matmul::leaf_kernels<double>(isa), bytes / 8);
 }

@@ -165,6 +165,13 @@ void zero(const MatrixView<T>& x, cudaStream_t stream) {
         "cudaMemset2DAsync");
 }
 
+/// x[0:count] = 0.
+template <class T>
+void zero(T* x, index_t count, cudaStream_t stream) {
+  if (count == 0) return;
+  check(cudaMemsetAsync(x, 0, static_cast<std::size_t>(count) * sizeof(T), stream), "cudaMemsetAsync");
+}
+
 /// to[0:count] = from[0:count]; asynchronous on pinned memory. (The other one allows rows of at most 2 GiB.)
 template <class T>
 void copy(const T* from, T* to, index_t count, cudaMemcpyKind kind, cudaStream_t stream) {

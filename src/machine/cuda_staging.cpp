@@ -63,6 +63,7 @@ void zero_padding(const MatrixView<std::byte>& x, cudaStream_t stream) {
 
 Staging::Staging(const StagingPlan& plan) : plan_(plan) {
   if (plan_.threads == 0) plan_.threads = default_threads();
+  plan_.chunk_bytes = chunk_bytes_of(plan);
 }
 
 bool Staging::goes_straight(const MatrixView<const std::byte>& host,
@@ -84,11 +85,10 @@ Staging::Chunk& Staging::take(Ring& ring, index_t most, std::size_t number) {
 
 void Staging::copy_straight(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to,
                             cudaMemcpyKind kind, cudaStream_t stream) {
-  auto& list = kind == cudaMemcpyHostToDevice ? straight_there_ : straight_back_;
-  list.push_back(std::make_unique<Transfer>());
-  list.back()->begin.record(stream);
+  Lap& lap = (kind == cudaMemcpyHostToDevice ? straight_there_ : straight_back_).next();
+  lap.begin.record(stream);
   copy<std::byte>(without_pitch(from), without_pitch(to), kind, stream);
-  list.back()->end.record(stream);
+  lap.end.record(stream);
 }
 
 void Staging::send(MatrixView<const std::byte> host, MatrixView<std::byte> device) {
@@ -115,13 +115,13 @@ void Staging::reclaim(Chunk& chunk) {
   while (!chunk.end.reached()) {
     if (!unpack_next()) std::this_thread::yield();
   }
-  times_.to_device += chunk.end.seconds_since(chunk.begin);
+  times_.to_device += chunk.seconds();
 }
 
-void Staging::bring(MatrixView<std::byte> device, MatrixView<std::byte> host) {
+void Staging::bring(MatrixView<std::byte> device, MatrixView<std::byte> host, Between between) {
   if (host.empty()) return;
   if (goes_straight(host, device)) return copy_straight(device, host, cudaMemcpyDeviceToHost, bringing_);
-  zero_padding(device, bringing_);
+  if (between == Between::zeros) zero_padding(device, bringing_);
   for_blocks(device, plan_.chunk_bytes, [&](const Block& x) {
     Chunk& chunk = take(from_device_, plan_.chunks_back, brought_++);
     while (chunk.travels) {  // it is the oldest
@@ -141,7 +141,7 @@ bool Staging::unpack_next() {
   if (unpacked_ == brought_) return false;
   Chunk& chunk = *from_device_[unpacked_ % from_device_.size()];
   if (!chunk.travels || !chunk.end.reached()) return false;
-  times_.from_device += chunk.end.seconds_since(chunk.begin);
+  times_.from_device += chunk.seconds();
   copy_rows(chunk.packed, chunk.home, plan_.threads, Stores::streaming);
   chunk.travels = false;
   ++unpacked_;
@@ -156,15 +156,11 @@ DeviceTimes Staging::finish() {
   sending_.wait();
   bringing_.wait();
   for (const auto& chunk : to_device_) {
-    if (std::exchange(chunk->travels, false)) times_.to_device += chunk->end.seconds_since(chunk->begin);
+    if (std::exchange(chunk->travels, false)) times_.to_device += chunk->seconds();
   }
-  for (const auto& transfer : straight_there_)
-    times_.to_device += transfer->end.seconds_since(transfer->begin);
-  for (const auto& transfer : straight_back_)
-    times_.from_device += transfer->end.seconds_since(transfer->begin);
-  if (std::exchange(computed_, false)) times_.kernels += kernels_.end.seconds_since(kernels_.begin);
-  straight_there_.clear();
-  straight_back_.clear();
+  times_.to_device += straight_there_.take();
+  times_.kernels += kernels_.take();
+  times_.from_device += straight_back_.take();
   return std::exchange(times_, {});
 }
 

@@ -7,24 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "machine/copy_rows.hpp"
-#include "machine/cuda.hpp"
+#include "machine/cuda_laps.hpp"
 #include "machine/device_times.hpp"
+#include "machine/staging_plan.hpp"
 
 namespace tessera::machine::cuda {
-
-struct StagingPlan {
-  enum class Way {
-    automatic,  ///< straight where the host's memory is pinned and its rows are not many short ones
-    chunks,
-    straight,
-  };
-  Way way = Way::automatic;
-  index_t chunk_bytes = index_t{8} << 20;
-  index_t chunks_there = 16, chunks_back = 32;  ///< at most; whoever brings waits for a chunk to be free
-  Stores stores = Stores::streaming;
-  int threads = 0;  ///< that fill and empty chunks; 0: machine::default_threads()
-};
 
 /// Used by one thread. What is asked of it is done in order, each way in a stream of its own; host memory
 /// must stand until finish().
@@ -39,28 +26,28 @@ class Staging {
   /// device[0:m, 0:n] = host[0:m, 0:n], bytes; what lies between the device's rows becomes zeros, after the
   /// last one too. Returns when all of it is in chunks or on its way.
   void send(MatrixView<const std::byte> host, MatrixView<std::byte> device);
-  /// launch(stream) between what was sent and what is brought from now on, once.
+  /// launch(stream) between what was sent and what is brought from now on.
   template <class Launch>
   void compute(const Launch& launch) {
-    kernels_.begin.record(sending_);
+    Lap& lap = kernels_.next();
+    lap.begin.record(sending_);
     launch(sending_);
-    kernels_.end.record(sending_);
-    kernels_.end.before_next(bringing_);
-    computed_ = true;
+    lap.end.record(sending_);
+    lap.end.before_next(bringing_);
   }
-  /// host[0:m, 0:n] = device[0:m, 0:n], bytes; what lies between the device's rows travels along and becomes
-  /// zeros before. Returns when all of it has been asked of the device: then some
+  /// What lies between the rows of a device's matrix travels along when they are brought.
+  enum class Between {
+    zeros,  ///< it becomes zeros before
+    kept,   ///< it stays, and is somebody's
+  };
+  /// host[0:m, 0:n] = device[0:m, 0:n], bytes. Returns when all of it has been asked of the device: then some
   /// of it is still on its way to chunks, and is taken from them by later calls.
-  void bring(MatrixView<std::byte> device, MatrixView<std::byte> host);
+  void bring(MatrixView<std::byte> device, MatrixView<std::byte> host, Between between = Between::zeros);
   /// Until all is where it belongs; the sums of the transfers' times and that of compute().
   [[nodiscard]] DeviceTimes finish();
 
  private:
-  /// A transfer, of a chunk or straight, or kernels.
-  struct Transfer {
-    Event begin, end;
-  };
-  struct Chunk : Transfer {
+  struct Chunk : Lap {
     PinnedBuffer<std::byte> memory;
     bool travels = false;
     MatrixView<const std::byte> packed;  ///< what is brought,
@@ -82,10 +69,8 @@ class Staging {
   Stream sending_, bringing_;
   Ring to_device_, from_device_;
   std::size_t sent_ = 0, brought_ = 0, unpacked_ = 0;  ///< chunks
-  std::vector<std::unique_ptr<Transfer>> straight_there_, straight_back_;
-  Transfer kernels_;
-  bool computed_ = false;
-  DeviceTimes times_;
+  Laps straight_there_, straight_back_, kernels_;
+  DeviceTimes times_;  ///< of chunks that have travelled
 };
 
 }  // namespace tessera::machine::cuda

@@ -45,6 +45,12 @@ struct Gpus {
 /// CPU instead should know why. Below `root` lie sys/ and dev/.
 [[nodiscard]] bool shows_gpu_hardware(const std::string& root = "/");
 
+/// Elements from a row to the next on a device, where rows of `cols` elements begin on 16 bytes.
+[[nodiscard]] constexpr index_t device_ld(index_t cols, index_t element_bytes) {
+  const index_t divides = element_bytes & -element_bytes;  // the largest power of two that does
+  return round_up(cols, divides >= 16 ? 1 : 16 / divides);
+}
+
 /// Makes the device of this rank current: number local_rank modulo the devices there are. Nothing without
 /// one.
 void use_gpu(int local_rank);

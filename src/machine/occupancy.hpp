@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/gpu.hpp"
@@ -17,6 +18,13 @@ struct DeviceFunction {
   int threads = 0;           ///< of a block
   index_t shared_bytes = 0;  ///< of a block, asked for at the launch
 };
+
+template <class... Arguments>
+[[nodiscard]] DeviceFunction device_function(std::string kernel, std::string of,
+                                             void (*function)(Arguments...), int threads,
+                                             index_t shared_bytes = 0) {
+  return {std::move(kernel), std::move(of), reinterpret_cast<const void*>(function), threads, shared_bytes};
+}
 
 struct Occupancy {
   int registers = 0;          ///< of a thread

@@ -34,6 +34,17 @@ void add_device(OptionSet& options, const std::string& automatic) {
                .axis = true});
 }
 
+void add_device_memory(OptionSet& options, const std::string& problems) {
+  options.add({.name = "device-memory",
+               .kind = Kind::bytes,
+               .fallback = "0",
+               .help = "device kernels: memory that a rank may take there; larger " + problems +
+                       " go through it in pieces (0: what is free)",
+               .group = "Machine",
+               .axis = true,
+               .low = 0});
+}
+
 DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gpus, index_t free_bytes,
                            bool hardware) {
   if (request.wanted == "cpu") return {};

@@ -16,6 +16,9 @@ namespace tessera::run {
 void add_device(OptionSet& options,
                 const std::string& automatic = "the GPU where there is one with room for the problem");
 
+/// --device-memory, where larger `problems` ("products") go through the device in pieces.
+void add_device_memory(OptionSet& options, const std::string& problems);
+
 /// What has to be known of a problem to find it a place.
 struct DeviceRequest {
   std::string wanted = "auto";  ///< --device
@@ -58,6 +61,24 @@ template <class Row>
   }
   const Row& row = *find_variant(table, point.text("kernel"));
   if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, row);
+  return row;
+}
+
+/// For workloads that go to a device only where they are asked to: the row of a device that a point runs,
+/// named by --kernel or the best one by --device gpu, or nullptr. bytes(): of the device's memory, that a
+/// rank will need for the latter. Collective.
+template <class Row, class Bytes>
+[[nodiscard]] const Row* asked_device_kernel(const mpi::Communicator& comm, const Values& point,
+                                             std::span<const Row> table, const Row* best_device,
+                                             const Bytes& bytes) {
+  if (point.text("kernel") == "auto") {
+    if (point.text("device") != "gpu") return nullptr;
+    const std::string name(best_device == nullptr ? "" : best_device->name);
+    return takes_gpu(comm, point, name, bytes()) ? best_device : nullptr;
+  }
+  const Row* const row = find_variant(table, point.text("kernel"));
+  if (row == nullptr || row->space != Space::device) return nullptr;
+  if (!point.flag("plan")) require_gpu(comm, *row);
   return row;
 }
 

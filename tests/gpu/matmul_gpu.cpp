@@ -72,14 +72,23 @@ void measure_mixed(Table& table, const char* type, Shape shape) {
   }
   const double flops =
       2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  const auto [vendor, ours] = gpu::median_seconds_in_turn(
-      [&](std::size_t set, DeviceStream stream) { cublas_mixed(made[set], stream); },
-      [&](std::size_t set, DeviceStream stream) {
-        require(cuda_wgmma(made[set], stream), ExitCode::internal, "the device takes no such product");
-      });
-  table.add({"cuda_tensor", type, fmt::format("{} x {} x {}", shape.m, shape.n, shape.k), human_seconds(ours),
-             human_number(flops / ours / 1e12), human_number(flops / vendor / 1e12),
-             fmt::format("{:.3f}", vendor / ours)});
+  const auto add = [&](const char* name, const auto& run) {
+    const auto [vendor, ours] = gpu::median_seconds_in_turn(
+        [&](std::size_t set, DeviceStream stream) { cublas_mixed(made[set], stream); },
+        [&](std::size_t set, DeviceStream stream) {
+          require(run(made[set], stream), ExitCode::internal, "the device takes no such product");
+        });
+    table.add({name, type, fmt::format("{} x {} x {}", shape.m, shape.n, shape.k), human_seconds(ours),
+               human_number(flops / ours / 1e12), human_number(flops / vendor / 1e12),
+               fmt::format("{:.3f}", vendor / ours)});
+  };
+  using Problem = MixedGemm<T>;
+  if (machine::gpus().devices.front().major == 9)
+    add("cuda_tensor", [](const Problem& g, DeviceStream stream) { return cuda_wgmma(g, stream); });
+  add("mma.sync, large tile",
+      [](const Problem& g, DeviceStream stream) { return cuda_mma(g, stream, MmaTile::large); });
+  add("mma.sync, small tile",
+      [](const Problem& g, DeviceStream stream) { return cuda_mma(g, stream, MmaTile::small); });
 }
 
 /// Memory of the host whose pages are locked while it lives, and how long that took.
@@ -113,21 +122,21 @@ class FromHost {
   }
 
   void run() {
-    using Way = machine::cuda::StagingPlan::Way;
+    using Way = machine::StagingPlan::Way;
     using Stores = machine::Stores;
     const auto all = machine::default_threads();
     const auto chunks = [&](index_t mebibytes, index_t there, index_t back) {
       add(fmt::format("{} + {} chunks of {} MiB", there, back, mebibytes),
           {.way = Way::chunks, .chunk_bytes = mebibytes << 20, .chunks_there = there, .chunks_back = back});
     };
+    chunks(32, 4, 8);
     chunks(8, 16, 32);
     chunks(8, 4, 32);
     chunks(4, 32, 64);
-    chunks(32, 4, 8);
-    add("16 + 32 chunks of 8 MiB, cached", {.way = Way::chunks, .stores = Stores::cached});
+    add("4 + 8 chunks of 32 MiB, cached", {.way = Way::chunks, .stores = Stores::cached});
     for (const int threads : {all / 2, all / 4})
       if (threads > 0)
-        add(fmt::format("16 + 32 chunks of 8 MiB, {} threads", threads),
+        add(fmt::format("4 + 8 chunks of 32 MiB, {} threads", threads),
             {.way = Way::chunks, .threads = threads});
     add("chunks, one step at a time", {.way = Way::chunks}, Passage::Overlap::no);
     add("straight from pageable", {.way = Way::straight});
@@ -165,7 +174,7 @@ class FromHost {
         repetitions_);
   }
 
-  void add(const std::string& name, const machine::cuda::StagingPlan& staging,
+  void add(const std::string& name, const machine::StagingPlan& staging,
            Passage::Overlap overlap = Passage::Overlap::yes) {
     const MatrixView<const double> a{a_.data(), n_, n_, n_}, b{b_.data(), n_, n_, n_};
     const Gemm<double> g{1, a, Op::none, b, Op::none, 0, {c_.data(), n_, n_, n_}};

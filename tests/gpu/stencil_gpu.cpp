@@ -32,9 +32,9 @@ class Setting {
       for (index_t x = 0; x < extent[2]; ++x) row[x] = random_symmetric<T>(1, 0, i * extent[2] + x);
     }
     device_.emplace(sweep);
-    const gpu::cuda::Stream stream;
-    device_->load(sweep, stream);
-    stream.wait();
+    gpu::cuda::Staging staging({});
+    device_->load(sweep, staging);
+    (void)staging.finish();
     host_ = Field<T>();
   }
 

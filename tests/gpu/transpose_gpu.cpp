@@ -7,8 +7,10 @@
 
 #include <functional>
 
+#include "base/timer.hpp"
 #include "bench.hpp"
 #include "kernels/transpose/cuda.hpp"
+#include "machine/device_times.hpp"
 
 namespace tessera::transpose {
 namespace {
@@ -279,6 +281,39 @@ class Bench {
   Table sizes_table_{{"record", "shape", "copy GB/s", "cuda_vectorized of copy", "checked"}};
 };
 
+/// A matrix in host memory, there and back: at once, and in pieces where the device is not to hold it. Bytes
+/// are those that cross the bus.
+void from_host(bool quick) {
+  const index_t n = quick ? 8192 : 16384, bytes = n * n * 8;
+  machine::Buffer<double> a(n * n), b(n * n);
+#pragma omp parallel for
+  for (index_t i = 0; i < n * n; ++i) {
+    a[i] = random_symmetric<double>(1, 0, i);
+    b[i] = 0;  // pages are there
+  }
+  const ConstRecords from{reinterpret_cast<const std::byte*>(a.data()), n, n, n, 8};
+  const Records to{reinterpret_cast<std::byte*>(b.data()), n, n, n, 8};
+  const Variant& kernel = *find_variant(variants(), "cuda_vectorized");
+  Table table({"from the host, f64", "shape", "median", "GB/s", "there", "kernels", "back"});
+  for (const index_t memory : {index_t{0}, bytes / 2}) {
+    std::vector<double> samples;
+    machine::DeviceTimes times;
+    for (int r = -1; r < 5; ++r) {
+      (void)machine::take_device_times();
+      const Timer timer;
+      kernel.out_of_place(from, to, {.device_memory = memory});
+      if (r >= 0) samples.push_back(timer.seconds());
+      times = machine::take_device_times();
+    }
+    const double median = summarize(samples).median;
+    table.add({memory == 0 ? "at once" : "in pieces, half of one matrix on the device", Shape{n, n}.text(),
+               human_seconds(median), human_number(2 * static_cast<double>(bytes) / median / 1e9),
+               human_seconds(times.to_device), human_seconds(times.kernels),
+               human_seconds(times.from_device)});
+  }
+  fmt::print("{}", table.text());
+}
+
 int run(bool quick) {
   if (!gpu::announce()) return gpu::skipped;
   Bench bench(quick);
@@ -293,6 +328,8 @@ int run(bool quick) {
     }
   }
   bench.print();
+  cuda::release_kept();
+  from_host(quick);
   return bench.right() ? 0 : 1;
 }
 

@@ -11,6 +11,7 @@
 
 #include "machine/block_cache.hpp"
 #include "machine/occupancy.hpp"
+#include "machine/staging_plan.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -71,6 +72,26 @@ TEST(Occupancy, IsLimitedByWhatIsSpentFirst) {
   EXPECT_EQ(occupancy_limit(gpu, 256, 128, 0), "registers");
   EXPECT_EQ(occupancy_limit(gpu, 32, 16, 0), "blocks");
   EXPECT_EQ(occupancy_limit(gpu, 256, 32, 100 * 1024), "shared memory");
+}
+
+TEST(Staging, TakesChunksOfASizeThatFitsTheJob) {
+  constexpr index_t mib = index_t{1} << 20;
+  EXPECT_EQ(chunk_bytes_of({}), 32 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 1}), mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 64 * mib}), 8 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 65 * mib}), 8 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 1000 * mib}), 32 * mib);
+  EXPECT_EQ(chunk_bytes_of({.job_bytes = 64 * mib, .chunk_bytes = 1000}), 1000);
+}
+
+TEST(Gpus, HaveRowsThatBeginOnSixteenBytes) {
+  for (const index_t bytes : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64}) {
+    for (const index_t cols : {1, 5, 16, 33}) {
+      EXPECT_EQ(device_ld(cols, bytes) * bytes % 16, 0);
+      EXPECT_GE(device_ld(cols, bytes), cols);
+      EXPECT_LT((device_ld(cols, bytes) - cols) * bytes, 16 * bytes);
+    }
+  }
 }
 
 TEST(Gpus, AreLookedAtOnceAndNeedAReasonToBeAbsent) {

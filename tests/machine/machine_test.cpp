@@ -58,5 +58,11 @@ TEST(ForkJoin, CarriesTheExceptionOutOfTheRegion) {
 
 TEST(Isa, HasAName) { EXPECT_FALSE(name(isa()).empty()); }
 
+TEST(Isa, NamesTheOneOfThree) {
+  EXPECT_EQ(of_isa(Isa::baseline, 1, 2, 3), 1);
+  EXPECT_EQ(of_isa(Isa::avx2, 1, 2, 3), 2);
+  EXPECT_EQ(of_isa(Isa::avx512, 1, 2, 3), 3);
+}
+
 }  // namespace
 }  // namespace tessera::machine

@@ -96,6 +96,19 @@ TEST(Device, WorkloadsWithoutAKernelStayOnTheHost) {
   EXPECT_EQ(refused(none, with_gpu(), 70 * gib).code, ExitCode::usage);
 }
 
+TEST(Device, OptionsAreThoseOfEveryWorkloadAndRefuseWhatNoDeviceHas) {
+  OptionSet options("workload", "for this test", {});
+  add_device(options);
+  add_device_memory(options, "problems");
+  const Parsed parsed = options.parse({"--device-memory", "2GiB,0"});
+  EXPECT_EQ(parsed.lists.at("device"), std::vector<std::string>{"auto"});
+  const std::vector<Values> points = options.points(parsed);
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].bytes("device-memory"), 2 * gib);
+  EXPECT_EQ(points[1].bytes("device-memory"), 0);
+  EXPECT_THROW((void)options.parse({"--device", "abacus"}), Error);
+}
+
 TEST(Device, ProvenanceConcernsGpusOnlyWhereTheRequestDoes) {
   Parsed parsed;
   EXPECT_EQ(concerned_gpus(parsed), nullptr);

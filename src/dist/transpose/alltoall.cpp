@@ -6,11 +6,6 @@
 namespace tessera::dist::transpose {
 namespace {
 
-template <class Byte>
-MatrixView<Byte> in_bytes(const tessera::transpose::RecordView<Byte>& view) {
-  return {view.data, view.rows, view.cols * view.bytes, view.ld * view.bytes};
-}
-
 Records whole(machine::Buffer<std::byte>& memory, const layout::Box& box, index_t bytes) {
   return {memory.data(), box.rows.size(), box.cols.size(), box.cols.size(), bytes};
 }

@@ -21,11 +21,10 @@ __device__ __forceinline__ float in_precision(float x, float) {
 
 constexpr int tile = 32, tile_rows = 8;
 
-/// to[0:m, 0:n] = from[0:m, 0:n] rounded to what T stands for, or its transpose; a block a tile. To may be
-/// wider.
-template <bool turned, class T, class To>
+/// to[0:m, 0:n] = from[0:m, 0:n] rounded to what T stands for, or its transpose; a block a tile.
+template <bool turned, class T>
 __global__ void __launch_bounds__(tile* tile_rows)
-    rounded(const MatrixView<const float> from, const MatrixView<To> to, int tiles_across) {
+    rounded(const MatrixView<const float> from, const MatrixView<T> to, int tiles_across) {
   __shared__ float block[tile][tile + 1];  // (tile, tile), padded against bank conflicts
   const index_t row0 = static_cast<index_t>(blockIdx.x) / tiles_across * tile,
                 col0 = static_cast<index_t>(blockIdx.x) % tiles_across * tile;
@@ -37,40 +36,32 @@ __global__ void __launch_bounds__(tile* tile_rows)
   for (int y = threadIdx.y; y < tile; y += tile_rows) {
     const int i = turned ? x : y, j = turned ? y : x;  // within the tile of `from`
     if (row0 + i >= from.rows || col0 + j >= from.cols) continue;
-    To& there = turned ? to(col0 + j, row0 + i) : to(row0 + i, col0 + j);
-    there = static_cast<To>(in_precision(block[i][j], T{}));
+    (turned ? to(col0 + j, row0 + i) : to(row0 + i, col0 + j)) = in_precision(block[i][j], T{});
   }
 }
 
 /// A rounded operand, rows on 16 bytes.
-template <class T, class To = T>
+template <class T>
 struct Rounded {
-  machine::cuda::DeviceBuffer<To> storage;
-  MatrixView<To> view;
+  machine::cuda::DeviceBuffer<T> storage;
+  MatrixView<T> view;
 
   Rounded(const MatrixView<const float>& x, bool turned, DeviceStream stream) {
     const index_t rows = turned ? x.cols : x.rows, cols = turned ? x.rows : x.cols;
-    const index_t ld = round_up(cols, 16 / static_cast<index_t>(sizeof(To)));
-    storage = machine::cuda::DeviceBuffer<To>(checked_mul(rows, ld, "a rounded operand"));
+    const index_t ld = round_up(cols, 16 / static_cast<index_t>(sizeof(T)));
+    storage = machine::cuda::DeviceBuffer<T>(checked_mul(rows, ld, "a rounded operand"));
     view = {storage.data(), rows, cols, ld};
     if (view.empty()) return;
     const index_t across = ceil_div(x.cols, tile);
     const auto blocks = narrow<unsigned>(ceil_div(x.rows, tile) * across);
-    (turned ? rounded<true, T, To> : rounded<false, T, To>)<<<blocks, dim3(tile, tile_rows), 0, stream>>>(
+    (turned ? rounded<true, T> : rounded<false, T>)<<<blocks, dim3(tile, tile_rows), 0, stream>>>(
         x, view, narrow<int>(across));
     machine::cuda::check(cudaGetLastError(), "rounding kernel");
   }
 };
 
-/// What the units do not take (another device, an empty k) is multiplied in f32 all the same.
 template <class T>
-void multiply_otherwise(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
-  const Rounded<T, float> a(g.a, false, stream), b(g.b, false, stream);
-  cuda_register<float>({g.alpha, a.view, g.op_a, b.view, g.op_b, g.beta, g.c}, tuning, stream);
-}
-
-template <class T>
-void multiply(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
+void multiply(const Gemm<float>& g, DeviceStream stream) {
   // tf32 wants k along the rows of both.
   const bool turn_a = sizeof(T) == 4 && g.op_a == Op::transpose,
              turn_b = sizeof(T) == 4 && g.op_b == Op::none;
@@ -78,11 +69,11 @@ void multiply(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
     return (op == Op::transpose) != turned ? Op::transpose : Op::none;
   };
   const Rounded<T> a(g.a, turn_a, stream), b(g.b, turn_b, stream);
-  if (cuda_wgmma(
-          MixedGemm<T>{g.alpha, a.view, other(g.op_a, turn_a), b.view, other(g.op_b, turn_b), g.beta, g.c},
-          stream))
-    return;
-  multiply_otherwise<T>(g, tuning, stream);
+  const MixedGemm<T> mixed{g.alpha, a.view, other(g.op_a, turn_a), b.view, other(g.op_b, turn_b),
+                           g.beta,  g.c};
+  // What the one does not take (another device, an empty k) the other does.
+  require(cuda_wgmma(mixed, stream) || cuda_mma(mixed, stream), ExitCode::internal,
+          "the device takes no product of rounded operands");
 }
 
 }  // namespace
@@ -90,11 +81,11 @@ void multiply(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
 void cuda_mixed(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream) {
   switch (tuning.precision) {
     case Precision::bf16:
-      return multiply<__nv_bfloat16>(g, tuning, stream);
+      return multiply<__nv_bfloat16>(g, stream);
     case Precision::f16:
-      return multiply<__half>(g, tuning, stream);
+      return multiply<__half>(g, stream);
     case Precision::tf32:
-      return multiply<float>(g, tuning, stream);
+      return multiply<float>(g, stream);
     case Precision::full:
       return cuda_register(g, tuning, stream);
   }

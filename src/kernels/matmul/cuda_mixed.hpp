@@ -29,6 +29,14 @@ struct MixedGemm {
 template <class T>
 [[nodiscard]] bool cuda_wgmma(const MixedGemm<T>& g, DeviceStream stream);
 
+/// Which tile of C a block takes.
+enum class MmaTile { best, large, small };
+
+/// The same on any device, by mma.sync; false, and nothing done, where rows of an operand do not begin on 16
+/// bytes, and for tf32 where k does not run along the rows of both.
+template <class T>
+[[nodiscard]] bool cuda_mma(const MixedGemm<T>& g, DeviceStream stream, MmaTile tile = MmaTile::best);
+
 /// The same by the vendor's library, on any device and any rows.
 template <class T>
 void cublas_mixed(const MixedGemm<T>& g, DeviceStream stream);

@@ -2,18 +2,13 @@
 
 #include <memory>
 
-#include "machine/cuda.hpp"
+#include "machine/cuda_laps.hpp"
+#include "machine/gpu.hpp"
 
 namespace tessera::matmul {
 namespace {
 
 namespace cuda = machine::cuda;
-
-template <class T, class Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>>
-MatrixView<Byte> in_bytes(const MatrixView<T>& x) {
-  constexpr auto size = static_cast<index_t>(sizeof(T));
-  return {reinterpret_cast<Byte*>(x.data), x.rows, x.cols * size, x.ld * size};
-}
 
 /// The steps of a plan on three streams: there, kernels, back. Events keep the order where it matters.
 template <class T>
@@ -54,8 +49,7 @@ class Passing {
     }
     machine::DeviceTimes times = staging_.finish();
     wait();
-    for (const auto& product : products_) kernels_ += product->end.seconds_since(product->begin);
-    times.kernels = kernels_;
+    times.kernels = products_.take();
     return times;
   }
 
@@ -66,9 +60,6 @@ class Passing {
     std::byte* data;
     cuda::Event filled;  ///< the tile is there
     cuda::Event freed;   ///< its last product so far, or its way back, has ended
-  };
-  struct Product {
-    cuda::Event begin, end;
   };
   /// A part of m, n or k.
   struct Part {
@@ -99,7 +90,7 @@ class Passing {
   template <class U>
   static MatrixView<T> there(const Place& place, const MatrixView<U>& tile) {
     return {reinterpret_cast<T*>(place.data), tile.rows, tile.cols,
-            device_ld(tile.cols, static_cast<index_t>(sizeof(T)))};
+            machine::device_ld(tile.cols, static_cast<index_t>(sizeof(T)))};
   }
 
   void send(const MatrixView<const T>& tile, Place& place) {
@@ -117,7 +108,7 @@ class Passing {
     a.filled.before_next(compute_);
     b.filled.before_next(compute_);
     if (step.p == 0) (g_.beta == T{0} ? c.freed : c.filled).before_next(compute_);
-    Product& product = next_product();
+    cuda::Lap& product = products_.next();
     product.begin.record(compute_);
     kernel_({g_.alpha, there(a, a_tile), g_.op_a, there(b, b_tile), g_.op_b, step.p == 0 ? g_.beta : T{1},
              c_there},
@@ -131,24 +122,11 @@ class Passing {
     c.freed.record(staging_.bringing());
   }
 
-  Product& next_product() {
-    if (products_.size() < most_under_way) {
-      products_.push_back(std::make_unique<Product>());
-      return *products_.back();
-    }
-    Product& oldest = *products_[begun_++ % most_under_way];
-    oldest.end.wait();
-    kernels_ += oldest.end.seconds_since(oldest.begin);
-    return oldest;
-  }
-
   void wait() const {
     compute_.wait();
     staging_.sending().wait();
     staging_.bringing().wait();
   }
-
-  static constexpr std::size_t most_under_way = 64;  // products
 
   DeviceKernel<T> kernel_;
   const Gemm<T>& g_;
@@ -159,9 +137,7 @@ class Passing {
   cuda::Stream compute_;
   cuda::Staging staging_;
   std::vector<std::unique_ptr<Place>> places_;
-  std::vector<std::unique_ptr<Product>> products_;  // the last ones
-  std::size_t begun_ = 0;                           // of those that took the place of another
-  double kernels_ = 0;                              // seconds of those that lost it
+  cuda::Laps products_;
 };
 
 }  // namespace

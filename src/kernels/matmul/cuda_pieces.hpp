@@ -16,7 +16,7 @@ struct Passage {
     yes,
     no,  ///< each step waits for the one before: to see what overlap gains
   };
-  machine::cuda::StagingPlan staging;
+  machine::StagingPlan staging;
   Overlap overlap = Overlap::yes;
 };
 

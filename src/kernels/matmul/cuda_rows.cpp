@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "kernels/matmul/cuda_pieces.hpp"
@@ -24,7 +25,9 @@ void staged(const Gemm<T>& g, const Tuning& tuning) {
   if (g.alpha == T{0}) return staged<T, kernel>(without_operands(g), tuning);
   const Pieces pieces =
       plan_pieces(pieces_request(g, tuning), machine::gpu_memory_limit(tuning.device_memory));
-  machine::add_device_times(multiply_in_pieces<T>(kernel, g, tuning, pieces, {}));
+  const index_t bytes = std::max(pieces.sent_bytes, pieces.brought_bytes);
+  machine::add_device_times(
+      multiply_in_pieces<T>(kernel, g, tuning, pieces, {.staging = {.job_bytes = bytes}}));
 }
 
 }  // namespace

@@ -130,6 +130,7 @@ void add_tensor_functions(std::vector<machine::DeviceFunction>& to) {
   using Kernel = TensorKernel<Op::none, Op::none, 2>;
   to.push_back(function_of<Kernel>("cuda_tensor", "f64, rows that begin anywhere", tensor<Kernel>));
   add_tensor_tma_functions(to);
+  add_mma_functions(to);
 }
 
 }  // namespace tessera::matmul

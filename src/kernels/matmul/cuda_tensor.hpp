@@ -15,5 +15,6 @@ void cuda_mixed(const Gemm<float>& g, const Tuning& tuning, DeviceStream stream)
 /// For device_functions().
 void add_tensor_tma_functions(std::vector<machine::DeviceFunction>& to);
 void add_wgmma_functions(std::vector<machine::DeviceFunction>& to);
+void add_mma_functions(std::vector<machine::DeviceFunction>& to);
 
 }  // namespace tessera::matmul

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "machine/gpu.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -38,7 +39,8 @@ double real(index_t x) { return static_cast<double>(x); }
 /// Bytes of a stored operand's tile on the device, on 256 bytes.
 index_t tile_bytes(const PiecesRequest& r, index_t rows, index_t cols, Op op) {
   if (op == Op::transpose) std::swap(rows, cols);
-  return round_up(checked_mul(rows, device_ld(cols, r.element_bytes) * r.element_bytes, "a tile"), 256);
+  return round_up(checked_mul(rows, machine::device_ld(cols, r.element_bytes) * r.element_bytes, "a tile"),
+                  256);
 }
 
 /// As few tiles of at most `most` as cover the length, all of one size but for a multiple of `unit`.

@@ -30,11 +30,6 @@ template <class T>
   return {g.m(), g.n(), g.k(), g.op_a, g.op_b, size, g.beta != T{0}, rounded_bytes(tuning, size)};
 }
 
-/// Elements from a row to the next on the device, where rows begin on 16 bytes.
-[[nodiscard]] constexpr index_t device_ld(index_t cols, index_t element_bytes) {
-  return round_up(cols, 16 / element_bytes);
-}
-
 /// One thing to do. Tiles are counted along m, n and k: A's is (i, p), B's (p, j), C's (i, j).
 struct PieceStep {
   enum class Does { send_a, send_b, send_c, multiply } does;

@@ -1,7 +1,9 @@
 // The vendor's radix sort, for reference.
 
 #include <cub/device/device_radix_sort.cuh>
+#include <string>
 
+#include "base/element.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
 namespace tessera::sort {
@@ -85,5 +87,20 @@ void cub(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
 }
 
 TESSERA_SORT_INSTANTIATE_DEVICE(cub);
+
+/// What the library launches itself it does not tell.
+void add_cub_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&](const std::string& of, auto* function) {
+    to.push_back(machine::device_function("cub", of, function, threads));
+  };
+  const auto of_keys = [&]<class Key>(const std::string& of, Type<Key>) {
+    add(of + ", to bits", map_keys<Way::to_bits, Key>);
+    add(of + ", from bits", map_keys<Way::to_raw, Key>);
+  };
+  of_keys("keys of 4 bytes", Type<std::uint32_t>{});
+  of_keys("keys of 8 bytes", Type<std::uint64_t>{});
+  add("positions of 4 bytes", write_positions<std::uint32_t>);
+  add("positions of 8 bytes", write_positions<std::uint64_t>);
+}
 
 }  // namespace tessera::sort

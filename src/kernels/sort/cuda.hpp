@@ -10,6 +10,7 @@
 
 #include "kernels/sort/key.hpp"
 #include "kernels/sort/variants.hpp"
+#include "machine/occupancy.hpp"
 
 struct CUstream_st;
 
@@ -84,5 +85,13 @@ void join_pairs(const std::uint64_t* keys, const std::uint64_t* values, Pair* pa
 /// The rows for the table: each copies its items to the device, sorts and copies them back. Empty in a build
 /// without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
+
+/// The functions that the rows launch, for `tessera list --occupancy`.
+[[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
+void add_radix_functions(std::vector<machine::DeviceFunction>& to);
+void add_merge_functions(std::vector<machine::DeviceFunction>& to);
+void add_counting_functions(std::vector<machine::DeviceFunction>& to);
+void add_pairs_functions(std::vector<machine::DeviceFunction>& to);
+void add_cub_functions(std::vector<machine::DeviceFunction>& to);
 
 }  // namespace tessera::sort

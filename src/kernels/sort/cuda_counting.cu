@@ -1,6 +1,9 @@
 // Counting sort on the device, for keys of a small range: a counter a value, sums of the counters, and every
 // place of the output finds its value.
 
+#include <string>
+
+#include "base/element.hpp"
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
@@ -216,5 +219,22 @@ index_t cuda_counting_bytes(index_t n) {
 }
 
 TESSERA_SORT_INSTANTIATE_DEVICE(cuda_counting);
+
+void add_counting_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&](const std::string& of, auto* function, index_t shared_bytes = 0) {
+    to.push_back(machine::device_function("cuda_counting", of, function, threads, shared_bytes));
+  };
+  const auto of_keys = [&]<class Key>(const std::string& of, Type<Key>) {
+    add(of + ", range", find_range<Key>);
+    add(of + ", counters of a block, the most", count_in_shared<Key>,
+        local_bins * static_cast<index_t>(sizeof(unsigned)));
+    add(of + ", counters of all", count_in_global<Key>);
+    add(of + ", output", fill_runs<Key>);
+  };
+  of_keys("keys of 4 bytes", Type<std::uint32_t>{});
+  of_keys("keys of 8 bytes", Type<std::uint64_t>{});
+  add("sums of tiles of counters", sum_tiles);
+  add("sums of counters", add_up);
+}
 
 }  // namespace tessera::sort

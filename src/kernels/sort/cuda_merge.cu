@@ -2,6 +2,9 @@
 // as many items as every other: a binary search along its diagonal of the merge matrix tells which (Green et
 // al. 2012).
 
+#include <string>
+
+#include "base/element.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
 namespace tessera::sort {
@@ -258,5 +261,24 @@ index_t cuda_merge_bytes(index_t n) {
 }
 
 TESSERA_SORT_INSTANTIATE_DEVICE(cuda_merge);
+
+void add_merge_functions(std::vector<machine::DeviceFunction>& to) {
+  using U32 = std::uint32_t;
+  using U64 = std::uint64_t;
+  const auto add = [&](const std::string& of, auto* function, int block_threads) {
+    to.push_back(machine::device_function("cuda_merge", of, function, block_threads));
+  };
+  const auto of_items = [&]<class Key, class Value>(const std::string& of, Type<Key>, Type<Value>) {
+    add(of + ", tiles", sort_tiles<Key, Value>, threads);
+    add(of + ", merge", merge_tiles<Key, Value>, threads);
+  };
+  of_items("keys of 4 bytes", Type<U32>{}, Type<NoValue>{});
+  of_items("keys of 8 bytes", Type<U64>{}, Type<NoValue>{});
+  of_items("4 + 4 bytes", Type<U32>{}, Type<U32>{});
+  of_items("8 + 4 bytes", Type<U64>{}, Type<U32>{});
+  of_items("8 + 8 bytes", Type<U64>{}, Type<U64>{});
+  add("keys of 4 bytes, where to cut", partition<U32>, partition_threads);
+  add("keys of 8 bytes, where to cut", partition<U64>, partition_threads);
+}
 
 }  // namespace tessera::sort

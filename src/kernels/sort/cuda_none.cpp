@@ -5,5 +5,6 @@
 namespace tessera::sort {
 
 std::vector<Variant> cuda_rows() { return {}; }
+std::vector<machine::DeviceFunction> device_functions() { return {}; }
 
 }  // namespace tessera::sort

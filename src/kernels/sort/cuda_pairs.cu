@@ -42,4 +42,9 @@ void join_pairs(const std::uint64_t* keys, const std::uint64_t* values, Pair* pa
   check_launch("join");
 }
 
+void add_pairs_functions(std::vector<machine::DeviceFunction>& to) {
+  to.push_back(machine::device_function("cuda_radix", "pairs to keys and values", split, threads));
+  to.push_back(machine::device_function("cuda_radix", "keys and values to pairs", join, threads));
+}
+
 }  // namespace tessera::sort

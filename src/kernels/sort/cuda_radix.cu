@@ -1,3 +1,6 @@
+#include <string>
+
+#include "base/element.hpp"
 #include "kernels/sort/cuda_radix.cuh"
 
 namespace tessera::sort {
@@ -42,5 +45,30 @@ index_t cuda_radix_bytes(index_t n) {
 }
 
 TESSERA_SORT_INSTANTIATE_DEVICE(cuda_radix);
+
+void add_radix_functions(std::vector<machine::DeviceFunction>& to) {
+  using U32 = std::uint32_t;
+  using U64 = std::uint64_t;
+  const auto add = [&](const std::string& of, auto* function, int threads, index_t shared_bytes = 0) {
+    to.push_back(machine::device_function("cuda_radix", of, function, threads, shared_bytes));
+  };
+  const auto of_keys = [&]<class Key>(const std::string& of, Type<Key>) {
+    add(of + ", histograms", onesweep::count_digits<Key>, onesweep::histogram_threads);
+    add(of + ", plan", onesweep::plan_passes<onesweep::passes<Key>>, onesweep::bins);
+  };
+  const auto of_items = [&]<class Key, class Value>(const std::string& of, Type<Key>, Type<Value>) {
+    using S = Best<Key, Value>;
+    add(of + ", a digit", onesweep::sweep_digit<Key, Value, S>, S::threads,
+        static_cast<index_t>(sizeof(onesweep::TileMemory<Key, Value, S>)));
+    add(of + ", back to their place", onesweep::finish<Key, Value>, onesweep::finish_threads);
+  };
+  of_keys("keys of 4 bytes", Type<U32>{});
+  of_keys("keys of 8 bytes", Type<U64>{});
+  of_items("keys of 4 bytes", Type<U32>{}, Type<NoValue>{});
+  of_items("keys of 8 bytes", Type<U64>{}, Type<NoValue>{});
+  of_items("4 + 4 bytes", Type<U32>{}, Type<U32>{});
+  of_items("8 + 4 bytes", Type<U64>{}, Type<U32>{});
+  of_items("8 + 8 bytes", Type<U64>{}, Type<U64>{});
+}
 
 }  // namespace tessera::sort

@@ -6,7 +6,7 @@
 
 namespace tessera::sort::onesweep {
 
-inline constexpr int histogram_threads = 512, histogram_items = 8;
+inline constexpr int histogram_threads = 512, histogram_items = 8, finish_threads = 512;
 
 /// counts[pass][digit] += keys with that digit.
 template <class Key>
@@ -157,7 +157,7 @@ void sort(const DeviceBlock<Key, Value>& block, cudaStream_t stream) {
       check_launch("sweep_digit");
     }
   }
-  finish<<<multiprocessors() * 4, 512, 0, stream>>>(block, work.plan);
+  finish<<<multiprocessors() * 4, finish_threads, 0, stream>>>(block, work.plan);
   check_launch("finish");
 }
 

@@ -12,16 +12,14 @@ namespace cuda = machine::cuda;
 
 template <class Item>
 auto one_row(Item* data, index_t n) {
-  using Byte = std::conditional_t<std::is_const_v<Item>, const std::byte, std::byte>;
-  const index_t bytes = n * static_cast<index_t>(sizeof(Item));
-  return MatrixView<Byte>{reinterpret_cast<Byte*>(data), 1, bytes, bytes};
+  return in_bytes(matrix_view(data, 1, n));
 }
 
 /// Items in host memory on the device: items there, `sort(stream)` on them, items back; the times of the
 /// three are kept.
 template <class Item, class Sort>
 void staged(const Block<Item>& block, Item* on_device, const Sort& sort) {
-  cuda::Staging staging({});
+  cuda::Staging staging({.job_bytes = block.n * static_cast<index_t>(sizeof(Item))});
   staging.send(one_row<const Item>(block.data, block.n), one_row(on_device, block.n));
   staging.compute(sort);
   staging.bring(one_row(on_device, block.n), one_row(block.data, block.n));
@@ -92,6 +90,16 @@ std::vector<Variant> cuda_rows() {
       {{"cub", Space::device, "the vendor's radix sort, for reference"}, any_range, ROW(cub)},
   };
 #undef ROW
+}
+
+std::vector<machine::DeviceFunction> device_functions() {
+  std::vector<machine::DeviceFunction> all;
+  add_radix_functions(all);
+  add_merge_functions(all);
+  add_counting_functions(all);
+  add_pairs_functions(all);
+  add_cub_functions(all);
+  return all;
 }
 
 }  // namespace tessera::sort

@@ -7,11 +7,13 @@ namespace tessera::sort {
 
 template <>
 const LeafKernels<std::uint32_t>& leaf_kernels() {
-  return machine::isa() == machine::Isa::avx512 ? avx512::leaf_kernels32 : baseline::leaf_kernels32;
+  return machine::of_isa(machine::isa(), baseline::leaf_kernels32, baseline::leaf_kernels32,
+                         avx512::leaf_kernels32);
 }
 template <>
 const LeafKernels<std::uint64_t>& leaf_kernels() {
-  return machine::isa() == machine::Isa::avx512 ? avx512::leaf_kernels64 : baseline::leaf_kernels64;
+  return machine::of_isa(machine::isa(), baseline::leaf_kernels64, baseline::leaf_kernels64,
+                         avx512::leaf_kernels64);
 }
 
 }  // namespace tessera::sort

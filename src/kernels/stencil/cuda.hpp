@@ -6,6 +6,7 @@
 
 #include "kernels/stencil/cuda_sweep.hpp"
 #include "kernels/stencil/variants.hpp"
+#include "machine/occupancy.hpp"
 
 struct CUstream_st;
 
@@ -42,5 +43,14 @@ void streaming_step(const DeviceSweep<T>& sweep, index_t step, int from, const T
 /// The rows for the table: each copies the field to the device once, makes all steps there and copies the
 /// result back. Empty in a build without CUDA.
 [[nodiscard]] std::vector<Variant> cuda_rows();
+
+/// The functions that the rows launch, for `tessera list --occupancy`.
+[[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
+void add_textbook_functions(std::vector<machine::DeviceFunction>& to);
+void add_streaming_functions(std::vector<machine::DeviceFunction>& to);
+void add_interior_functions(std::vector<machine::DeviceFunction>& to);
+void add_temporal_functions(std::vector<machine::DeviceFunction>& to);
+void add_temporal_solid_functions(std::vector<machine::DeviceFunction>& to);
+void add_ghost_functions(std::vector<machine::DeviceFunction>& to);
 
 }  // namespace tessera::stencil

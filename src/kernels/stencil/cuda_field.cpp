@@ -19,11 +19,21 @@ cuda::DeviceBuffer<T> on_device(const std::vector<T>& list) {
   return buffer;
 }
 
-/// Rows y and planes z of the box of a level, x from box.low on.
+/// The rows of the box in `planes` planes from z on, x from box.low on.
 template <class T>
-MatrixView<T> plane_of(T* level, Index3 stride, const Box3& box, index_t z) {
-  return {level + z * stride[0] + box.low[1] * stride[1] + box.low[2], box.size()[1], box.size()[2],
-          stride[1]};
+MatrixView<std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>> rows_of(
+    T* level, Index3 stride, const Box3& box, index_t z, index_t planes) {
+  return in_bytes(MatrixView<T>{level + z * stride[0] + box.low[1] * stride[1] + box.low[2],
+                                planes * box.size()[1], box.size()[2], stride[1]});
+}
+
+/// f(first plane, planes) for the box: all at once where its rows lie evenly apart in both levels, across
+/// planes too.
+template <class F>
+void for_planes(const Box3& box, Index3 stride, Index3 other, const F& f) {
+  const index_t rows = box.size()[1], planes = box.size()[0];
+  if (stride[0] == rows * stride[1] && other[0] == rows * other[1]) return f(box.low[0], planes);
+  for (index_t z = box.low[0]; z < box.high[0]; ++z) f(z, 1);
 }
 
 }  // namespace
@@ -48,29 +58,32 @@ DeviceField<T>::DeviceField(const Sweep<T>& sweep) : sweep_(device_sweep(sweep))
 }
 
 template <class T>
-void DeviceField<T>::copy_in(int level, const GridView<T>& from, DeviceStream stream) {
+void DeviceField<T>::copy_in(int level, const GridView<T>& from, cuda::Staging& staging) {
   const Box3 all = sweep_.all();
-  for (index_t z = all.low[0]; z < all.high[0]; ++z) {
-    cuda::copy<T>(plane_of<T>(from.data, from.stride, all, z),
-                  plane_of<T>(sweep_.level[level], sweep_.stride, all, z), cudaMemcpyHostToDevice, stream);
-  }
+  for_planes(all, from.stride, sweep_.stride, [&](index_t z, index_t planes) {
+    staging.send(rows_of<const T>(from.data, from.stride, all, z, planes),
+                 rows_of(sweep_.level[level], sweep_.stride, all, z, planes));
+  });
 }
 
 template <class T>
-void DeviceField<T>::load(const Sweep<T>& sweep, DeviceStream stream) {
-  copy_in(0, sweep.level[0], stream);
-  if (sweep_.two_levels) copy_in(1, sweep.level[1], stream);
+void DeviceField<T>::load(const Sweep<T>& sweep, cuda::Staging& staging) {
+  const cudaStream_t stream = staging.sending();
+  // What lies around the rows goes back with them, and nobody else writes it.
+  for (const auto& level : levels_) cuda::zero(level.data(), level.size(), stream);
+  copy_in(0, sweep.level[0], staging);
+  if (sweep_.two_levels) copy_in(1, sweep.level[1], staging);
   fill_ghosts(sweep_, 0, stream);
   fill_ghosts(sweep_, 1, stream);
 }
 
 template <class T>
-void DeviceField<T>::store(int level, const GridView<T>& to, DeviceStream stream) const {
+void DeviceField<T>::store(int level, const GridView<T>& to, cuda::Staging& staging) const {
   const Box3 owned{{}, sweep_.extent};
-  for (index_t z = 0; z < owned.high[0]; ++z) {
-    cuda::copy<T>(plane_of<T>(sweep_.level[level], sweep_.stride, owned, z),
-                  plane_of<T>(to.data, to.stride, owned, z), cudaMemcpyDeviceToHost, stream);
-  }
+  for_planes(owned, to.stride, sweep_.stride, [&](index_t z, index_t planes) {
+    staging.bring(rows_of(sweep_.level[level], sweep_.stride, owned, z, planes),
+                  rows_of(to.data, to.stride, owned, z, planes), cuda::Staging::Between::kept);
+  });
 }
 
 template class DeviceField<float>;

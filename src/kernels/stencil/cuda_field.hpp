@@ -2,7 +2,7 @@
 // A box's two levels and a stencil's weights in device memory. Only in builds with CUDA.
 
 #include "kernels/stencil/cuda.hpp"
-#include "machine/cuda.hpp"
+#include "machine/cuda_staging.hpp"
 
 namespace tessera::stencil {
 
@@ -20,13 +20,17 @@ class DeviceField {
     other.steps = steps;
     return other;
   }
+  /// Of a level that goes there or comes back.
+  [[nodiscard]] index_t level_bytes() const {
+    return sweep_.all().volume() * static_cast<index_t>(sizeof(T));
+  }
   /// Level 0 (with two time levels also 1) as the host's has it, with what surrounds it; then all ghosts.
-  void load(const Sweep<T>& sweep, DeviceStream stream);
+  void load(const Sweep<T>& sweep, machine::cuda::Staging& staging);
   /// The owned box of a device level to a level of the host's.
-  void store(int level, const GridView<T>& to, DeviceStream stream) const;
+  void store(int level, const GridView<T>& to, machine::cuda::Staging& staging) const;
 
  private:
-  void copy_in(int level, const GridView<T>& from, DeviceStream stream);
+  void copy_in(int level, const GridView<T>& from, machine::cuda::Staging& staging);
 
   DeviceSweep<T> sweep_;
   machine::cuda::DeviceBuffer<T> levels_[2], weights_;

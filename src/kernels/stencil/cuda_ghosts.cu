@@ -43,4 +43,11 @@ void fill_ghosts(const DeviceSweep<T>& s, int level, DeviceStream stream) {
 template void fill_ghosts(const DeviceSweep<float>&, int, DeviceStream);
 template void fill_ghosts(const DeviceSweep<double>&, int, DeviceStream);
 
+void add_ghost_functions(std::vector<machine::DeviceFunction>& to) {
+  to.push_back(
+      machine::device_function("cuda_temporal", "f32, ghosts", ghosts_of_rows<float>, 32 * rows_a_block));
+  to.push_back(
+      machine::device_function("cuda_temporal", "f64, ghosts", ghosts_of_rows<double>, 32 * rows_a_block));
+}
+
 }  // namespace tessera::stencil

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_interior.hpp"
@@ -243,5 +244,19 @@ template bool interior_step(const DeviceSweep<float>&, const float*, float*, con
                             DeviceStream);
 template bool interior_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t,
                             DeviceStream);
+
+void add_interior_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&]<class T>(const std::string& type, T) {
+    const auto step = [&](const std::string& of, auto* function) {
+      to.push_back(machine::device_function("cuda_streaming", type + of, function, lanes * warps));
+    };
+    step(", star in two dimensions, 4 rows a thread", star_step<StarShape<2>, 4, T>);
+    step(", star in two dimensions, 8 rows a thread", star_step<StarShape<2>, 8, T>);
+    step(", star in two dimensions, 16 rows a thread", star_step<StarShape<2>, 16, T>);
+    step(", star in three dimensions, planes", star_step<StarShape<3>, 0, T>);
+  };
+  add("f32", 0.0F);
+  add("f64", 0.0);
+}
 
 }  // namespace tessera::stencil

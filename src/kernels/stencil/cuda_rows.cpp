@@ -16,22 +16,16 @@ void staged(const Sweep<T>& sweep, const Tuning& tuning) {
   require(!sweep.terms.any(), ExitCode::usage,
           "the device variants of stencils know no coefficients, sources or masks; take one of the host's");
   if (sweep.steps == 0 || sweep.extent().volume() == 0) return;
-  const cuda::Stream stream;
   DeviceField<T> field(sweep);
-  machine::DeviceTimes times;
-  cuda::Stopwatch to(stream);
-  field.load(sweep, stream);
-  times.to_device = to.seconds();
-  cuda::Stopwatch steps(stream);
-  const int level = kernel(field.sweep(), tuning, stream);
-  times.kernels = steps.seconds();
-  cuda::Stopwatch from(stream);
-  field.store(level, sweep.level[sweep.steps % 2], stream);
+  cuda::Staging staging({.job_bytes = field.level_bytes()});
+  field.load(sweep, staging);
+  int level = 0;
+  staging.compute([&](cudaStream_t stream) { level = kernel(field.sweep(), tuning, stream); });
+  field.store(level, sweep.level[sweep.steps % 2], staging);
   if (sweep.stencil.two_levels() &&
       sweep.steps > 1)  // after one step it is what the host's level 0 still has
-    field.store(1 - level, sweep.level[(sweep.steps + 1) % 2], stream);
-  times.from_device = from.seconds();
-  machine::add_device_times(times);
+    field.store(1 - level, sweep.level[(sweep.steps + 1) % 2], staging);
+  machine::add_device_times(staging.finish());
 }
 
 }  // namespace
@@ -58,6 +52,17 @@ std::vector<Variant> cuda_rows() {
        staged<float, cuda_temporal<float>>,
        staged<double, cuda_temporal<double>>},
   };
+}
+
+std::vector<machine::DeviceFunction> device_functions() {
+  std::vector<machine::DeviceFunction> all;
+  add_textbook_functions(all);
+  add_streaming_functions(all);
+  add_interior_functions(all);
+  add_temporal_functions(all);
+  add_temporal_solid_functions(all);
+  add_ghost_functions(all);
+  return all;
 }
 
 }  // namespace tessera::stencil

@@ -4,6 +4,7 @@
 // cache, which the warps beside it have just filled. No barriers: warps do not wait for each other.
 
 #include <algorithm>
+#include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_interior.hpp"
@@ -367,5 +368,27 @@ template void streaming_step(const DeviceSweep<float>&, index_t, int, const Tuni
 template void streaming_step(const DeviceSweep<double>&, index_t, int, const Tuning&, DeviceStream);
 template int cuda_streaming(const DeviceSweep<float>&, const Tuning&, DeviceStream);
 template int cuda_streaming(const DeviceSweep<double>&, const Tuning&, DeviceStream);
+
+void add_streaming_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&](const std::string& of, auto* function, int threads) {
+    to.push_back(machine::device_function("cuda_streaming", of, function, threads));
+  };
+  const auto star = [&]<class S, class T>(const std::string& of, S, T) {
+    add(of, star_sweep<T, S>, 32 * S::warps);
+  };
+  const auto of_type = [&]<class T>(const std::string& type, T zero) {
+    star(type + ", star in one dimension", Star<1, 1, false, false>{}, zero);
+    star(type + ", star in two dimensions", Star<2, 1, false, false>{}, zero);
+    star(type + ", star of radius 4 in two dimensions", Star<2, 4, false, false>{}, zero);
+    star(type + ", star of two time levels in two dimensions", Star<2, 1, false, true>{}, zero);
+    star(type + ", star in three dimensions", Star<3, 1, false, false>{}, zero);
+    star(type + ", star of radius 4 in three dimensions", Star<3, 4, false, false>{}, zero);
+    add(type + ", box of radius 1", box_sweep<T, 1>, 32 * box_warps);
+    add(type + ", box of radius 4", box_sweep<T, 4>, 32 * box_warps);
+    add(type + ", any", any_sweep<T>, 128);
+  };
+  of_type("f32", 0.0F);
+  of_type("f64", 0.0);
+}
 
 }  // namespace tessera::stencil

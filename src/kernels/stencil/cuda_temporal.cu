@@ -3,6 +3,8 @@
 // Matsumura et al. 2020; the few big tiles those of Zhang et al. 2023). What cannot be blocked so takes its
 // steps singly.
 
+#include <string>
+
 #include "kernels/stencil/cuda_temporal.cuh"
 
 namespace tessera::stencil {
@@ -172,5 +174,19 @@ int cuda_temporal(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream st
 
 template int cuda_temporal(const DeviceSweep<float>&, const Tuning&, DeviceStream);
 template int cuda_temporal(const DeviceSweep<double>&, const Tuning&, DeviceStream);
+
+void add_temporal_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&](const std::string& of, auto* function) {
+    to.push_back(machine::device_function("cuda_temporal", of, function, 32 * plane_warps));
+  };
+  add("f32, two dimensions, 2 steps", plane_pass<float, 2>);
+  add("f32, two dimensions, 3 steps", plane_pass<float, 3>);
+  add("f32, two dimensions, 4 steps", plane_pass<float, 4>);
+  add("f32, two dimensions, 8 steps", plane_pass<float, 8>);
+  add("f64, two dimensions, 2 steps", plane_pass<double, 2>);
+  add("f64, two dimensions, 3 steps", plane_pass<double, 3>);
+  add("f64, two dimensions, 4 steps", plane_pass<double, 4>);
+  add("f64, two dimensions, 6 steps", plane_pass<double, 6>);
+}
 
 }  // namespace tessera::stencil

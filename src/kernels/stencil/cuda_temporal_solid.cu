@@ -167,10 +167,14 @@ __global__ void __launch_bounds__(32 * solid_warps, 1) solid_pass(const __grid_c
   }
 }
 
+/// Of shared memory: the slots of the rows that warps exchange.
+template <int steps>
+constexpr int solid_bytes = (steps + 1) * solid_warps * 2 * 32 * 16;
+
 template <class T, int steps>
 void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   constexpr index_t length = vector_length<T>;
-  constexpr int bytes = (steps + 1) * solid_warps * 2 * 32 * 16;
+  constexpr int bytes = solid_bytes<steps>;
   p.tiles[2] = tiles_of(p.axis[2], 32 * length, round_up(steps, length), length);
   p.tiles[1] = tiles_of(p.axis[1], solid_warps * solid_rows, steps, 1);
   const auto kernel = solid_pass<T, steps>;
@@ -199,5 +203,16 @@ void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
 
 template void march_solid(const DeviceSweep<float>&, int, index_t, index_t, const Tuning&, DeviceStream);
 template void march_solid(const DeviceSweep<double>&, int, index_t, index_t, const Tuning&, DeviceStream);
+
+void add_temporal_solid_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&]<class T, int steps>(const char* of, T, std::integral_constant<int, steps>) {
+    to.push_back(machine::device_function("cuda_temporal", of, solid_pass<T, steps>, 32 * solid_warps,
+                                          solid_bytes<steps>));
+  };
+  add("f32, three dimensions, 2 steps", 0.0F, std::integral_constant<int, 2>{});
+  add("f32, three dimensions, 3 steps", 0.0F, std::integral_constant<int, 3>{});
+  add("f64, three dimensions, 2 steps", 0.0, std::integral_constant<int, 2>{});
+  add("f64, three dimensions, 3 steps", 0.0, std::integral_constant<int, 3>{});
+}
 
 }  // namespace tessera::stencil

@@ -2,6 +2,7 @@
 // memory.
 
 #include <algorithm>
+#include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/remap.hpp"
@@ -126,6 +127,14 @@ Index3 tile_of(const DeviceSweep<T>& s, const Tuning& tuning) {
   return {{s.dims == 3 ? std::clamp<index_t>(512 / (x * y), 1, 4) : 1, y, x}};
 }
 
+/// Of shared memory, for a tile and what the stencil reaches around it.
+template <class T>
+index_t tile_bytes(const DeviceSweep<T>& s, const Index3& tile) {
+  index_t bytes = static_cast<index_t>(sizeof(T));
+  for (int d = 0; d < 3; ++d) bytes *= tile[d] + 2 * s.radius[d];
+  return bytes;
+}
+
 }  // namespace
 
 template <class T>
@@ -150,8 +159,7 @@ int cuda_zigzag(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stre
 template <class T>
 int cuda_tiled(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
   const Index3 tile = tile_of(s, tuning);
-  index_t bytes = static_cast<index_t>(sizeof(T));
-  for (int d = 0; d < 3; ++d) bytes *= tile[d] + 2 * s.radius[d];
+  const index_t bytes = tile_bytes(s, tile);
   if (bytes > most_tile_bytes) return cuda_naive(s, tuning, stream);  // no tile holds what it reaches
   const dim3 block(static_cast<unsigned>(tile[2]), static_cast<unsigned>(tile[1]),
                    static_cast<unsigned>(tile[0]));
@@ -173,5 +181,31 @@ TESSERA_INSTANTIATE(cuda_column);
 TESSERA_INSTANTIATE(cuda_zigzag);
 TESSERA_INSTANTIATE(cuda_tiled);
 #undef TESSERA_INSTANTIATE
+
+void add_textbook_functions(std::vector<machine::DeviceFunction>& to) {
+  const Tuning usual;
+  const auto add = [&]<class Shape, class T>(const std::string& of, Shape, T, const DeviceSweep<T>& s) {
+    const int threads = static_cast<int>(threads_of(usual));
+    to.push_back(machine::device_function("cuda_naive", of, point_a_thread<Shape, T>, threads));
+    for (const char* walk : {"cuda_column", "cuda_zigzag"})
+      to.push_back(machine::device_function(walk, of, point_of_walk<Shape, unsigned, T>, threads));
+    const Index3 tile = tile_of(s, usual);
+    to.push_back(machine::device_function("cuda_tiled", of, point_of_tile<Shape, T>,
+                                          static_cast<int>(tile[0] * tile[1] * tile[2]),
+                                          tile_bytes(s, tile)));
+  };
+  const auto of_type = [&]<class T>(const std::string& type, T zero) {
+    DeviceSweep<T> plane, solid;
+    plane.radius = {{0, 1, 1}};
+    solid.dims = 3;
+    solid.radius = {{1, 1, 1}};
+    add(type + ", star in two dimensions", StarShape<2>{}, zero, plane);
+    add(type + ", star in three dimensions", StarShape<3>{}, zero, solid);
+    add(type + ", box of radius 1", BoxShape<1>{}, zero, plane);
+    add(type + ", any", AnyShape{}, zero, plane);
+  };
+  of_type("f32", 0.0F);
+  of_type("f64", 0.0);
+}
 
 }  // namespace tessera::stencil

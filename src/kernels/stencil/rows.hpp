@@ -51,7 +51,7 @@ struct KernelKey {
 template <class T>
 [[nodiscard]] RowKernel<T> row_kernel(const KernelKey& key, machine::Isa isa);
 
-// Per instruction set; the sets this build does not contain are not defined.
+// Per instruction set; the sets that this build does not contain are not defined.
 namespace baseline {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);

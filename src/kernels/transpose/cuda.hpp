@@ -7,6 +7,7 @@
 
 #include "kernels/transpose/variants.hpp"
 #include "kernels/transpose/vector_plan.hpp"
+#include "machine/occupancy.hpp"
 
 struct CUstream_st;
 
@@ -56,5 +57,10 @@ void run_step(Step step, const ConstRecords& a, const Records& b, const Repeats&
 
 /// cuda_vectorized by a plan. Records of 1, 2, 4, 8 or 16 bytes.
 void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& plan, DeviceStream stream);
+
+/// The functions that rows and ladder launch, for `tessera list --occupancy`.
+[[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
+void add_ladder_functions(std::vector<machine::DeviceFunction>& to);
+void add_vectorized_functions(std::vector<machine::DeviceFunction>& to);
 
 }  // namespace tessera::transpose

@@ -100,6 +100,8 @@ void launch(const ConstRecords& a, const Records& b, const Repeats& repeats, Dev
   machine::cuda::check(cudaGetLastError(), "transpose kernel");
 }
 
+constexpr int plain_threads = 256;
+
 /// Neighbouring threads write neighbouring words.
 template <class T>
 __global__ void plain(MatrixView<const T> a, MatrixView<T> b, index_t rows, index_t cols, int words) {
@@ -122,14 +124,13 @@ void as_variant(const ConstRecords& a, const Records& b, DeviceStream stream) {
 
 void transpose_plainly(const ConstRecords& a, const Records& b, DeviceStream stream) {
   const index_t word = std::min<index_t>(a.bytes & -a.bytes, 16), count = a.bytes / word;
-  constexpr int threads = 256;
-  const unsigned blocks = grid_of(ceil_div(a.rows * a.cols * count, threads));
+  const unsigned blocks = grid_of(ceil_div(a.rows * a.cols * count, plain_threads));
   dispatch_word(word, [&]<class T>(Type<T>) {
     auto from = as_words<T>(a);
     auto to = as_words<T>(b);
     from.ld *= count;
     to.ld *= count;
-    plain<<<blocks, threads, 0, stream>>>(from, to, a.rows, a.cols, static_cast<int>(count));
+    plain<<<blocks, plain_threads, 0, stream>>>(from, to, a.rows, a.cols, static_cast<int>(count));
   });
   machine::cuda::check(cudaGetLastError(), "transpose kernel");
 }
@@ -170,6 +171,29 @@ void cuda_conflict_free(const ConstRecords& a, const Records& b, const Tuning&, 
 }
 void cuda_diagonal(const ConstRecords& a, const Records& b, const Tuning&, DeviceStream stream) {
   as_variant<Step::diagonal>(a, b, stream);
+}
+
+void add_ladder_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&]<Step step>(std::integral_constant<Step, step>) {
+    for (const LadderRow& row : ladder()) {
+      if (row.step != step) continue;
+      const auto with = [&]<class T>(const char* of, Type<T>) {
+        to.push_back(machine::device_function(row.name, of, ladder_step<step, T>, edge * rows_at_once));
+      };
+      with("records of 4 bytes", Type<unsigned>{});
+      with("records of 8 bytes", Type<unsigned long long>{});
+    }
+  };
+  add(std::integral_constant<Step, Step::copy>{});
+  add(std::integral_constant<Step, Step::copy_shared>{});
+  add(std::integral_constant<Step, Step::naive>{});
+  add(std::integral_constant<Step, Step::coalesced>{});
+  add(std::integral_constant<Step, Step::conflict_free>{});
+  add(std::integral_constant<Step, Step::fine_grained>{});
+  add(std::integral_constant<Step, Step::coarse_grained>{});
+  add(std::integral_constant<Step, Step::diagonal>{});
+  to.push_back(machine::device_function("cuda_naive", "records of other sizes, in words of 4 bytes",
+                                        plain<unsigned>, plain_threads));
 }
 
 }  // namespace tessera::transpose

@@ -5,5 +5,7 @@
 namespace tessera::transpose {
 
 std::vector<Variant> cuda_rows() { return {}; }
+std::span<const LadderRow> ladder() { return {}; }
+std::vector<machine::DeviceFunction> device_functions() { return {}; }
 
 }  // namespace tessera::transpose

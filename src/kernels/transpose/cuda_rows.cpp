@@ -1,99 +1,116 @@
+#include <memory>
 #include <vector>
 
 #include "kernels/transpose/cuda.hpp"
 #include "kernels/transpose/pieces.hpp"
-#include "machine/cuda_pipeline.hpp"
 #include "machine/cuda_staging.hpp"
 #include "machine/device_times.hpp"
-#include "machine/gpu.hpp"
 
 namespace tessera::transpose {
 namespace {
 
 namespace cuda = machine::cuda;
 
-template <class Byte>
-MatrixView<Byte> in_bytes(const RecordView<Byte>& x) {
-  return {x.data, x.rows, x.cols * x.bytes, x.stride()};
+/// As the matrix of so many rows and columns lies on the device, rows on 16 bytes.
+Records on_device(std::byte* at, index_t rows, index_t cols, index_t bytes) {
+  return {at, rows, cols, machine::device_ld(cols, bytes), bytes};
+}
+index_t bytes_on_device(index_t rows, index_t cols, index_t bytes) {
+  return checked_mul(rows, machine::device_ld(cols, bytes) * bytes, "a device matrix");
 }
 
-/// A matrix's place on the device, rows on 16 bytes.
-struct OnDevice {
-  cuda::DeviceBuffer<std::byte> storage;
-  Records view;
-
-  explicit OnDevice(const ConstRecords& host) {
-    const index_t ld = aligned_ld(host.cols, host.bytes);
-    storage = cuda::DeviceBuffer<std::byte>(checked_mul(host.rows, ld * host.bytes, "a device matrix"));
-    view = {storage.data(), host.rows, host.cols, ld, host.bytes};
-  }
-};
+machine::StagingPlan staging_of(const ConstRecords& a, const Tuning& tuning) {
+  return {.job_bytes = a.rows * a.cols * a.bytes, .threads = threads_of(tuning)};
+}
 
 /// Operand there, kernel, result back.
 machine::DeviceTimes at_once(DeviceKernel* kernel, const ConstRecords& a, const Records& b,
                              const Tuning& tuning) {
-  const OnDevice from(a), to(b);
-  cuda::Staging staging({.threads = threads_of(tuning)});
-  staging.send(in_bytes(a), in_bytes(from.view));
-  staging.compute([&](cudaStream_t stream) { kernel(from.view, to.view, tuning, stream); });
-  staging.bring(in_bytes(to.view), in_bytes(b));
+  const cuda::DeviceBuffer<std::byte> in(bytes_on_device(a.rows, a.cols, a.bytes)),
+      out(bytes_on_device(b.rows, b.cols, b.bytes));
+  const Records from = on_device(in.data(), a.rows, a.cols, a.bytes),
+                to = on_device(out.data(), b.rows, b.cols, b.bytes);
+  cuda::Staging staging(staging_of(a, tuning));
+  staging.send(in_bytes(a), in_bytes(from));
+  staging.compute([&](cudaStream_t stream) { kernel(from, to, tuning, stream); });
+  staging.bring(in_bytes(to), in_bytes(b));
   return staging.finish();
 }
 
-void copy_rows(const ConstRecords& from, const Records& to, int threads) {
-  machine::copy_rows(in_bytes(from), in_bytes(to), threads, machine::Stores::streaming);
-}
+/// The pieces of a matrix through the device: while one is transposed the next is on its way there and the
+/// last one on its way back. Events keep the order where it matters.
+class Passing {
+ public:
+  static constexpr index_t most_places = 3;
 
-/// The pieces of a matrix on their way through the device.
-struct InPieces {
-  DeviceKernel* kernel;
-  const ConstRecords& a;
-  const Records& b;
-  const Tuning& tuning;
-  Pieces pieces;
+  Passing(DeviceKernel* kernel, const ConstRecords& a, const Records& b, const Tuning& tuning,
+          const Pieces& pieces)
+      : kernel_(kernel), a_(a), b_(b), tuning_(tuning), pieces_(pieces), staging_(staging_of(a, tuning)) {
+    const index_t count = std::min(most_places, pieces.count());
+    for (index_t at = 0; at < count; ++at) places_.push_back(std::make_unique<Place>(pieces));
+  }
 
-  [[nodiscard]] cuda::PieceBytes bytes(index_t piece) const {
-    const Block block = pieces.of(piece);
-    return {pieces.in_bytes(block), pieces.out_bytes(block)};
-  }
-  void pack(index_t piece, std::byte* host) const {
-    const Block block = pieces.of(piece);
-    copy_rows(a.block(block.i, block.j, block.rows, block.cols), packed(host, block.rows, block.cols),
-              threads_of(tuning));
-  }
-  void launch(index_t piece, const std::byte* in, std::byte* out, cudaStream_t stream) const {
-    const Block block = pieces.of(piece);
-    kernel(packed(in, block.rows, block.cols), packed(out, block.cols, block.rows), tuning, stream);
-  }
-  void unpack(index_t piece, const std::byte* host) const {
-    const Block block = pieces.of(piece);
-    copy_rows(packed(host, block.cols, block.rows), b.block(block.j, block.i, block.cols, block.rows),
-              threads_of(tuning));
+  machine::DeviceTimes run() {
+    const auto places = static_cast<index_t>(places_.size());
+    for (index_t number = 0; number < pieces_.count(); ++number)
+      pass(pieces_.of(number), *places_[static_cast<std::size_t>(number % places)]);
+    machine::DeviceTimes times = staging_.finish();
+    compute_.wait();
+    times.kernels = kernels_.take();
+    return times;
   }
 
  private:
-  template <class Byte>
-  [[nodiscard]] RecordView<Byte> packed(Byte* at, index_t rows, index_t cols) const {
-    return {at, rows, cols, aligned_ld(cols, a.bytes), a.bytes};
+  /// Of a piece and of its transpose.
+  struct Place {
+    explicit Place(const Pieces& pieces)
+        : in(pieces.in_bytes(pieces.piece)), out(pieces.out_bytes(pieces.piece)) {}
+    cuda::DeviceBuffer<std::byte> in, out;
+    cuda::Event filled, turned, brought;
+  };
+
+  void pass(const Block& block, Place& place) {
+    const Records in = on_device(place.in.data(), block.rows, block.cols, a_.bytes),
+                  out = on_device(place.out.data(), block.cols, block.rows, a_.bytes);
+    place.turned.before_next(staging_.sending());
+    staging_.send(in_bytes(a_.block(block.i, block.j, block.rows, block.cols)), in_bytes(in));
+    place.filled.record(staging_.sending());
+    place.filled.before_next(compute_);
+    place.brought.before_next(compute_);
+    cuda::Lap& lap = kernels_.next();
+    lap.begin.record(compute_);
+    kernel_(in, out, tuning_, compute_);
+    lap.end.record(compute_);
+    place.turned.record(compute_);
+    place.turned.before_next(staging_.bringing());
+    staging_.bring(in_bytes(out), in_bytes(b_.block(block.j, block.i, block.cols, block.rows)));
+    place.brought.record(staging_.bringing());
   }
+
+  DeviceKernel* kernel_;
+  const ConstRecords& a_;
+  const Records& b_;
+  const Tuning& tuning_;
+  Pieces pieces_;
+  std::vector<std::unique_ptr<Place>> places_;
+  cuda::Stream compute_;
+  cuda::Staging staging_;
+  cuda::Laps kernels_;
 };
 
 void transpose_on_device(DeviceKernel* kernel, const ConstRecords& a, const Records& b,
                          const Tuning& tuning) {
   if (a.empty()) return;
-  const auto needs = [](const ConstRecords& x) { return x.rows * aligned_ld(x.cols, x.bytes) * x.bytes; };
-  const index_t limit = machine::gpu_memory_limit(tuning.device_memory);
-  if (needs(a) + needs(b) <= limit) {
+  const index_t needed = bytes_on_device(a.rows, a.cols, a.bytes) + bytes_on_device(b.rows, b.cols, b.bytes),
+                limit = machine::gpu_memory_limit(tuning.device_memory);
+  if (needed <= limit) {
     machine::add_device_times(at_once(kernel, a, b, tuning));
     return;
   }
-  // Three places, both ways; larger pieces than 64 MiB would be no faster, and take long to fill the ring.
-  constexpr index_t places = 3, largest = index_t{64} << 20;
-  InPieces work{kernel, a, b, tuning,
-                plan_pieces(a.rows, a.cols, a.bytes, std::min(largest, limit / (2 * places)))};
-  const cuda::PieceBytes most{work.pieces.in_bytes(work.pieces.piece),
-                              work.pieces.out_bytes(work.pieces.piece)};
-  machine::add_device_times(cuda::run_pieces(work.pieces.count(), most, work, places));
+  // Larger pieces than 64 MiB, two chunks of them, would be no faster.
+  constexpr index_t largest = index_t{64} << 20;
+  const index_t most = std::min(largest, limit / (2 * Passing::most_places));
+  machine::add_device_times(Passing(kernel, a, b, tuning, plan_pieces(a.rows, a.cols, a.bytes, most)).run());
 }
 
 template <DeviceKernel* kernel>
@@ -123,6 +140,13 @@ std::vector<Variant> cuda_rows() {
        staged<cuda_vectorized>,
        nullptr},
   };
+}
+
+std::vector<machine::DeviceFunction> device_functions() {
+  std::vector<machine::DeviceFunction> all;
+  add_ladder_functions(all);
+  add_vectorized_functions(all);
+  return all;
 }
 
 }  // namespace tessera::transpose

@@ -2,6 +2,7 @@
 // through shared memory, several in flight on every multiprocessor, wherever rows begin.
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "kernels/transpose/cuda_vectors.cuh"
@@ -65,10 +66,11 @@ void launch(const ConstRecords& a, const Records& b, const VectorPlan& plan, Dev
   machine::cuda::check(cudaGetLastError(), "transpose kernel");
 }
 
+constexpr int sector = 32;  // bytes that memory delivers at least
+
 template <class Tile, Read read>
 void launch_aligned(const ConstRecords& a, const Records& b, const VectorPlan& plan, DeviceStream stream) {
   const bool in = rows_on_vectors(a), out = rows_on_vectors(b);
-  constexpr int sector = 32;
   if constexpr (Tile::bytes == 16)  // records are vectors
     launch<Tile, true, 0, read>(a, b, plan, stream);
   else if (out)
@@ -91,6 +93,25 @@ void launch_planned(const ConstRecords& a, const Records& b, const VectorPlan& p
           "a transpose was planned with a tile that there is not");
 }
 
+/// A row each for those that move aligned rows by vectors on both sides, and on neither.
+template <int bytes, std::size_t... number>
+void add_functions(std::vector<machine::DeviceFunction>& to, std::index_sequence<number...>) {
+  const auto add = [&]<std::size_t which>(std::integral_constant<std::size_t, which>) {
+    constexpr Tiling t = tilings<bytes>[which];
+    using Tile = TurnTile<bytes, t.in, t.out, t.threads>;
+    const std::string of = "records of " + std::to_string(bytes) + " bytes, tiles of " +
+                           std::to_string(t.in) + " x " + std::to_string(t.out) + " bytes";
+    to.push_back(machine::device_function("cuda_vectorized", of, vectorized<Tile, true, 0, t.read>, t.threads,
+                                          Tile::size(extra_rows<Tile>(0))));
+    if constexpr (bytes < 16) {
+      to.push_back(machine::device_function("cuda_vectorized", of + ", rows anywhere",
+                                            vectorized<Tile, false, sector, t.read>, t.threads,
+                                            Tile::size(extra_rows<Tile>(sector))));
+    }
+  };
+  (add(std::integral_constant<std::size_t, number>{}), ...);
+}
+
 }  // namespace
 
 void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& plan, DeviceStream stream) {
@@ -105,6 +126,14 @@ void cuda_vectorized(const ConstRecords& a, const Records& b, const Tuning&, Dev
   if (a.empty()) return;
   if (!has_leaf(a.bytes)) return transpose_plainly(a, b, stream);
   run_vectorized(a, b, vector_plan(a, b, attribute(cudaDevAttrMultiProcessorCount)), stream);
+}
+
+void add_vectorized_functions(std::vector<machine::DeviceFunction>& to) {
+  add_functions<1>(to, std::make_index_sequence<tilings<1>.size()>{});
+  add_functions<2>(to, std::make_index_sequence<tilings<2>.size()>{});
+  add_functions<4>(to, std::make_index_sequence<tilings<4>.size()>{});
+  add_functions<8>(to, std::make_index_sequence<tilings<8>.size()>{});
+  add_functions<16>(to, std::make_index_sequence<tilings<16>.size()>{});
 }
 
 }  // namespace tessera::transpose

@@ -2,14 +2,9 @@
 // A matrix cut into pieces that go through a device one by one: pure arithmetic.
 
 #include "kernels/transpose/walks.hpp"
+#include "machine/gpu.hpp"
 
 namespace tessera::transpose {
-
-/// Elements from a row to the next where rows of `cols` records begin on 16 bytes.
-[[nodiscard]] constexpr index_t aligned_ld(index_t cols, index_t bytes) {
-  const index_t divides = bytes & -bytes;  // the largest power of two that does
-  return round_up(cols, divides >= 16 ? 1 : 16 / divides);
-}
 
 /// The pieces of a rows x cols matrix, row by row; those at its ends may be smaller.
 struct Pieces {
@@ -27,10 +22,10 @@ struct Pieces {
   }
   /// The bytes of a block with rows on 16 bytes, and of its transpose.
   [[nodiscard]] index_t in_bytes(const Block& block) const {
-    return block.rows * aligned_ld(block.cols, bytes) * bytes;
+    return block.rows * machine::device_ld(block.cols, bytes) * bytes;
   }
   [[nodiscard]] index_t out_bytes(const Block& block) const {
-    return block.cols * aligned_ld(block.rows, bytes) * bytes;
+    return block.cols * machine::device_ld(block.rows, bytes) * bytes;
   }
 };
 

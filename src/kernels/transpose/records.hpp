@@ -47,6 +47,12 @@ template <class T>
   return RecordView<Byte>{reinterpret_cast<Byte*>(m.data), m.rows, m.cols, m.ld, index_t{sizeof(T)}};
 }
 
+/// The same matrix as bytes.
+template <class Byte>
+[[nodiscard]] MatrixView<Byte> in_bytes(const RecordView<Byte>& x) {
+  return {x.data, x.rows, x.cols * x.bytes, x.stride()};
+}
+
 /// Copies one record whose size is known to the compiler, or only at run time.
 template <std::size_t Bytes>
 struct FixedRecord {

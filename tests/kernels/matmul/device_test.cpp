@@ -23,17 +23,18 @@ struct Named {
 
 struct Strides {
   index_t lead, pad;
+  index_t multiple = 1;  // of elements, that a row of an operand takes
 };
 
 /// Integers of at most 8 on the device, so that products are exact; rows begin `lead` elements into the
-/// buffer and lie `pad` elements apart.
+/// buffer and take `ld` elements.
 template <class T>
 class OnDevice {
  public:
-  OnDevice(index_t rows, index_t cols, std::uint64_t stream, index_t lead, index_t pad)
-      : host_(static_cast<std::size_t>(lead + rows * (cols + pad))),
+  OnDevice(index_t rows, index_t cols, std::uint64_t stream, index_t lead, index_t ld)
+      : host_(static_cast<std::size_t>(lead + rows * ld)),
         device_(static_cast<index_t>(host_.size())),
-        view_{device_.data() + lead, rows, cols, cols + pad} {
+        view_{device_.data() + lead, rows, cols, ld} {
     for (std::size_t at = 0; at < host_.size(); ++at)
       host_[at] = static_cast<T>(
           static_cast<float>(static_cast<int>(random_bits(3, stream, static_cast<index_t>(at)) % 17) - 8));
@@ -64,12 +65,12 @@ struct Operands {
   Operands(Shape3 s, Op op_a, Op op_b, Strides strides)
       : a(stored_as(s.m, s.k, op_a, 1, strides)),
         b(stored_as(s.k, s.n, op_b, 2, strides)),
-        c(s.m, s.n, 3, strides.lead, strides.pad) {}
+        c(s.m, s.n, 3, strides.lead, s.n + strides.pad) {}
 
  private:
   static OnDevice<T> stored_as(index_t rows, index_t cols, Op op, std::uint64_t number, Strides strides) {
     if (op == Op::transpose) std::swap(rows, cols);
-    return OnDevice<T>(rows, cols, number, strides.lead, strides.pad);
+    return OnDevice<T>(rows, cols, number, strides.lead, round_up(cols + strides.pad, strides.multiple));
   }
 };
 
@@ -115,15 +116,15 @@ void compare(const std::vector<Named<T>>& kernels, Shape3 s, Strides strides, T 
   });
 }
 
-/// The units that multiply straight from shared memory and cublas. False where they do not take the problem.
-template <class T>
-void compare_mixed(Shape3 s, Strides strides, float beta, int runs) {
+/// Operands of fewer bits: what run(g, stream) launches, and says so, and cublas.
+template <class T, class Run>
+void compare_mixed(const Run& run, Shape3 s, Strides strides, float beta, int runs) {
   for_ops(s, [&](Op op_a, Op op_b) {
     if (sizeof(T) == 4 && (op_a != Op::none || op_b != Op::transpose)) return;
     Operands<T, float> x(s, op_a, op_b, strides);
     const MixedGemm<T> g{2, x.a.view(), op_a, x.b.view(), op_b, beta, x.c.view()};
     same_results(
-        x.c, runs, [&](DeviceStream stream) { EXPECT_TRUE(cuda_wgmma(g, stream)); },
+        x.c, runs, [&](DeviceStream stream) { EXPECT_TRUE(run(g, stream)); },
         [&](DeviceStream stream) { cublas_mixed(g, stream); });
   });
 }
@@ -209,7 +210,7 @@ void expect_pieces_equal(Shape3 s, index_t limit, double beta, const Passage& pa
 }
 
 TEST_F(DeviceKernels, GiveTheSameBitsInPiecesHoweverTheyTravel) {
-  using Way = cuda::StagingPlan::Way;
+  using Way = machine::StagingPlan::Way;
   for (const Way way : {Way::automatic, Way::chunks, Way::straight}) {
     for (const auto overlap : {Passage::Overlap::yes, Passage::Overlap::no}) {
       for (const index_t chunk : {1000, 100'000}) {
@@ -229,12 +230,48 @@ class MixedKernels : public DeviceKernels {};
 using MixedTypes = ::testing::Types<__nv_bfloat16, __half, float>;
 TYPED_TEST_SUITE(MixedKernels, MixedTypes);
 
-TYPED_TEST(MixedKernels, AreExactOnSmallIntegersEveryTime) {
+TYPED_TEST(MixedKernels, OfGroupsOfWarpsAreExactOnSmallIntegersEveryTime) {
   if (machine::gpus().devices.front().major != 9) GTEST_SKIP() << "written for compute capability 9";
+  const auto run = [](const MixedGemm<TypeParam>& g, DeviceStream stream) { return cuda_wgmma(g, stream); };
   for (const Shape3 s : {Shape3{8, 8, 8}, Shape3{128, 256, 64}, Shape3{200, 304, 72}, Shape3{136, 264, 1000}})
-    compare_mixed<TypeParam>(s, {0, 0}, 0, 1);
-  compare_mixed<TypeParam>({200, 304, 72}, {8, 8}, -3, 1);
-  compare_mixed<TypeParam>({2304, 2176, 1000}, {0, 0}, 0, 10);
+    compare_mixed<TypeParam>(run, s, {0, 0}, 0, 1);
+  compare_mixed<TypeParam>(run, {200, 304, 72}, {8, 8}, -3, 1);
+  compare_mixed<TypeParam>(run, {2304, 2176, 1000}, {0, 0}, 0, 10);
+}
+
+TYPED_TEST(MixedKernels, OfSingleWarpsAreExactOnSmallIntegersAnywhereEveryTime) {
+  for (const MmaTile tile : {MmaTile::large, MmaTile::small}) {
+    SCOPED_TRACE(tile == MmaTile::large ? "large tile" : "small tile");
+    const auto run = [&](const MixedGemm<TypeParam>& g, DeviceStream stream) {
+      return cuda_mma(g, stream, tile);
+    };
+    for (const Shape3 s : {Shape3{1, 1, 1}, Shape3{8, 8, 8}, Shape3{128, 256, 32}, Shape3{127, 255, 31},
+                           Shape3{129, 257, 33}, Shape3{64, 64, 64}, Shape3{65, 63, 67}, Shape3{1, 300, 16},
+                           Shape3{300, 1, 100}, Shape3{136, 264, 1000}}) {
+      compare_mixed<TypeParam>(run, s, {0, 0, 8}, 0, 1);
+      compare_mixed<TypeParam>(run, s, {8, 3, 8}, -3, 1);
+    }
+    compare_mixed<TypeParam>(run, {1301, 1177, 1003}, {0, 0, 8}, 1, 5);
+  }
+}
+
+TYPED_TEST(MixedKernels, OfSingleWarpsScaleWhereThereIsNothingToMultiply) {
+  OnDevice<float> c(130, 71, 3, 0, 71);
+  const std::vector<float> before = c.bytes();
+  const MatrixView<const TypeParam> a{nullptr, 130, 0, 0}, b{nullptr, 71, 0, 0};
+  const cuda::Stream stream;
+  ASSERT_TRUE(cuda_mma(MixedGemm<TypeParam>{1, a, Op::none, b, Op::transpose, -2, c.view()}, stream));
+  stream.wait();
+  const std::vector<float> after = c.bytes();
+  for (std::size_t at = 0; at < after.size(); ++at) ASSERT_EQ(after[at], -2 * before[at]);
+}
+
+TYPED_TEST(MixedKernels, OfSingleWarpsRefuseRowsThatBeginElsewhere) {
+  OnDevice<TypeParam> x(40, 40, 1, 1, 48);
+  OnDevice<float> c(40, 40, 3, 0, 40);
+  const cuda::Stream stream;
+  EXPECT_FALSE(
+      cuda_mma(MixedGemm<TypeParam>{1, x.view(), Op::none, x.view(), Op::transpose, 0, c.view()}, stream));
 }
 
 }  // namespace
