@@ -20,20 +20,6 @@ constexpr int plane_blocks() {
   return registers <= 128 ? 4 : registers <= 168 ? 3 : 2;
 }
 
-/// The rows that a walk loads, one after the other: where an axis wraps, its first follows its last.
-struct Cursor {
-  int at, last, restart;
-  __device__ Cursor(const Axis& axis, int first)
-      : at(axis.wrapped ? static_cast<int>(turned(axis, first)) : first),
-        last(axis.wrapped ? static_cast<int>(axis.end) - 1 : first - 1),
-        restart(static_cast<int>(axis.begin)) {}
-  __device__ __forceinline__ int next() {
-    const int here = at;
-    at = here == last ? restart : here + 1;
-    return here;
-  }
-};
-
 /// The levels of a pass, of the vectors of one lane.
 template <class T, int steps, bool edges>
 struct Levels {
@@ -77,7 +63,12 @@ struct PlaneMarch {
   State levels{};
 
   __device__ PlaneMarch(const Pass<T>& pass, index_t x, int first, Kept what)
-      : p(pass), walked(pass.axis[1]), lane(pass.axis[2], x), kept(what), cursor(pass.axis[1], first), y(first) {
+      : p(pass),
+        walked(pass.axis[1]),
+        lane(pass.axis[2], x),
+        kept(what),
+        cursor(pass.axis[1], first),
+        y(first) {
     fetch();
     fetch();
   }
@@ -92,7 +83,8 @@ struct PlaneMarch {
     }
   }
   __device__ __forceinline__ void keep(const V& c) const {
-    if (y - steps >= kept.low) put_part(p.out + (y - steps) * p.stride[1], lane.x, kept.low_x, kept.high_x, c);
+    if (y - steps >= kept.low)
+      put_part(p.out + (y - steps) * p.stride[1], lane.x, kept.low_x, kept.high_x, c);
   }
   /// A row beyond the field that is fixed.
   __device__ __forceinline__ V ghost_row(int at) const {
@@ -140,8 +132,8 @@ struct PlaneMarch {
     l.last[level] = walked.mirrors(1) && at == walked.end - 1 ? before : c;  // its own mirror image stays
     return result;
   }
-  /// The few rows near the field's first or last one, level by level in a loop: so they need no more registers
-  /// than the others.
+  /// The few rows near the field's first or last one, level by level in a loop: so they need no more
+  /// registers than the others.
   __device__ __forceinline__ void edge_rows(int end, bool multiplied) {
     State l = levels;
     for (; y < end; ++y) {

@@ -70,17 +70,32 @@ __device__ __forceinline__ index_t turned(const Axis& axis, index_t i) {
   return i;
 }
 
-/// A lane's vector of a row, and what is at the row's ends. `edges` in its functions: the warp's vectors reach
-/// an end of the axis. What holds there is chosen by selects, not by branches: a warp at an end is then about
-/// as fast as others. No lane holds both ends (takes_passes).
+/// The rows or planes that a walk loads, one after the other: after the last of an axis the first one where
+/// it wraps, else the last again, which nobody uses.
+struct Cursor {
+  int at, last, restart;
+  __device__ Cursor(const Axis& axis, int first)
+      : at(static_cast<int>(axis.wrapped ? turned(axis, first) : first)),
+        last(static_cast<int>(axis.end) - 1),
+        restart(static_cast<int>(axis.wrapped ? axis.begin : axis.end - 1)) {}
+  __device__ __forceinline__ int next() {
+    const int here = at;
+    at = here == last ? restart : here + 1;
+    return here;
+  }
+};
+
+/// A lane's vector of a row, and what is at the row's ends. `edges` in its functions: the warp's vectors
+/// reach an end of the axis. What holds there is chosen by selects, not by branches: a warp at an end is then
+/// about as fast as others. No lane holds both ends (takes_passes).
 template <int length>
 struct Lane {
-  index_t x;               ///< of its first element
-  bool at_low = false;     ///< that is the first point of the field
-  int high = length;       ///< the element that is the last one
-  bool fixed = false;      ///< the side that the lane is at has ghosts of its own, at ghost_x
-  bool mirrors = false;    ///< or mirrors
-  bool wraps = false;      ///< elements lie at `offset`, not side by side
+  index_t x;             ///< of its first element
+  bool at_low = false;   ///< that is the first point of the field
+  int high = length;     ///< the element that is the last one
+  bool fixed = false;    ///< the side that the lane is at has ghosts of its own, at ghost_x
+  bool mirrors = false;  ///< or mirrors
+  bool wraps = false;    ///< elements lie at `offset`, not side by side
   int offset[length], ghost_x = 0;
 
   __device__ Lane(const Axis& axis, index_t first) : x(first) {
