@@ -104,11 +104,23 @@ std::vector<Named<T>> blocked(int dims, bool quick) {
   std::vector<Named<T>> all;
   for (const index_t march : quick ? std::vector<index_t>{8} : std::vector<index_t>{2, 4, 8, 16, 32})
     all.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
+  for (const index_t shape : {0, 1, 2, 3}) {
+    for (const index_t march : {16, 32, 64, 128}) {
+      if (dims == 3)
+        all.push_back({fmt::format("cuda_streaming shape {} march {}", shape, march),
+                       cuda_streaming<T>,
+                       {.tile_x = shape, .march = march}});
+    }
+  }
   const std::vector<index_t> steps = dims == 3        ? std::vector<index_t>{2, 3}
-                                     : sizeof(T) == 4 ? std::vector<index_t>{2, 3, 4, 8}
+                                     : sizeof(T) == 4 ? std::vector<index_t>{2, 3, 4, 6, 8}
                                                       : std::vector<index_t>{2, 3, 4, 6};
   for (const index_t most : steps)
     all.push_back({fmt::format("cuda_temporal steps {}", most), cuda_temporal<T>, {.base_steps = most}});
+  for (const index_t march : {64, 128, 256})
+    all.push_back({fmt::format("cuda_temporal steps {} march {}", dims == 3 ? 2 : 4, march),
+                   cuda_temporal<T>,
+                   {.base_steps = dims == 3 ? 2 : 4, .march = march}});
   return all;
 }
 

@@ -12,4 +12,13 @@ template <class T>
 [[nodiscard]] bool interior_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region,
                                  index_t march, DeviceStream stream);
 
+/// Whether every step of the sweep in three dimensions is taken by solid_step: a star of radius 1, perhaps of
+/// two levels. It neither reads nor writes ghosts other than those that are constant or given.
+template <class T>
+[[nodiscard]] bool steps_solid(const DeviceSweep<T>& s);
+/// One step from level `in` to level `out` on the region; march, wide: planes and shape of a block.
+template <class T>
+void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t march,
+                index_t wide, DeviceStream stream);
+
 }  // namespace tessera::stencil

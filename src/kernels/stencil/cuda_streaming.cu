@@ -342,7 +342,9 @@ template <class T>
 void streaming_step(const DeviceSweep<T>& s, index_t step, int from, const Tuning& tuning,
                     DeviceStream stream) {
   March<T> m{s.level[from], s.level[1 - from], s.valid(step + 1), 0, default_march, {}};
-  if (m.region.empty() || interior_step(s, m.in, m.out, m.region, tuning.march, stream)) return;
+  if (m.region.empty()) return;
+  if (steps_solid(s)) return solid_step(s, m.in, m.out, m.region, tuning.march, tuning.tile_x, stream);
+  if (interior_step(s, m.in, m.out, m.region, tuning.march, stream)) return;
   m.first_x = aligned_below<T>(m.region.low[2]);
   if (tuning.march > 0) m.length = tuning.march;
   if (s.form == Form::box) {

@@ -3,6 +3,7 @@
 // Matsumura et al. 2020; the few big tiles those of Zhang et al. 2023). What cannot be blocked so takes its
 // steps singly.
 
+#include <algorithm>
 #include <string>
 
 #include "kernels/stencil/cuda_temporal.cuh"
@@ -13,109 +14,207 @@ namespace {
 constexpr int plane_warps = 4;   // of a block; they share nothing
 constexpr int plane_length = 4;  // elements of a lane
 
-/// Registers of a thread: two values a level and element, and what else is needed.
+/// Blocks of a multiprocessor: a thread needs registers for two values a level and element, and others.
 template <class T, int steps>
 constexpr int plane_blocks() {
-  constexpr int registers = 2 * steps * plane_length * static_cast<int>(sizeof(T)) / 4 + 52;
+  constexpr int registers = 2 * steps * plane_length * static_cast<int>(sizeof(T)) / 4 + 80;
   return registers <= 128 ? 4 : registers <= 168 ? 3 : 2;
 }
 
+/// The levels of a pass, of the vectors of one lane.
 template <class T, int steps, bool edges>
+struct Levels {
+  /// By level: the last row and the sum for it, which lacks the row to come. Far from the first and the last
+  /// row of the field the product of the row with the first weight takes its place.
+  Vector<T, plane_length> last[steps], sum[steps];
+  T ghost[edges ? steps + 1 : 1];  ///< beside the row that comes to a level and the one before
+
+  __device__ __forceinline__ void bring(T beside) {
+    if constexpr (edges) {
+#pragma unroll
+      for (int level = steps; level > 0; --level) ghost[level] = ghost[level - 1];
+      ghost[0] = beside;
+    }
+  }
+  [[nodiscard]] __device__ __forceinline__ T beside(int level) const { return ghost[edges ? level : 0]; }
+  __device__ __forceinline__ void multiply(T weight) {
+#pragma unroll
+    for (int level = 0; level < steps; ++level) last[level] = times(weight, last[level]);
+  }
+};
+
+/// What a warp keeps of a tile: of a chunk of rows [low, high) the points [low_x, high_x).
+struct Kept {
+  int low, high, low_x, high_x;
+};
+
+/// A warp's walk down a chunk of a tile, which reaches an end of the rows if `edges`.
+template <class T, int steps, bool hollow, bool edges>
 struct PlaneMarch {
   using V = Vector<T, plane_length>;
+  using State = Levels<T, steps, edges>;
   const Pass<T>& p;
-  const Axis &along, &walked;
-  Lane<plane_length, edges> lane;
-  /// By level: the last row (inside: its product with the first weight already) and the sum for it, which
-  /// lacks the row to come.
-  V last[steps], sum[steps];
+  const Axis& walked;
+  Lane<plane_length> lane;
+  Kept kept;
+  Cursor cursor;
+  int y;              ///< the row that comes next to the first level
+  V next{}, after{};  ///< the rows to come, on their way
+  T ghost_next{}, ghost_after{};
+  State levels{};
 
-  __device__ PlaneMarch(const Pass<T>& pass, index_t x)
-      : p(pass), along(pass.axis[2]), walked(pass.axis[1]), lane(pass.axis[2], x), last{}, sum{} {}
+  __device__ PlaneMarch(const Pass<T>& pass, index_t x, int first, Kept what)
+      : p(pass),
+        walked(pass.axis[1]),
+        lane(pass.axis[2], x),
+        kept(what),
+        cursor(pass.axis[1], first),
+        y(first) {
+    fetch();
+    fetch();
+  }
 
-  __device__ __forceinline__ V load(index_t y) const {
-    return lane.load(p.in + (edges ? walked.readable(y) : y) * p.stride[1]);
+  __device__ __forceinline__ void fetch() {
+    const T* const row = p.in + cursor.next() * p.stride[1];
+    next = after;
+    after = lane.template load<edges>(row);
+    if constexpr (edges) {
+      ghost_next = ghost_after;
+      ghost_after = lane.ghost(row);
+    }
+  }
+  __device__ __forceinline__ void keep(const V& c) const {
+    if (y - steps >= kept.low)
+      put_part(p.out + (y - steps) * p.stride[1], lane.x, kept.low_x, kept.high_x, c);
   }
   /// A row beyond the field that is fixed.
-  __device__ __forceinline__ V ghost_row(index_t y) const { return lane.load(p.in + y * p.stride[1]); }
-  __device__ __forceinline__ void add_along(const V& c, index_t y, V& to) const {
-    lane.add_along(
-        along, p.weight + 1, p.hollow, c,
-        [&](index_t x) { return __ldg(p.in + walked.readable(y) * p.stride[1] + x); }, to);
+  __device__ __forceinline__ V ghost_row(int at) const {
+    return lane.template load<edges>(p.in + at * p.stride[1]);
+  }
+  __device__ __forceinline__ void add_along(const V& c, T beside, V& to) const {
+    lane.template add_along<edges, hollow>(p.weight + 1, c, beside, to);
   }
 
-  /// Row y of a level has come; returns row y - 1 of the next.
-  __device__ __forceinline__ V advance(int level, index_t y, V c) {
-    V& before = last[level];
-    V& s = sum[level];
-    if constexpr (edges) {
-      if (walked.edge[1] && y == walked.end) c = walked.fixed(1) ? ghost_row(y) : before;
-      if (walked.mirrors(0) &&
-          y == walked.begin + 1) {  // the first row's sum, now that its mirror image is known
-        s = times(p.weight[0], c);
-        add_along(before, y - 1, s);
+  /// Rows far from the field's first and last one.
+  __device__ __forceinline__ void inner_rows(int end) {
+    for (; y < end; ++y) {
+      V c = next;
+      levels.bring(ghost_next);
+      fetch();
+#pragma unroll
+      for (int level = 0; level < steps; ++level) {
+        V& sum = levels.sum[level];
+        V result = sum;
+        add_product(p.weight[4], c, result);
+        sum = levels.last[level];
+        add_along(c, levels.beside(level), sum);
+        levels.last[level] = times(p.weight[0], c);
+        c = result;
       }
-      if (walked.edge[0] && y == walked.begin) before = walked.fixed(0) ? ghost_row(y - 1) : c;
+      keep(c);
     }
+  }
+
+  /// Row at of a level has come, perhaps the first or the last of the field; returns the one before of the
+  /// next level.
+  __device__ __forceinline__ V advance_at_edge(State& l, int level, int at, bool multiplied, V c) {
+    V before = l.last[level], s = l.sum[level];
+    if (walked.edge[1] && at == walked.end) c = walked.fixed(1) ? ghost_row(at) : before;
+    if (walked.mirrors(0) && at == walked.begin + 1) {  // the first row's sum, now that its image is known
+      s = times(p.weight[0], c);
+      add_along(before, l.beside(level + 1), s);
+    }
+    if (walked.edge[0] && at == walked.begin) before = walked.fixed(0) ? ghost_row(at - 1) : c;
     V result = s;
     add_product(p.weight[4], c, result);
-    s = edges ? times(p.weight[0], before) : before;
-    add_along(c, y, s);
-    if constexpr (edges) {
-      if (!(walked.mirrors(1) && y == walked.end - 1)) before = c;  // else its own mirror image stays
-    } else {
-      before = times(p.weight[0], c);
-    }
+    s = multiplied ? before : times(p.weight[0], before);
+    add_along(c, l.beside(level), s);
+    l.sum[level] = s;
+    l.last[level] = walked.mirrors(1) && at == walked.end - 1 ? before : c;  // its own mirror image stays
     return result;
   }
-
-  __device__ __forceinline__ void run(index_t chunk, index_t low_x, index_t high_x) {
-    const index_t low = p.tiles[1].low(chunk), high = p.tiles[1].high(chunk);
-    const index_t first = edges && walked.edge[0] ? max(low - steps, walked.begin) : low - steps;
-    V next = load(first), after = load(first + 1);
-    for (index_t y = first; y < high + steps; ++y) {
+  /// The few rows near the field's first or last one, level by level in a loop: so they need no more
+  /// registers than the others.
+  __device__ __forceinline__ void edge_rows(int end, bool multiplied) {
+    State l = levels;
+    for (; y < end; ++y) {
       V c = next;
-      next = after;
-      after = load(y + 2);
-#pragma unroll
-      for (int level = 0; level < steps; ++level) c = advance(level, y - level, c);
-      if (y - steps >= low) put_part(p.out + (y - steps) * p.stride[1], lane.x, low_x, high_x, c);
+      l.bring(ghost_next);
+      fetch();
+#pragma unroll 1
+      for (int level = 0; level < steps; ++level) c = advance_at_edge(l, level, y - level, multiplied, c);
+      multiplied = false;
+      keep(c);
+    }
+    levels = l;
+  }
+
+  /// All rows of the chunk.
+  __device__ __forceinline__ void run() {
+    const int stop = kept.high + steps, top = static_cast<int>(walked.begin) + steps + 1,
+              bottom = static_cast<int>(walked.end) - 2;
+    const int inner = walked.edge[0] ? max(y, min(top, stop)) : y;
+    const int outer = walked.edge[1] ? max(inner, min(bottom, stop)) : stop;
+    bool multiplied = false;
+#pragma unroll 1
+    for (int round = 0; round < 2; ++round) {
+      const int end = round == 0 ? inner : stop;
+      if (y < end) edge_rows(end, multiplied);
+      if (y >= outer) continue;
+      levels.multiply(p.weight[0]);
+      multiplied = true;
+      inner_rows(outer);
     }
   }
 };
 
-template <class T, int steps>
+constexpr index_t most_ends = 3;  // tiles along x that may reach beyond the points: the first, the last two
+
+template <class T, int steps, bool hollow>
 __global__ void __launch_bounds__(32 * plane_warps, plane_blocks<T, steps>())
     plane_pass(const __grid_constant__ Pass<T> p) {
-  const index_t warp = index_t{blockIdx.x} * plane_warps + threadIdx.y;
-  const Tiles &across = p.tiles[2], &down = p.tiles[1];
-  const index_t tile = warp % across.count, chunk = warp / across.count;
+  const Tiles& across = p.tiles[2];
+  const index_t ends = min(across.count, most_ends), end_warps = ends * p.end_rows.count;
+  index_t warp = index_t{blockIdx.x} * plane_warps + threadIdx.y;
+  const bool at_ends = warp < end_warps;
+  if (!at_ends) warp -= end_warps;
+  const index_t side_by_side = at_ends ? ends : across.count - ends;
+  const Tiles& down = at_ends ? p.end_rows : p.tiles[1];
+  const index_t chunk = side_by_side > 0 ? warp / side_by_side : down.count;
   if (chunk >= down.count) return;
-  const index_t start = across.start(tile), x = start + threadIdx.x * plane_length;
-  const bool edges = at_end(p.axis[2], start, start + across.span) ||
-                     at_end(p.axis[1], down.low(chunk) - steps, down.high(chunk) + steps);
-  if (edges) {
-    PlaneMarch<T, steps, true>(p, x).run(chunk, across.low(tile), across.high(tile));
+  const index_t number = warp % side_by_side;
+  const index_t tile = !at_ends ? 1 + number : number == 0 ? 0 : across.count - number;
+  const index_t start = across.start(tile), low = down.low(chunk) - steps;
+  const Kept kept{static_cast<int>(low + steps), static_cast<int>(down.high(chunk)),
+                  static_cast<int>(across.low(tile)), static_cast<int>(across.high(tile))};
+  const index_t x = start + threadIdx.x * plane_length;
+  const int first = static_cast<int>(p.axis[1].edge[0] ? max(low, p.axis[1].begin) : low);
+  if (at_end(p.axis[2], start, start + across.span)) {
+    PlaneMarch<T, steps, hollow, true>(p, x, first, kept).run();
   } else {
-    PlaneMarch<T, steps, false>(p, x).run(chunk, across.low(tile), across.high(tile));
+    PlaneMarch<T, steps, hollow, false>(p, x, first, kept).run();
   }
 }
 
-template <class T, int steps>
+template <class T, int steps, bool hollow>
 void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   constexpr index_t halo = round_up(steps, plane_length);
+  const Axis& walked = p.axis[1];
   p.tiles[2] = tiles_of(p.axis[2], 32 * plane_length, halo, plane_length);
-  const auto kernel = plane_pass<T, steps>;
+  const auto kernel = plane_pass<T, steps, hollow>;
   const index_t resident = resident_blocks(kernel, 32 * plane_warps, 0) * plane_warps;
-  p.tiles[1] =
-      chunks_of(p.axis[1], steps, chunks_to_fill(p.axis[1], steps, p.tiles[2].count, resident, tuning.march));
-  const index_t warps = checked_mul(p.tiles[1].count, p.tiles[2].count, "a launch");
+  const index_t ends = std::min(p.tiles[2].count, most_ends), others = p.tiles[2].count - ends;
+  const index_t chunks = chunks_to_fill(walked, steps, others + 2 * ends, resident, tuning.march);
+  p.tiles[1] = chunks_of(walked, steps, chunks);
+  p.end_rows = chunks_of(walked, steps, 2 * chunks);
+  const index_t warps =
+      checked_mul(p.tiles[1].count, others, "a launch") + checked_mul(p.end_rows.count, ends, "a launch");
   kernel<<<narrow<unsigned>(ceil_div(warps, index_t{plane_warps})), dim3(32, plane_warps), 0, stream>>>(p);
 }
 
 /// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192 x 8192 and
 /// 512^3.
-index_t default_steps(int dims) { return dims == 2 ? 3 : 2; }
+index_t default_steps(int dims) { return dims == 2 ? 4 : 2; }
 
 template <class T>
 bool takes_passes(const DeviceSweep<T>& s) {
@@ -123,7 +222,7 @@ bool takes_passes(const DeviceSweep<T>& s) {
   for (int d = 3 - s.dims; d < 3; ++d) {
     if (s.extent[d] < 2) return false;  // both edges of a mirror at one point
   }
-  return true;
+  return s.extent[2] > plane_length && s.extent[2] < (index_t{1} << 30);  // no lane holds both ends of a row
 }
 
 }  // namespace
@@ -133,16 +232,18 @@ void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
                  DeviceStream stream) {
   const Pass<T> p = pass_of(s, from, done, steps);
   const auto launch = [&]<int length>() {
-    if (steps == length) launch_plane<T, length>(p, tuning, stream);
+    if (steps != length) return;
+    if (s.hollow) {
+      launch_plane<T, length, true>(p, tuning, stream);
+    } else {
+      launch_plane<T, length, false>(p, tuning, stream);
+    }
   };
   launch.template operator()<2>();
   launch.template operator()<3>();
   launch.template operator()<4>();
-  if constexpr (sizeof(T) == 4) {
-    launch.template operator()<8>();
-  } else {
-    launch.template operator()<6>();
-  }
+  launch.template operator()<6>();
+  if constexpr (sizeof(T) == 4) launch.template operator()<8>();
   check_launch();
 }
 
@@ -179,14 +280,14 @@ void add_temporal_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&](const std::string& of, auto* function) {
     to.push_back(machine::device_function("cuda_temporal", of, function, 32 * plane_warps));
   };
-  add("f32, two dimensions, 2 steps", plane_pass<float, 2>);
-  add("f32, two dimensions, 3 steps", plane_pass<float, 3>);
-  add("f32, two dimensions, 4 steps", plane_pass<float, 4>);
-  add("f32, two dimensions, 8 steps", plane_pass<float, 8>);
-  add("f64, two dimensions, 2 steps", plane_pass<double, 2>);
-  add("f64, two dimensions, 3 steps", plane_pass<double, 3>);
-  add("f64, two dimensions, 4 steps", plane_pass<double, 4>);
-  add("f64, two dimensions, 6 steps", plane_pass<double, 6>);
+  add("f32, two dimensions, 2 steps", plane_pass<float, 2, true>);
+  add("f32, two dimensions, 3 steps", plane_pass<float, 3, true>);
+  add("f32, two dimensions, 4 steps", plane_pass<float, 4, true>);
+  add("f32, two dimensions, 8 steps", plane_pass<float, 8, true>);
+  add("f64, two dimensions, 2 steps", plane_pass<double, 2, true>);
+  add("f64, two dimensions, 3 steps", plane_pass<double, 3, true>);
+  add("f64, two dimensions, 4 steps", plane_pass<double, 4, true>);
+  add("f64, two dimensions, 6 steps", plane_pass<double, 6, true>);
 }
 
 }  // namespace tessera::stencil

@@ -18,14 +18,14 @@ struct Pass {
   Index3 stride;
   Axis axis[3];
   Tiles tiles[3];
-  T weight[7];  ///< of the star, in as many dimensions as there are
-  bool hollow;  ///< without its middle
+  Tiles end_rows;  ///< in two dimensions: tiles[1] of the tiles at the ends of rows, which take longer
+  T weight[7];     ///< of the star, in as many dimensions as there are
 };
 
 /// All weights and places of a pass; the tiles are left to the caller.
 template <class T>
 [[nodiscard]] Pass<T> pass_of(const DeviceSweep<T>& s, int from, index_t done, index_t steps) {
-  Pass<T> pass{s.level[from], s.level[1 - from], s.stride, {}, {}, {}, s.hollow};
+  Pass<T> pass{s.level[from], s.level[1 - from], s.stride, {}, {}, {}, {}};
   for (int d = 0; d < 3; ++d) pass.axis[d] = axis_of(s, d, done, steps);
   for (int k = 0; k < 7; ++k) pass.weight[k] = s.weight[k];
   return pass;
@@ -62,60 +62,92 @@ template <class Kernel>
   return index_t{blocks} * multiprocessors;
 }
 
-/// A lane's vector of a row, and where the row's ends are in it.
-template <int length, bool edges>
+/// The index in [begin, end) of one that may lie beyond an axis that wraps: few turns, without a division.
+__device__ __forceinline__ index_t turned(const Axis& axis, index_t i) {
+  const index_t n = axis.end - axis.begin;
+  while (i < axis.begin) i += n;
+  while (i >= axis.end) i -= n;
+  return i;
+}
+
+/// The rows or planes that a walk loads, one after the other: after the last of an axis the first one where
+/// it wraps, else the last again, which nobody uses.
+struct Cursor {
+  int at, last, restart;
+  __device__ Cursor(const Axis& axis, int first)
+      : at(static_cast<int>(axis.wrapped ? turned(axis, first) : first)),
+        last(static_cast<int>(axis.end) - 1),
+        restart(static_cast<int>(axis.wrapped ? axis.begin : axis.end - 1)) {}
+  __device__ __forceinline__ int next() {
+    const int here = at;
+    at = here == last ? restart : here + 1;
+    return here;
+  }
+};
+
+/// A lane's vector of a row, and what is at the row's ends. `edges` in its functions: the warp's vectors
+/// reach an end of the axis. What holds there is chosen by selects, not by branches: a warp at an end is then
+/// about as fast as others. No lane holds both ends (takes_passes).
+template <int length>
 struct Lane {
   index_t x;             ///< of its first element
   bool at_low = false;   ///< that is the first point of the field
-  int at_high = length;  ///< the element that is the last one
+  int high = length;     ///< the element that is the last one
+  bool fixed = false;    ///< the side that the lane is at has ghosts of its own, at ghost_x
+  bool mirrors = false;  ///< or mirrors
   bool wraps = false;    ///< elements lie at `offset`, not side by side
-  index_t offset[length];
+  int offset[length], ghost_x = 0;
 
   __device__ Lane(const Axis& axis, index_t first) : x(first) {
-    if constexpr (edges) {
-      at_low = axis.edge[0] && x == axis.begin;
-      if (axis.edge[1] && x < axis.end && axis.end - x <= length)
-        at_high = static_cast<int>(axis.end - 1 - x);
-      wraps = axis.wrapped;
+    at_low = axis.edge[0] && x == axis.begin;
+    if (axis.edge[1] && x < axis.end && axis.end - x <= length) high = static_cast<int>(axis.end - 1 - x);
+    const int side = at_low ? 0 : 1;
+    const bool at_end = at_low || high < length;
+    fixed = at_end && axis.fixed(side);
+    mirrors = at_end && axis.mirrors(side);
+    ghost_x = static_cast<int>(at_low ? axis.begin - 1 : axis.end);
+    wraps = axis.wrapped;
 #pragma unroll
-      for (int e = 0; e < length; ++e) offset[e] = axis.readable(x + e);
-    }
+    for (int e = 0; e < length; ++e) offset[e] = static_cast<int>(axis.readable(x + e));
   }
 
   /// The lane's elements of the row that begins, with x = 0, at `row`.
-  template <class T>
+  template <bool edges, class T>
   __device__ __forceinline__ Vector<T, length> load(const T* row) const {
-    if constexpr (edges) {
-      if (wraps) {
-        Vector<T, length> v;
+    if (edges && wraps) {
+      Vector<T, length> v;
 #pragma unroll
-        for (int e = 0; e < length; ++e) v.at[e] = __ldg(row + offset[e]);
-        return v;
-      }
+      for (int e = 0; e < length; ++e) v.at[e] = __ldg(row + offset[e]);
+      return v;
     }
     return load_vectors<T, length>(row + x);
   }
+  /// What is fixed beside the lane's end of that row, if anything is.
+  template <class T>
+  __device__ __forceinline__ T ghost(const T* row) const {
+    return fixed ? __ldg(row + ghost_x) : T{0};
+  }
 
-  /// sum and the products with the elements beside each, and itself, of row c. `ghost(x)`: what is fixed
-  /// there.
-  template <class T, class Ghost>
-  __device__ __forceinline__ void add_along(const Axis& axis, const T* w, bool hollow,
-                                            const Vector<T, length>& c, const Ghost& ghost,
+  /// sum and the products with the elements beside each, and itself, of row c.
+  template <bool edges, bool hollow, class T>
+  __device__ __forceinline__ void add_along(const T* w, const Vector<T, length>& c, T ghost,
                                             Vector<T, length>& sum) const {
-    const T before = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
+    T before = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
     const T after = __shfl_down_sync(0xffffffffu, c.at[0], 1);
+    if constexpr (edges) {
+      const T beyond = fixed ? ghost : mirrors ? c.at[1] : c.at[0];
+      before = at_low ? beyond : before;
+    }
 #pragma unroll
     for (int e = 0; e < length; ++e) {
-      T left = e > 0 ? c.at[e > 0 ? e - 1 : 0] : before;
+      const T left = e > 0 ? c.at[e > 0 ? e - 1 : 0] : before;
       T right = e < length - 1 ? c.at[e < length - 1 ? e + 1 : 0] : after;
       if constexpr (edges) {
-        const T inner = left;
-        if (e == 0 && at_low)
-          left = axis.fixed(0) ? ghost(axis.begin - 1) : axis.mirrors(0) ? right : c.at[e];
-        if (e == at_high) right = axis.fixed(1) ? ghost(axis.end) : axis.mirrors(1) ? inner : c.at[e];
+        const T beyond = fixed ? ghost : mirrors ? left : c.at[e];
+        right = e == high ? beyond : right;
       }
       sum.at[e] = fma(w[0], left, sum.at[e]);
-      if (!hollow) sum.at[e] = fma(w[1], c.at[e], sum.at[e]);
+      if constexpr (!hollow) sum.at[e] = fma(w[1], c.at[e], sum.at[e]);
       sum.at[e] = fma(w[2], right, sum.at[e]);
     }
   }
@@ -150,7 +182,7 @@ __device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t
 
 /// Passes over planes and over solids; steps is one of the lengths that there are for them.
 template <class T>
-constexpr int plane_steps[4] = {2, 3, 4, 8};
+constexpr int plane_steps[5] = {2, 3, 4, 6, 8};
 template <>
 inline constexpr int plane_steps<double>[4] = {2, 3, 4, 6};
 constexpr int solid_steps[] = {2, 3};

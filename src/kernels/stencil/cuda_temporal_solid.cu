@@ -12,158 +12,238 @@ constexpr int solid_rows = 4;    // of a thread, along y
 
 extern __shared__ unsigned char shared_rows[];
 
-template <class T, int steps, bool edges>
+/// By level: the last plane and the sum for it, which lacks the plane to come. Far from the first and the
+/// last plane of the field the product of the plane with the first weight takes its place.
+template <class T, int steps>
+struct SolidLevels {
+  Vector<T> last[steps][solid_rows], sum[steps][solid_rows];
+};
+
+/// What a block keeps of its tile: planes [low, high), rows and points.
+struct KeptSolid {
+  int low, high, low_y, high_y, low_x, high_x;
+};
+
+/// A block's walk along z, of a tile that reaches an end of the rows or of the planes if `edges`.
+template <class T, int steps, bool hollow, bool edges>
 struct SolidMarch {
   static constexpr int length = vector_length<T>, rows = solid_rows;
   using V = Vector<T>;
+  using State = SolidLevels<T, steps>;
   const Pass<T>& p;
-  const Axis &across, &walked;
-  Lane<length, edges> lane;
-  index_t y0;
-  V (*ends)[solid_warps][2][32];          // (slots, warps, first and last row of the warp, lanes), shared
-  V last[steps][rows], sum[steps][rows];  // as in two dimensions
+  const Axis& walked;
+  Lane<length> lane;
+  KeptSolid kept;
+  Cursor cursor;
+  int z;                            ///< the plane that comes next to the first level
+  int y0, row_of[rows];             ///< of the thread's first row; where its rows lie
+  int low_row = -1, high_row = -1;  ///< which of them are the first and the last of the field
+  V (*ends)[solid_warps][2][32];    // (slots, warps, first and last row of the warp, lanes), shared
+  V next[rows];                     ///< the plane to come, on its way
+  State levels{};
 
-  __device__ SolidMarch(const Pass<T>& pass, index_t x, index_t y)
+  __device__ SolidMarch(const Pass<T>& pass, index_t x, index_t y, int first, KeptSolid what)
       : p(pass),
-        across(pass.axis[1]),
         walked(pass.axis[0]),
         lane(pass.axis[2], x),
-        y0(y),
-        ends(reinterpret_cast<V (*)[solid_warps][2][32]>(shared_rows)),
-        last{},
-        sum{} {}
-
-  __device__ __forceinline__ const T* row_at(index_t z, index_t y) const {
-    return p.in + z * p.stride[0] + y * p.stride[1];
-  }
-  __device__ __forceinline__ void load(index_t z, V (&c)[rows]) const {
-    const index_t from = edges ? walked.readable(z) : z;
+        kept(what),
+        cursor(pass.axis[0], first),
+        z(first),
+        y0(static_cast<int>(y)),
+        ends(reinterpret_cast<V (*)[solid_warps][2][32]>(shared_rows)) {
+    const Axis& across = p.axis[1];
 #pragma unroll
-    for (int j = 0; j < rows; ++j) c[j] = lane.load(row_at(from, edges ? across.readable(y0 + j) : y0 + j));
-  }
-  __device__ __forceinline__ void load_ghosts(index_t z, V (&c)[rows]) const {
-#pragma unroll
-    for (int j = 0; j < rows; ++j) c[j] = lane.load(row_at(z, across.readable(y0 + j)));
+    for (int j = 0; j < rows; ++j) row_of[j] = static_cast<int>(edges ? across.readable(y + j) : y + j);
+    if (across.edge[0]) low_row = static_cast<int>(across.begin - y);
+    if (across.edge[1]) high_row = static_cast<int>(across.end - 1 - y);
+    fetch(next);
   }
 
-  /// sum and the products within plane c, of index z. All threads of the block come here together; a slot is
-  /// written again only after another barrier.
-  __device__ __forceinline__ void add_within(const V (&c)[rows], int slot, index_t z, V (&to)[rows]) const {
-    const unsigned warp = threadIdx.y, at = threadIdx.x;
-    ends[slot][warp][0][at] = c[0];
-    ends[slot][warp][1][at] = c[rows - 1];
+  __device__ __forceinline__ const T* row_at(int plane, int y) const {
+    return p.in + plane * p.stride[0] + y * p.stride[1];
+  }
+  __device__ __forceinline__ void load(int plane, V (&c)[rows]) const {
+#pragma unroll
+    for (int j = 0; j < rows; ++j) c[j] = lane.template load<edges>(row_at(plane, row_of[j]));
+  }
+  __device__ __forceinline__ void fetch(V (&c)[rows]) { load(cursor.next(), c); }
+
+  /// The neighbour beyond row j of plane `at`, on the given side of the field.
+  __device__ __forceinline__ V beyond(int side, int at, int j, const V& here, const V& inner) const {
+    const Axis& across = p.axis[1];
+    if (across.fixed(side)) {
+      const int y = static_cast<int>(side == 0 ? across.begin - 1 : across.end);
+      return lane.template load<edges>(row_at(static_cast<int>(turned(walked, at)), y));
+    }
+    return across.mirrors(side) ? inner : here;
+  }
+
+  /// sum and the products within plane c, which is plane `at`. All threads of the block come here together; a
+  /// slot is written again only after another barrier.
+  __device__ __forceinline__ void add_within(const V (&c)[rows], int slot, int at, V (&to)[rows]) const {
+    const unsigned warp = threadIdx.y, column = threadIdx.x;
+    ends[slot][warp][0][column] = c[0];
+    ends[slot][warp][1][column] = c[rows - 1];
     __syncthreads();
-    const V above = ends[slot][warp > 0 ? warp - 1 : 0][1][at];
-    const V below = ends[slot][warp + 1 < solid_warps ? warp + 1 : warp][0][at];
+    const V above = ends[slot][warp > 0 ? warp - 1 : 0][1][column];
+    const V below = ends[slot][warp + 1 < solid_warps ? warp + 1 : warp][0][column];
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
       V up = j > 0 ? c[j > 0 ? j - 1 : 0] : above;
       V down = j < rows - 1 ? c[j < rows - 1 ? j + 1 : 0] : below;
+      T ghost{};
       if constexpr (edges) {
         const V inner = up;
-        const index_t y = y0 + j;
-        if (across.edge[0] && y == across.begin) {
-          up = across.fixed(0)     ? lane.load(row_at(walked.readable(z), y - 1))
-               : across.mirrors(0) ? down
-                                   : c[j];
-        }
-        if (across.edge[1] && y == across.end - 1) {
-          down = across.fixed(1)     ? lane.load(row_at(walked.readable(z), y + 1))
-                 : across.mirrors(1) ? inner
-                                     : c[j];
-        }
+        if (j == low_row) up = beyond(0, at, j, c[j], down);
+        if (j == high_row) down = beyond(1, at, j, c[j], inner);
+        if (lane.fixed) ghost = lane.ghost(row_at(static_cast<int>(turned(walked, at)), row_of[j]));
       }
       add_product(p.weight[1], up, to[j]);
-      lane.add_along(
-          p.axis[2], p.weight + 2, p.hollow, c[j],
-          [&](index_t x) { return __ldg(row_at(walked.readable(z), across.readable(y0 + j)) + x); }, to[j]);
+      lane.template add_along<edges, hollow>(p.weight + 2, c[j], ghost, to[j]);
       add_product(p.weight[5], down, to[j]);
     }
   }
 
-  /// Plane z of a level has come; c becomes plane z - 1 of the next.
-  __device__ __forceinline__ void advance(int level, index_t z, V (&c)[rows]) {
-    V(&before)[rows] = last[level];
-    V(&s)[rows] = sum[level];
-    if constexpr (edges) {
-      if (walked.edge[1] && z == walked.end) {
-        if (walked.fixed(1)) {
-          load_ghosts(z, c);
-        } else {
-          copy(before, c);
-        }
-      }
-      if (walked.mirrors(0) && z == walked.begin + 1) {
-#pragma unroll
-        for (int j = 0; j < rows; ++j) s[j] = times(p.weight[0], c[j]);
-        add_within(before, steps, z - 1, s);
-      }
-      if (walked.edge[0] && z == walked.begin) {
-        if (walked.fixed(0)) {
-          load_ghosts(z - 1, before);
-        } else {
-          copy(c, before);
-        }
-      }
-    }
-    V result[rows];
+  __device__ __forceinline__ void keep(const V (&c)[rows]) const {
+    if (z - steps < kept.low) return;
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      result[j] = s[j];
-      add_product(p.weight[6], c[j], result[j]);
-      s[j] = edges ? times(p.weight[0], before[j]) : before[j];
+      if (y0 + j < kept.low_y || y0 + j >= kept.high_y) continue;
+      put_part(p.out + (z - steps) * p.stride[0] + (y0 + j) * p.stride[1], lane.x, kept.low_x, kept.high_x,
+               c[j]);
     }
-    add_within(c, level, z, s);
-    if constexpr (edges) {
-      if (!(walked.mirrors(1) && z == walked.end - 1)) copy(c, before);
-    } else {
-#pragma unroll
-      for (int j = 0; j < rows; ++j) before[j] = times(p.weight[0], c[j]);
-    }
-    copy(result, c);
   }
-
   __device__ __forceinline__ static void copy(const V (&from)[rows], V (&to)[rows]) {
 #pragma unroll
     for (int j = 0; j < rows; ++j) to[j] = from[j];
   }
+  __device__ __forceinline__ void multiply(const V (&c)[rows], V (&to)[rows]) const {
+#pragma unroll
+    for (int j = 0; j < rows; ++j) to[j] = times(p.weight[0], c[j]);
+  }
 
-  __device__ __forceinline__ void run(index_t tile_x, index_t tile_y, index_t chunk) {
-    const index_t low = p.tiles[0].low(chunk), high = p.tiles[0].high(chunk);
-    const index_t first = edges && walked.edge[0] ? max(low - steps, walked.begin) : low - steps;
-    V next[rows];
-    load(first, next);
-    for (index_t z = first; z < high + steps; ++z) {
+  /// Planes far from the field's first and last one.
+  __device__ __forceinline__ void inner_planes(int end) {
+    for (; z < end; ++z) {
       V c[rows];
       copy(next, c);
-      load(edges ? z + 1 : min(z + 1, walked.end - 1), next);
+      fetch(next);
 #pragma unroll
-      for (int level = 0; level < steps; ++level) advance(level, z - level, c);
-      if (z - steps < low) continue;
+      for (int level = 0; level < steps; ++level) {
+        V(&sum)[rows] = levels.sum[level];
+        V result[rows];
 #pragma unroll
-      for (int j = 0; j < rows; ++j) {
-        const index_t y = y0 + j;
-        if (y < p.tiles[1].low(tile_y) || y >= p.tiles[1].high(tile_y)) continue;
-        put_part(p.out + (z - steps) * p.stride[0] + y * p.stride[1], lane.x, p.tiles[2].low(tile_x),
-                 p.tiles[2].high(tile_x), c[j]);
+        for (int j = 0; j < rows; ++j) {
+          result[j] = sum[j];
+          add_product(p.weight[6], c[j], result[j]);
+          sum[j] = levels.last[level][j];
+        }
+        add_within(c, level, z - level, sum);
+        multiply(c, levels.last[level]);
+        copy(result, c);
       }
+      keep(c);
+    }
+  }
+
+  /// Plane `at` of a level has come, perhaps the first or the last of the field; c becomes the one before of
+  /// the next level.
+  __device__ __forceinline__ void advance_at_edge(State& l, int level, int at, bool multiplied,
+                                                  V (&c)[rows]) const {
+    V before[rows], s[rows], result[rows];
+    copy(l.last[level], before);
+    copy(l.sum[level], s);
+    if (walked.edge[1] && at == walked.end) {
+      if (walked.fixed(1)) {
+        load(at, c);
+      } else {
+        copy(before, c);
+      }
+    }
+    if (walked.mirrors(0) && at == walked.begin + 1) {  // the first plane's sum, now that its image is known
+      multiply(c, s);
+      add_within(before, steps, at - 1, s);
+    }
+    if (walked.edge[0] && at == walked.begin) {
+      if (walked.fixed(0)) {
+        load(at - 1, before);
+      } else {
+        copy(c, before);
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < rows; ++j) {
+      result[j] = s[j];
+      add_product(p.weight[6], c[j], result[j]);
+      s[j] = multiplied ? before[j] : times(p.weight[0], before[j]);
+    }
+    add_within(c, level, at, s);
+    copy(s, l.sum[level]);
+    if (walked.mirrors(1) && at == walked.end - 1) {  // its own mirror image stays
+      copy(before, l.last[level]);
+    } else {
+      copy(c, l.last[level]);
+    }
+    copy(result, c);
+  }
+  /// The few planes near the field's first or last one, level by level in a loop: so they need no more
+  /// registers than the others.
+  __device__ __forceinline__ void edge_planes(int end, bool multiplied) {
+    State l = levels;
+    for (; z < end; ++z) {
+      V c[rows];
+      copy(next, c);
+      fetch(next);
+#pragma unroll 1
+      for (int level = 0; level < steps; ++level) advance_at_edge(l, level, z - level, multiplied, c);
+      multiplied = false;
+      keep(c);
+    }
+    levels = l;
+  }
+
+  /// All planes of the chunk.
+  __device__ __forceinline__ void run() {
+    const int stop = kept.high + steps, top = static_cast<int>(walked.begin) + steps + 1,
+              bottom = static_cast<int>(walked.end) - 2;
+    const int inner = walked.edge[0] ? max(z, min(top, stop)) : z;
+    const int outer = walked.edge[1] ? max(inner, min(bottom, stop)) : stop;
+    bool multiplied = false;
+#pragma unroll 1
+    for (int round = 0; round < 2; ++round) {
+      const int end = round == 0 ? inner : stop;
+      if (z < end) edge_planes(end, multiplied);
+      if (z >= outer) continue;
+#pragma unroll
+      for (int level = 0; level < steps; ++level) multiply(levels.last[level], levels.last[level]);
+      multiplied = true;
+      inner_planes(outer);
     }
   }
 };
 
-template <class T, int steps>
+template <class T, int steps, bool hollow>
 __global__ void __launch_bounds__(32 * solid_warps, 1) solid_pass(const __grid_constant__ Pass<T> p) {
+  const auto place = [](const Tiles& tiles, index_t i, int& low, int& high) {
+    low = static_cast<int>(tiles.low(i));
+    high = static_cast<int>(tiles.high(i));
+    return tiles.start(i);
+  };
   const index_t tile_x = blockIdx.x % p.tiles[2].count, row = blockIdx.x / p.tiles[2].count;
   const index_t tile_y = row % p.tiles[1].count, chunk = row / p.tiles[1].count;
-  const index_t x0 = p.tiles[2].start(tile_x), y0 = p.tiles[1].start(tile_y);
-  const bool edges = at_end(p.axis[2], x0, x0 + p.tiles[2].span) ||
-                     at_end(p.axis[1], y0, y0 + p.tiles[1].span) ||
-                     at_end(p.axis[0], p.tiles[0].low(chunk) - steps, p.tiles[0].high(chunk) + steps);
+  KeptSolid kept;
+  const index_t x0 = place(p.tiles[2], tile_x, kept.low_x, kept.high_x),
+                y0 = place(p.tiles[1], tile_y, kept.low_y, kept.high_y);
+  place(p.tiles[0], chunk, kept.low, kept.high);
+  const bool edges =
+      at_end(p.axis[2], x0, x0 + p.tiles[2].span) || at_end(p.axis[1], y0, y0 + p.tiles[1].span);
   const index_t x = x0 + threadIdx.x * vector_length<T>, y = y0 + threadIdx.y * solid_rows;
+  int first = kept.low - steps;
+  if (p.axis[0].edge[0]) first = max(first, static_cast<int>(p.axis[0].begin));
   if (edges) {
-    SolidMarch<T, steps, true>(p, x, y).run(tile_x, tile_y, chunk);
+    SolidMarch<T, steps, hollow, true>(p, x, y, first, kept).run();
   } else {
-    SolidMarch<T, steps, false>(p, x, y).run(tile_x, tile_y, chunk);
+    SolidMarch<T, steps, hollow, false>(p, x, y, first, kept).run();
   }
 }
 
@@ -171,13 +251,13 @@ __global__ void __launch_bounds__(32 * solid_warps, 1) solid_pass(const __grid_c
 template <int steps>
 constexpr int solid_bytes = (steps + 1) * solid_warps * 2 * 32 * 16;
 
-template <class T, int steps>
+template <class T, int steps, bool hollow>
 void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   constexpr index_t length = vector_length<T>;
   constexpr int bytes = solid_bytes<steps>;
   p.tiles[2] = tiles_of(p.axis[2], 32 * length, round_up(steps, length), length);
   p.tiles[1] = tiles_of(p.axis[1], solid_warps * solid_rows, steps, 1);
-  const auto kernel = solid_pass<T, steps>;
+  const auto kernel = solid_pass<T, steps, hollow>;
   machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                        "cudaFuncSetAttribute");
   const index_t others = checked_mul(p.tiles[1].count, p.tiles[2].count, "a launch");
@@ -194,7 +274,12 @@ void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
                  DeviceStream stream) {
   const Pass<T> p = pass_of(s, from, done, steps);
   const auto launch = [&]<int length>() {
-    if (steps == length) launch_solid<T, length>(p, tuning, stream);
+    if (steps != length) return;
+    if (s.hollow) {
+      launch_solid<T, length, true>(p, tuning, stream);
+    } else {
+      launch_solid<T, length, false>(p, tuning, stream);
+    }
   };
   launch.template operator()<2>();
   launch.template operator()<3>();
@@ -206,7 +291,7 @@ template void march_solid(const DeviceSweep<double>&, int, index_t, index_t, con
 
 void add_temporal_solid_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T, int steps>(const char* of, T, std::integral_constant<int, steps>) {
-    to.push_back(machine::device_function("cuda_temporal", of, solid_pass<T, steps>, 32 * solid_warps,
+    to.push_back(machine::device_function("cuda_temporal", of, solid_pass<T, steps, true>, 32 * solid_warps,
                                           solid_bytes<steps>));
   };
   add("f32, three dimensions, 2 steps", 0.0F, std::integral_constant<int, 2>{});
