@@ -59,6 +59,7 @@ std::vector<machine::DeviceFunction> device_functions() {
   add_textbook_functions(all);
   add_streaming_functions(all);
   add_interior_functions(all);
+  add_solid_functions(all);
   add_temporal_functions(all);
   add_temporal_solid_functions(all);
   add_ghost_functions(all);

@@ -5,6 +5,7 @@
 // each, would cost a tenth of the bandwidth.
 
 #include <limits>
+#include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_interior.hpp"
@@ -218,5 +219,20 @@ template void solid_step(const DeviceSweep<float>&, const float*, float*, const 
                          DeviceStream);
 template void solid_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t, index_t,
                          DeviceStream);
+
+void add_solid_functions(std::vector<machine::DeviceFunction>& to) {
+  using Usual = SolidShape<4, 1, 8>;
+  const auto add = [&]<class T>(const std::string& type, T) {
+    const auto with = [&]<bool hollow, bool previous>(const char* of) {
+      to.push_back(machine::device_function("cuda_streaming", type + ", three dimensions, " + of,
+                                            star_solid<hollow, previous, Usual, T>, Usual::threads));
+    };
+    with.template operator()<false, false>("star");
+    with.template operator()<true, false>("star without its middle");
+    with.template operator()<false, true>("star of two time levels");
+  };
+  add("f32", 0.0F);
+  add("f64", 0.0);
+}
 
 }  // namespace tessera::stencil

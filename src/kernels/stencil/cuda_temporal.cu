@@ -280,14 +280,16 @@ void add_temporal_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&](const std::string& of, auto* function) {
     to.push_back(machine::device_function("cuda_temporal", of, function, 32 * plane_warps));
   };
-  add("f32, two dimensions, 2 steps", plane_pass<float, 2, true>);
-  add("f32, two dimensions, 3 steps", plane_pass<float, 3, true>);
-  add("f32, two dimensions, 4 steps", plane_pass<float, 4, true>);
-  add("f32, two dimensions, 8 steps", plane_pass<float, 8, true>);
-  add("f64, two dimensions, 2 steps", plane_pass<double, 2, true>);
-  add("f64, two dimensions, 3 steps", plane_pass<double, 3, true>);
-  add("f64, two dimensions, 4 steps", plane_pass<double, 4, true>);
-  add("f64, two dimensions, 6 steps", plane_pass<double, 6, true>);
+  const auto lengths = [&]<class T>(const std::string& type, T) {
+    add(type + ", two dimensions, 2 steps", plane_pass<T, 2, false>);
+    add(type + ", two dimensions, 3 steps", plane_pass<T, 3, false>);
+    add(type + ", two dimensions, 4 steps", plane_pass<T, 4, false>);
+    add(type + ", two dimensions, 6 steps", plane_pass<T, 6, false>);
+    add(type + ", two dimensions, 4 steps, star without its middle", plane_pass<T, 4, true>);
+  };
+  lengths("f32", 0.0F);
+  lengths("f64", 0.0);
+  add("f32, two dimensions, 8 steps", plane_pass<float, 8, false>);
 }
 
 }  // namespace tessera::stencil

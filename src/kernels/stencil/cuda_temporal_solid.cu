@@ -291,7 +291,7 @@ template void march_solid(const DeviceSweep<double>&, int, index_t, index_t, con
 
 void add_temporal_solid_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T, int steps>(const char* of, T, std::integral_constant<int, steps>) {
-    to.push_back(machine::device_function("cuda_temporal", of, solid_pass<T, steps, true>, 32 * solid_warps,
+    to.push_back(machine::device_function("cuda_temporal", of, solid_pass<T, steps, false>, 32 * solid_warps,
                                           solid_bytes<steps>));
   };
   add("f32, three dimensions, 2 steps", 0.0F, std::integral_constant<int, 2>{});
