@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "dist/transpose/axes.hpp"
+#include "dist/transpose/on_devices.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -200,6 +201,32 @@ void choose_place(const mpi::Communicator& comm, const Values& point, Request& r
   request.kernel = best->name;
 }
 
+/// Whether the matrices stay on the GPUs, and how they go from one to another. A plan finds it out where
+/// there are GPUs.
+void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                     Request& request) {
+  const auto* const kernel = request.method.kernel;
+  const bool named = point.text("gpu-exchange") != "auto" && point.text("gpu-exchange") != "host";
+  const bool device = kernel != nullptr && kernel->space == Space::device;
+  const bool there = comm.sum(index_t{machine::gpus().devices.empty() ? 0 : 1}) == comm.size();
+  const auto& q = request.shape;
+  if (!device && !named) return;
+  if (point.flag("plan") && (!there || q.ranks != comm.size())) return;
+  run::Residence residence;
+  residence.possible = device && !q.in_place && !request.permutes() && q.scale.plain();
+  if (residence.possible) {
+    const auto a = layout::row_blocks(q.rows, q.cols, q.ranks);
+    const auto extents = request.result_extents();
+    const auto b = layout::row_blocks(extents[0], extents[1], q.ranks);
+    residence.device_bytes =
+        dist::transpose::DeviceTranspose::device_bytes({a, q.op, b, q.element_bytes}, comm.rank());
+  }
+  request.gpus = inputs.gpus->at(comm, point, residence);
+  if (request.gpus == nullptr) return;
+  request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+  request.method.algorithm = Algorithm::pairwise;  // the host's matrices need no shared memory
+}
+
 }  // namespace
 
 std::vector<index_t> Request::result_extents() const {
@@ -249,6 +276,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
                         c.shape_text(), fmt::join(request.result_extents(), " x ")));
   });
   choose_place(comm, point, request);
+  choose_exchange(comm, point, inputs, request);
   return request;
 }
 

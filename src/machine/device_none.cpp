@@ -47,11 +47,11 @@ void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& 
     std::memcpy(&to(i, 0), &from(i, 0), static_cast<std::size_t>(from.cols));
 }
 
-void upload(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& device, int) {
-  copy(host, device, nullptr);
+void upload(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& there, int) {
+  device::copy(host, there, nullptr);
 }
-void download(const MatrixView<std::byte>& device, const MatrixView<std::byte>& host, int) {
-  copy(device, host, nullptr);
+void download(const MatrixView<std::byte>& there, const MatrixView<std::byte>& host, int) {
+  device::copy(there, host, nullptr);
 }
 
 void synchronize() {}

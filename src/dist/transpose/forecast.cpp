@@ -60,18 +60,6 @@ void add_alltoall(Forecast& f, const Homes& homes, const ForecastRequest& q, ind
   f.touched_bytes += 2 * result;
 }
 
-/// Without waiting for each other, and without room of the host's.
-void add_device(Forecast& f, const Homes& homes, const ForecastRequest& q, index_t rank) {
-  for (const layout::Piece& piece : incoming(homes.source, homes.b, rank)) {
-    f.touched_bytes += 2 * piece.box.area() * q.element_bytes;
-    if (piece.peer == rank) continue;
-    f.received_bytes += piece.box.area() * q.element_bytes;
-    ++f.messages;
-  }
-  for (const layout::Piece& piece : outgoing(homes.source, homes.b, rank))
-    if (piece.peer != rank) f.sent_bytes += piece.box.area() * q.element_bytes;
-}
-
 /// Whether a rank writes straight into the result of another.
 bool direct(const ForecastRequest& q, const Method& method, index_t rank, index_t peer) {
   return method.algorithm == Algorithm::shared && peer / q.ranks_per_node == rank / q.ranks_per_node;
@@ -103,10 +91,6 @@ Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Hom
   }
   if (method.algorithm == Algorithm::alltoall) {
     add_alltoall(f, homes, q, rank);
-    return f;
-  }
-  if (method.algorithm == Algorithm::device) {
-    add_device(f, homes, q, rank);
     return f;
   }
   for (index_t peer = 0; peer < q.ranks; ++peer) {
@@ -154,7 +138,7 @@ double exchange_seconds(const ForecastRequest& q, const Method& method, const mp
   for (index_t rank = 0; rank < q.ranks; ++rank) {
     const double seconds = q.in_place
                                ? steps_seconds(swap_steps(homes.a, rank, most), q.element_bytes, network)
-                           : method.algorithm == Algorithm::alltoall || method.algorithm == Algorithm::device
+                           : method.algorithm == Algorithm::alltoall
                                ? alltoall_seconds(forecast_rank(q, method, homes, rank), homes, rank, network)
                                : steps_seconds(steps_of(q, method, homes, rank), q.element_bytes, network);
     slowest = std::max(slowest, seconds);

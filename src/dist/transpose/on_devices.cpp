@@ -51,9 +51,10 @@ device::Turn turn_of(OwnPart own) {
 
 }  // namespace
 
-index_t DeviceTranspose::device_bytes(const DeviceTask& task, index_t rank, bool reaches) {
+index_t DeviceTranspose::device_bytes(const DeviceTask& task, index_t rank) {
+  constexpr index_t messages = index_t{512} << 20;  // on their way
   return block_bytes(task.a.of(rank), task.bytes) + block_bytes(task.b.of(rank), task.bytes) +
-         packed_bytes(task, rank, reaches);
+         packed_bytes(task, rank, false) + messages;
 }
 
 DeviceTranspose::DeviceTranspose(const mpi::DeviceExchange& exchange, DeviceTask task, const Method& method,

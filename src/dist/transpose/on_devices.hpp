@@ -36,8 +36,8 @@ class DeviceTranspose {
   /// Collective. Adds to the phases "exchange" and "compute".
   void run(mpi::Phases& phases);
 
-  /// Bytes of a device's memory that a rank takes.
-  [[nodiscard]] static index_t device_bytes(const DeviceTask& task, index_t rank, bool reaches);
+  /// Bytes of a device's memory that a rank takes at most, whatever the way.
+  [[nodiscard]] static index_t device_bytes(const DeviceTask& task, index_t rank);
 
  private:
   [[nodiscard]] Records block_of_b(index_t rank, std::byte* data) const;

@@ -1,8 +1,6 @@
 #include "dist/transpose/transpose.hpp"
 
 #include "dist/transpose/blocks.hpp"
-#include "dist/transpose/on_devices.hpp"
-#include "mpi/agreement.hpp"
 
 namespace tessera::dist::transpose {
 
@@ -12,26 +10,9 @@ const std::vector<AlgorithmInfo>& algorithms() {
       {"pairwise", Algorithm::pairwise,
        "pair by pair in pieces of a few MiB, one transposed while the other travels"},
       {"shared", Algorithm::shared,
-       "ranks of a node write straight into each other's result (MPI-3 windows); pairwise beyond the node"},
-      {"device", Algorithm::device,
-       "matrices on the GPUs: each writes straight into the results of the others, or sends what it packed"}};
+       "ranks of a node write straight into each other's result (MPI-3 windows); pairwise beyond the node"}};
   return table;
 }
-
-namespace {
-
-/// To the devices, there, and back.
-void device(const mpi::Communicator& comm, const Task& task, const Method& method, mpi::Phases& phases) {
-  require(method.exchange != nullptr && task.scale.plain(), ExitCode::usage,
-          "the algorithm device needs GPUs, and alpha 1 and beta 0; choose pairwise");
-  DeviceTranspose there(*method.exchange, {task.a.layout(), task.op, task.b.layout(), task.a.bytes()},
-                        method);
-  mpi::together(comm, "to device", [&] { there.put(task.a.view()); });
-  there.run(phases);
-  mpi::together(comm, "from device", [&] { there.get(task.b.view()); });
-}
-
-}  // namespace
 
 void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Method& method,
                       mpi::Phases& phases) {
@@ -55,9 +36,6 @@ void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Met
       break;
     case Algorithm::shared:
       shared(comm, task, method, phases);
-      break;
-    case Algorithm::device:
-      device(comm, task, method, phases);
       break;
   }
   mpi::add_device_phases(phases);

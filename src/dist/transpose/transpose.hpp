@@ -7,7 +7,6 @@
 #include "dist/records.hpp"
 #include "kernels/transpose/update.hpp"
 #include "kernels/transpose/variants.hpp"
-#include "mpi/device_exchange.hpp"
 #include "mpi/network.hpp"
 #include "mpi/phases.hpp"
 
@@ -44,7 +43,6 @@ enum class Algorithm {
   alltoall,  ///< transpose all, exchange, unpack
   pairwise,  ///< pair by pair in pieces, one transposed while the other travels
   shared,    ///< straight into the blocks of the ranks of the node, where b is shared(); pairwise beyond
-  device,    ///< on the ranks' devices, all of it there at once (on_devices.hpp); plain moves only
 };
 struct AlgorithmInfo {
   std::string_view name;
@@ -59,7 +57,6 @@ struct Method {
   const Variant* kernel = nullptr;  ///< out of place; nullptr: the best for the shape
   Tuning tuning = {};
   index_t piece_bytes = index_t{4} << 20;  ///< pairwise: of one message
-  const mpi::DeviceExchange* exchange = nullptr;  ///< device's, which it must have
 };
 
 /// Collective. Adds to the phases "compute", "exchange" and "unpack". The bits of b do not depend on ranks,

@@ -1,0 +1,37 @@
+#pragma once
+// Whether data stays on the GPUs of a run, and how it goes from one to another: --gpu-exchange, found out
+// once.
+
+#include <map>
+#include <string>
+
+#include "mpi/device_exchange.hpp"
+#include "run/options.hpp"
+
+namespace tessera::run {
+
+/// --gpu-exchange auto, ipc, nccl, mpi, staged or host.
+void add_gpu_exchange(OptionSet& options);
+
+/// What a request would take of a device if its data stayed there.
+struct Residence {
+  bool possible = false;    ///< the kernel and the request allow it
+  index_t device_bytes = 0;  ///< of a rank
+};
+
+/// The ways that points of a run ask for, each looked for when it first is.
+class GpuExchanges {
+ public:
+  /// How the ranks exchange what stays on their GPUs at this point, whose kernel is a device's; nullptr where
+  /// data lives on the host instead: wanted so, or with `auto` for one rank (which would pay the bus either
+  /// way), or where the request or the memory does not allow it. Every rank's device is current. Throws
+  /// Error(usage) or Error(memory) on every rank where a named way cannot be had. Collective.
+  [[nodiscard]] const mpi::DeviceExchange* at(const mpi::Communicator& comm, const Values& point,
+                                              const Residence& residence);
+
+ private:
+  [[nodiscard]] const mpi::DeviceExchange& find(const mpi::Communicator& comm, const std::string& wanted);
+  std::map<std::string, mpi::DeviceExchange> found_;
+};
+
+}  // namespace tessera::run
