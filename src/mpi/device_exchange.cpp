@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "machine/nccl.hpp"
 #include "mpi/agreement.hpp"
@@ -100,9 +99,8 @@ std::string shared_device(const Communicator& comm) {
 }
 
 std::string nccl_obstacle(const Communicator& comm, std::unique_ptr<machine::Nccl>& nccl) {
-  std::string why = first_obstacle(comm, [] {
-    require(machine::nccl_missing().empty(), ExitCode::internal, machine::nccl_missing());
-  });
+  std::string why = first_obstacle(
+      comm, [] { require(machine::nccl_missing().empty(), ExitCode::internal, machine::nccl_missing()); });
   if (why.empty()) why = shared_device(comm);
   if (!why.empty()) return why;
   machine::Nccl::Id id{};
@@ -111,8 +109,7 @@ std::string nccl_obstacle(const Communicator& comm, std::unique_ptr<machine::Ncc
   });
   if (!why.empty()) return why;
   comm.broadcast(std::span<char>(id), 0);
-  why = first_obstacle(comm,
-                       [&] { nccl = std::make_unique<machine::Nccl>(id, comm.rank(), comm.size()); });
+  why = first_obstacle(comm, [&] { nccl = std::make_unique<machine::Nccl>(id, comm.rank(), comm.size()); });
   if (!why.empty()) nccl.reset();
   return why;
 }
@@ -148,22 +145,21 @@ struct DeviceExchange::State {
   Communicator comm;
   DeviceWayChoice choice;
   std::unique_ptr<machine::Nccl> nccl;
-  std::optional<DeviceMessages> messages;  ///< made when it is first used
+  std::unique_ptr<DeviceMessages> messages;  ///< made when it is first used
   index_t strip_bytes = 0;
 };
 
 DeviceExchange::DeviceExchange(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 DeviceExchange::DeviceExchange(const Communicator& comm, DeviceWay way)
-    : state_(std::make_shared<State>(State{comm, {way, std::string(name(way))}, nullptr, {}, 0})) {}
+    : state_(std::make_shared<State>(State{comm, {way, std::string(name(way))}, nullptr, nullptr, 0})) {}
 
 DeviceExchange DeviceExchange::choose(const Communicator& comm, const std::string& wanted) {
-  auto state = std::make_shared<State>(State{comm, {}, nullptr, {}, 0});
+  auto state = std::make_shared<State>(State{comm, {}, nullptr, nullptr, 0});
   DeviceWayChoice choice;
   std::string refusal;
   try {
-    choice = choose_device_way(
-        wanted, [&](DeviceWay way) { return obstacle_of(way, comm, state->nccl); });
+    choice = choose_device_way(wanted, [&](DeviceWay way) { return obstacle_of(way, comm, state->nccl); });
   } catch (const Error& error) {  // the same on every rank: obstacles are
     refusal = error.what();
   }
@@ -178,7 +174,8 @@ const std::string& DeviceExchange::text() const { return state_->choice.text; }
 void DeviceExchange::set_strip_bytes(index_t bytes) const { state_->strip_bytes = bytes; }
 
 void DeviceExchange::exchange(std::span<const DeviceOut> out, std::span<const DeviceIn> in) const {
-  if (!state_->messages) state_->messages.emplace(state_->comm, way(), state_->nccl.get());
+  if (!state_->messages)
+    state_->messages = std::make_unique<DeviceMessages>(state_->comm, way(), state_->nccl.get());
   state_->messages->exchange(out, in, state_->strip_bytes);
 }
 

@@ -9,8 +9,8 @@
 
 namespace tessera::mpi {
 
-/// The way that the ranks of a communicator agreed on, with what it needs. Copies refer to the same one. Every
-/// rank's device is current before it is made, and stays so.
+/// The way that the ranks of a communicator agreed on, with what it needs. Copies refer to the same one.
+/// Every rank's device is current before it is made, and stays so.
 class DeviceExchange {
  public:
   /// The way that is wanted ("auto" or a name), tried on every rank: the same on all of them. Throws

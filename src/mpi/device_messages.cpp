@@ -57,8 +57,7 @@ void DeviceMessages::exchange(std::span<const DeviceOut> out, std::span<const De
 void DeviceMessages::pack(const Out& out, std::size_t round) {
   Slots& slots = out_[round % 2];
   for (const auto& strip : out.of(round)) {
-    if (!directly(strip))
-      device::copy(strip.bytes, packed(place(slots, strip.slot), strip.bytes), packing_);
+    if (!directly(strip)) device::copy(strip.bytes, packed(place(slots, strip.slot), strip.bytes), packing_);
   }
   slots.moved.record(packing_);
 }

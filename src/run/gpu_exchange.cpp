@@ -40,8 +40,9 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
   if (wanted == "host" || (automatic && (comm.size() == 1 || !residence.possible))) return nullptr;
   mpi::together(comm, "device", [&] {
     require(residence.possible, ExitCode::usage,
-            fmt::format("--gpu-exchange {} is for plain requests with a kernel for GPUs, and this is none; drop it",
-                        wanted));
+            fmt::format(
+                "--gpu-exchange {} is for plain requests with a kernel for GPUs, and this is none; drop it",
+                wanted));
   });
   const auto devices = static_cast<index_t>(machine::gpus().devices.size());
   const index_t sharing = ceil_div(index_t{comm.node().size()}, std::max<index_t>(1, devices));
@@ -54,9 +55,10 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
   if (lacks > 0 && automatic) return nullptr;
   mpi::together(comm, "device", [&] {
     require(lacks <= 0, ExitCode::memory,
-            fmt::format("--gpu-exchange {} keeps the data on the GPUs and a rank lacks {} there; take more GPUs, or "
-                        "--gpu-exchange host",
-                        wanted, human(lacks)));
+            fmt::format(
+                "--gpu-exchange {} keeps the data on the GPUs and a rank lacks {} there; take more GPUs, or "
+                "--gpu-exchange host",
+                wanted, human(lacks)));
   });
   return &find(comm, wanted);
 }

@@ -15,7 +15,7 @@ void add_gpu_exchange(OptionSet& options);
 
 /// What a request would take of a device if its data stayed there.
 struct Residence {
-  bool possible = false;    ///< the kernel and the request allow it
+  bool possible = false;     ///< the kernel and the request allow it
   index_t device_bytes = 0;  ///< of a rank
 };
 

@@ -31,8 +31,7 @@ TEST(DeviceWays, AutoTakesTheFirstThatCanBeHadAndAsksNoFurther) {
 }
 
 TEST(DeviceWays, StagedIsLeftWithTheReasonsAgainstTheOthers) {
-  const auto staged =
-      choose("auto", {{DeviceWay::ipc, "a"}, {DeviceWay::nccl, "b"}, {DeviceWay::mpi, "c"}});
+  const auto staged = choose("auto", {{DeviceWay::ipc, "a"}, {DeviceWay::nccl, "b"}, {DeviceWay::mpi, "c"}});
   EXPECT_EQ(staged.way, DeviceWay::staged);
   EXPECT_EQ(staged.text, "staged (ipc: a; nccl: b; mpi: c)");
 }
@@ -100,8 +99,10 @@ TEST(DeviceRounds, BothEndsOfAPairComeToTheSameStrips) {
         if (strip.peer == peer) strips.emplace_back(r, strip.bytes.rows * 1000 + strip.bytes.cols);
     return strips;
   };
-  const std::vector<DeviceOut> out{{4, {nullptr, 9, 9, 9}}, {1, {nullptr, 17, 30, 64}}, {1, {nullptr, 2, 250, 250}}};
-  const std::vector<DeviceIn> in{{0, {nullptr, 17, 30, 30}}, {3, {nullptr, 1, 1, 1}}, {0, {nullptr, 2, 250, 999}}};
+  const std::vector<DeviceOut> out{
+      {4, {nullptr, 9, 9, 9}}, {1, {nullptr, 17, 30, 64}}, {1, {nullptr, 2, 250, 250}}};
+  const std::vector<DeviceIn> in{
+      {0, {nullptr, 17, 30, 30}}, {3, {nullptr, 1, 1, 1}}, {0, {nullptr, 2, 250, 999}}};
   const auto sent = strips_of(device_rounds(std::span<const DeviceOut>(out), most), 1);
   EXPECT_EQ(sent, strips_of(device_rounds(std::span<const DeviceIn>(in), most), 0));
   EXPECT_EQ(sent.size(), 6u + 6u);

@@ -22,7 +22,8 @@ inline bool devices_to_try() {
 inline const std::vector<DeviceExchange>& ways_here() {
   static const auto* const found = [] {
     const Communicator comm = Communicator::world();
-    auto* const ways = new std::vector<DeviceExchange>;  // as long as the program: MPI may be gone before it ends
+    auto* const ways =
+        new std::vector<DeviceExchange>;  // as long as the program: MPI may be gone before it ends
     if (!machine::gpus().built) {
       for (const DeviceWay way : {DeviceWay::mpi, DeviceWay::staged}) ways->emplace_back(comm, way);
       return ways;

@@ -45,9 +45,7 @@ const Variant& kernel_of(const Method& method) {
   return *kernel;
 }
 
-device::Turn turn_of(OwnPart own) {
-  return own == OwnPart::ahead ? device::Turn::first : device::Turn::any;
-}
+device::Turn turn_of(OwnPart own) { return own == OwnPart::ahead ? device::Turn::first : device::Turn::any; }
 
 }  // namespace
 

@@ -14,7 +14,8 @@ using layout::MatrixLayout;
 
 /// Byte k of the record at (i, j): a code of its place.
 std::byte code(index_t i, index_t j, index_t k, index_t salt) {
-  return static_cast<std::byte>(mix64(static_cast<std::uint64_t>(((i * 100003 + j) * 67 + k) * 3 + salt)) >> 56);
+  return static_cast<std::byte>(mix64(static_cast<std::uint64_t>(((i * 100003 + j) * 67 + k) * 3 + salt)) >>
+                                56);
 }
 
 /// The kernels of the table that run on devices; in a build without CUDA one of the host in their place.
@@ -76,9 +77,18 @@ struct TransposeOnDevices : ::testing::Test {
 TEST_F(TransposeOnDevices, MovesEveryByteForEveryWayShapeAndOp) {
   const auto all = kernels();
   for (const auto& exchange : mpi::ways_here()) {
-    for (const auto& [rows, cols] : std::vector<std::pair<index_t, index_t>>{
-             {0, 0}, {0, 5}, {5, 0}, {1, 1}, {1, 97}, {97, 1}, {2, 3}, {31, 37}, {64, 64}, {65, 129}, {200, 11},
-             {257, 255}}) {
+    for (const auto& [rows, cols] : std::vector<std::pair<index_t, index_t>>{{0, 0},
+                                                                             {0, 5},
+                                                                             {5, 0},
+                                                                             {1, 1},
+                                                                             {1, 97},
+                                                                             {97, 1},
+                                                                             {2, 3},
+                                                                             {31, 37},
+                                                                             {64, 64},
+                                                                             {65, 129},
+                                                                             {200, 11},
+                                                                             {257, 255}}) {
       for (const Op op : {Op::transpose, Op::none})
         EXPECT_EQ(wrong(exchange, rows_of(rows, cols, op, 8), all.back()), 0)
             << name(exchange.way()) << ' ' << rows << " x " << cols;
@@ -102,9 +112,10 @@ TEST_F(TransposeOnDevices, OverlaysAnyTwoLayouts) {
     std::reverse(reversed.boxes.begin(), reversed.boxes.end());
     MatrixLayout on_last{rows, cols, std::vector<layout::Box>(static_cast<std::size_t>(p))};
     on_last.boxes.back() = {{0, rows}, {0, cols}};
-    return std::vector<MatrixLayout>{layout::row_blocks(rows, cols, p),
-                                     layout::grid_blocks(BlockMap(rows, grid.rows, 8), BlockMap(cols, grid.cols, 4), grid),
-                                     reversed, on_last};
+    return std::vector<MatrixLayout>{
+        layout::row_blocks(rows, cols, p),
+        layout::grid_blocks(BlockMap(rows, grid.rows, 8), BlockMap(cols, grid.cols, 4), grid), reversed,
+        on_last};
   };
   const auto all = kernels();
   for (const auto& exchange : mpi::ways_here())
@@ -128,7 +139,8 @@ TEST_F(TransposeOnDevices, RepeatedRunsDoNotRaceWheneverTheOwnPartIsMoved) {
 
 TEST_F(TransposeOnDevices, NeedsAKernelForThem) {
   const Variant* const host = find_variant(tessera::transpose::variants(), "naive");
-  EXPECT_THROW(DeviceTranspose(mpi::ways_here().back(), rows_of(4, 4, Op::transpose, 8), {.kernel = host}), Error);
+  EXPECT_THROW(DeviceTranspose(mpi::ways_here().back(), rows_of(4, 4, Op::transpose, 8), {.kernel = host}),
+               Error);
 }
 
 }  // namespace
