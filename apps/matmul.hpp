@@ -20,6 +20,7 @@ struct Request {
   double beta = 0;
   dist::matmul::Method method;
   std::string algorithm;
+  const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
 };
 
 /// The options of the command.

@@ -2,6 +2,7 @@
 #include "matmul.hpp"
 #include "run/common_options.hpp"
 #include "run/device.hpp"
+#include "run/gpu_exchange.hpp"
 
 namespace tessera::apps::matmul {
 
@@ -89,6 +90,7 @@ run::OptionSet declare_options() {
            .axis = true});
   run::add_kernel(set, run::names_of(tessera::matmul::variants()));
   run::add_device(set);
+  run::add_gpu_exchange(set);
   set.add({.name = "device-memory",
            .kind = run::Kind::bytes,
            .fallback = "0",

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "mpi/watchdog.hpp"
-
 namespace tessera::mpi {
 namespace {
 
@@ -111,7 +109,6 @@ void DeviceMessages::by_nccl(const Out& out, const In& in) {
     arrived_[q].before_next(unpacking_);
     unpack(in, r);
   }
-  const Computing computing;
   unpacking_.wait();
   travelling_.wait();
 }
