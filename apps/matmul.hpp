@@ -8,6 +8,7 @@
 #include "dist/matmul/multiply.hpp"
 #include "mpi/communicator.hpp"
 #include "run/ceilings.hpp"
+#include "run/gpu_exchange.hpp"
 #include "run/options.hpp"
 
 namespace tessera::apps::matmul {
