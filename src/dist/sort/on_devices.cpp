@@ -13,7 +13,8 @@ using tessera::sort::digit_values;
 using tessera::sort::most_bounds;
 using tessera::sort::most_parts;
 
-/// A share may be off by so many keys when they are taken to the ranks: as many move again between neighbours.
+/// A share may be off by so many keys when they are taken to the ranks: as many move again between
+/// neighbours.
 index_t tolerance_of(index_t total, index_t ranks) { return total / (512 * ranks); }
 index_t head_of(index_t total, index_t ranks) { return round_up(tolerance_of(total, ranks) + 1, 64); }
 index_t room_of(index_t total, index_t ranks) {
@@ -194,7 +195,8 @@ void DeviceSort<B>::move_borders() {
     const Range goes = intersect(held_by(rank_), shares_.range(peer));
     if (exchange_.reaches()) {
       if (!comes.empty())
-        device::copy(at(keys_.of(static_cast<int>(peer)), peer, comes), at(keys_.data(), rank_, comes), stream_);
+        device::copy(at(keys_.of(static_cast<int>(peer)), peer, comes), at(keys_.data(), rank_, comes),
+                     stream_);
       continue;
     }
     if (!goes.empty()) out.push_back({static_cast<int>(peer), at(keys_.data(), rank_, goes)});

@@ -66,8 +66,8 @@ B key(const std::string& input, index_t i, index_t total) {
   if (input == "low bits") return static_cast<B>(random % 300);
   return static_cast<B>(random);
 }
-const char* const inputs[] = {"random",     "equal",    "largest", "sorted",
-                              "reversed",   "few bits", "low bits", "two values"};
+const char* const inputs[] = {"random",   "equal",    "largest",  "sorted",
+                              "reversed", "few bits", "low bits", "two values"};
 
 struct SortOnDevices : ::testing::Test {
   void SetUp() override {
@@ -121,8 +121,10 @@ TEST_F(SortOnDevices, OrdersByTheMapOfTheType) {
 
 TEST_F(SortOnDevices, RepeatedRunsDoNotRace) {
   for (const auto& exchange : mpi::ways_here()) {
-    EXPECT_EQ(wrong<std::uint64_t>(exchange, "random", 300007, key_map<std::uint64_t>(Order::ascending), 4), 0);
-    EXPECT_EQ(wrong<std::uint32_t>(exchange, "low bits", 300007, key_map<std::uint32_t>(Order::ascending), 4), 0);
+    EXPECT_EQ(wrong<std::uint64_t>(exchange, "random", 300007, key_map<std::uint64_t>(Order::ascending), 4),
+              0);
+    EXPECT_EQ(wrong<std::uint32_t>(exchange, "low bits", 300007, key_map<std::uint32_t>(Order::ascending), 4),
+              0);
   }
 }
 
