@@ -121,22 +121,19 @@ void resolve_precision(const mpi::Communicator& comm, const Values& point, Reque
   });
 }
 
-/// Whether operands and result stay on the GPUs, and how they go from one to another. A plan finds it out
-/// where there are GPUs.
+/// Whether operands and result stay on the GPUs, and how they go from one to another.
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                      Request& request) {
-  const bool named = point.text("gpu-exchange") != "auto" && point.text("gpu-exchange") != "host";
-  const bool device = request.method.kernel->space == Space::device;
-  const bool there = comm.sum(index_t{machine::gpus().devices.empty() ? 0 : 1}) == comm.size();
   const auto& q = request.shape;
-  if (!device && !named) return;
-  if (point.flag("plan") && (!there || q.ranks != comm.size())) return;
   const auto bytes = [&]<class T>(Type<T>) {
     return dist::matmul::DeviceProduct<T>::device_bytes({q.m, q.n, q.k, q.op_a, q.op_b}, comm.rank(),
                                                         q.ranks);
   };
-  request.gpus = inputs.gpus->at(
-      comm, point, {device, request.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{})});
+  run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
+  residence.possible = request.method.kernel->space == Space::device;
+  if (residence.possible && q.ranks == comm.size())
+    residence.device_bytes = request.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{});
+  request.gpus = inputs.gpus->at(comm, point, residence);
   if (request.gpus != nullptr) request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
 }
 

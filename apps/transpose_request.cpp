@@ -201,20 +201,15 @@ void choose_place(const mpi::Communicator& comm, const Values& point, Request& r
   request.kernel = best->name;
 }
 
-/// Whether the matrices stay on the GPUs, and how they go from one to another. A plan finds it out where
-/// there are GPUs.
+/// Whether the matrices stay on the GPUs, and how they go from one to another.
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                      Request& request) {
   const auto* const kernel = request.method.kernel;
-  const bool named = point.text("gpu-exchange") != "auto" && point.text("gpu-exchange") != "host";
-  const bool device = kernel != nullptr && kernel->space == Space::device;
-  const bool there = comm.sum(index_t{machine::gpus().devices.empty() ? 0 : 1}) == comm.size();
   const auto& q = request.shape;
-  if (!device && !named) return;
-  if (point.flag("plan") && (!there || q.ranks != comm.size())) return;
-  run::Residence residence;
-  residence.possible = device && !q.in_place && !request.permutes() && q.scale.plain();
-  if (residence.possible) {
+  run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
+  residence.possible = kernel != nullptr && kernel->space == Space::device && !q.in_place &&
+                       !request.permutes() && q.scale.plain();
+  if (residence.possible && q.ranks == comm.size()) {
     const auto a = layout::row_blocks(q.rows, q.cols, q.ranks);
     const auto extents = request.result_extents();
     const auto b = layout::row_blocks(extents[0], extents[1], q.ranks);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
@@ -38,27 +40,29 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
   const std::string& wanted = point.text("gpu-exchange");
   const bool automatic = wanted == "auto";
   if (wanted == "host" || (automatic && (comm.size() == 1 || !residence.possible))) return nullptr;
+  const auto devices = static_cast<index_t>(machine::gpus().devices.size());
+  if (point.flag("plan") && (comm.max(-devices) == 0 || residence.ranks != comm.size())) return nullptr;
   mpi::together(comm, "device", [&] {
     require(residence.possible, ExitCode::usage,
-            fmt::format(
-                "--gpu-exchange {} is for plain requests with a kernel for GPUs, and this is none; drop it",
-                wanted));
+            fmt::format("--gpu-exchange {} is for plain requests with a kernel for GPUs, and this is none; "
+                        "drop it",
+                        wanted));
   });
-  const auto devices = static_cast<index_t>(machine::gpus().devices.size());
-  const index_t sharing = ceil_div(index_t{comm.node().size()}, std::max<index_t>(1, devices));
-  index_t room = 0;
+  const mpi::Communicator node = comm.node();
+  const index_t sharing = ceil_div(index_t{node.size()}, std::max<index_t>(1, devices));
+  index_t lacks = 0;
   mpi::together(comm, "device", [&] {
-    room = machine::gpu_memory_limit(point.bytes("device-memory"));
-    if (point.bytes("device-memory") == 0) room /= sharing;
+    machine::use_gpu(node.rank());
+    const index_t room = machine::gpu_memory_limit(residence.limit);
+    lacks = residence.device_bytes - (residence.limit > 0 ? room : room / sharing);
   });
-  const index_t lacks = comm.max(residence.device_bytes - room);
+  lacks = comm.max(lacks);
   if (lacks > 0 && automatic) return nullptr;
   mpi::together(comm, "device", [&] {
     require(lacks <= 0, ExitCode::memory,
-            fmt::format(
-                "--gpu-exchange {} keeps the data on the GPUs and a rank lacks {} there; take more GPUs, or "
-                "--gpu-exchange host",
-                wanted, human(lacks)));
+            fmt::format("--gpu-exchange {} keeps the data on the GPUs and a rank lacks {} there; take more "
+                        "GPUs, or --gpu-exchange host",
+                        wanted, human(lacks)));
   });
   return &find(comm, wanted);
 }
