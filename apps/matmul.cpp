@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "dist/matmul/freivalds.hpp"
+#include "dist/matmul/on_devices.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/transfer.hpp"
@@ -46,6 +47,7 @@ layout::ProcessGrid parse_grid(const std::string& text) {
 /// The inputs that files hold, and what the first look found.
 struct Inputs {
   std::unique_ptr<run::Input> a, b, c;
+  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
 /// The logical shape of an operand in a file, after op.
@@ -119,6 +121,22 @@ void resolve_precision(const mpi::Communicator& comm, const Values& point, Reque
   });
 }
 
+/// Whether operands and result stay on the GPUs, and how they go from one to another.
+void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                     Request& request) {
+  const auto& q = request.shape;
+  const auto bytes = [&]<class T>(Type<T>) {
+    return dist::matmul::DeviceProduct<T>::device_bytes({q.m, q.n, q.k, q.op_a, q.op_b}, comm.rank(),
+                                                        q.ranks);
+  };
+  run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
+  residence.possible = request.method.kernel->space == Space::device;
+  if (residence.possible && q.ranks == comm.size())
+    residence.device_bytes = request.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{});
+  request.gpus = inputs.gpus->at(comm, point, residence);
+  if (request.gpus != nullptr) request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+}
+
 Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
   Request request;
   auto& q = request.shape;
@@ -160,6 +178,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.kernel = &run::choose_kernel(comm, point, kernels::variants(), kernels::best(),
                                       kernels::best_device(), std::min(whole, least));
   resolve_precision(comm, point, request);
+  choose_exchange(comm, point, inputs, request);
   return request;
 }
 
@@ -248,7 +267,9 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
     std::fill_n(c.view().data, c.box().area(),
                 std::numeric_limits<T>::quiet_NaN());  // what is not written shows
   });
+  std::optional<dist::matmul::DeviceProduct<T>> there;
   const auto restore = [&] {
+    if (reads_c && there) there->put_c(old_c.view());
     if (reads_c) mpi::copy_block<T>(old_c.view(), c.view());
   };
   restore();
@@ -258,8 +279,30 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   std::optional<dist::matmul::Freivalds<T>> check;
   if (verify) check.emplace(comm, product, seed, request.method.threads);
 
-  run::Measured measured = run::measure(
-      comm, point, restore, [&](mpi::Phases& phases) { multiply(comm, product, request.method, phases); });
+  if (request.gpus != nullptr) {
+    there.emplace(*request.gpus,
+                  typename dist::matmul::DeviceProduct<T>::Problem{q.m, q.n, q.k, q.op_a, q.op_b,
+                                                                   product.alpha, product.beta},
+                  request.method);
+    mpi::together(comm, "to device", [&] {
+      const mpi::PhaseScope scope(once, "to device");
+      there->put_a(a.view());
+      there->put_b(b.view());
+    });
+  }
+  run::Measured measured = run::measure(comm, point, restore, [&](mpi::Phases& phases) {
+    if (there)
+      there->run(phases);
+    else
+      multiply(comm, product, request.method, phases);
+  });
+  if (there) {
+    mpi::together(comm, "from device", [&] {
+      const mpi::PhaseScope scope(once, "from device");
+      there->get_c(c.view());
+    });
+    there.reset();
+  }
   measured.once = once;
   measured.columns = columns_of(point, request);
   measured.stand_in = [&] { return stand_in(request); };

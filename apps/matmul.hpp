@@ -8,6 +8,7 @@
 #include "dist/matmul/multiply.hpp"
 #include "mpi/communicator.hpp"
 #include "run/ceilings.hpp"
+#include "run/gpu_exchange.hpp"
 #include "run/options.hpp"
 
 namespace tessera::apps::matmul {
@@ -20,6 +21,7 @@ struct Request {
   double beta = 0;
   dist::matmul::Method method;
   std::string algorithm;
+  const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
 };
 
 /// The options of the command.

@@ -2,6 +2,7 @@
 #include "matmul.hpp"
 #include "run/common_options.hpp"
 #include "run/device.hpp"
+#include "run/gpu_exchange.hpp"
 
 namespace tessera::apps::matmul {
 
@@ -90,6 +91,7 @@ run::OptionSet declare_options() {
   run::add_kernel(set, run::names_of(tessera::matmul::variants()));
   run::add_device(set);
   run::add_device_memory(set, "products");
+  run::add_gpu_exchange(set);
   set.add({.name = "algorithm",
            .kind = run::Kind::choice,
            .fallback = "recursive",

@@ -85,6 +85,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   fmt::print("plan: {} x {} x {} {} on {} ranks x {} threads, algorithm {}, kernel {}\n", q.m, q.n, q.k,
              name(request.element), q.ranks, request.method.threads, request.algorithm,
              request.method.kernel->name);
+  if (request.gpus != nullptr)
+    fmt::print("operands and result stay on the GPUs; exchange: {}\n", request.gpus->text());
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_seconds(q, request.method, run::network(ceilings, q.ranks));
   double slowest = 0;
@@ -104,7 +106,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   fmt::print("in all {} GFLOP; the worst rank receives {} and holds {}; predicted {}\n", human_number(total),
              human(words), human(most),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
-  if (q.ranks == 1 && request.method.kernel->space == Space::device) print_pieces(request);
+  const bool through = request.gpus == nullptr && request.method.kernel->space == Space::device;
+  if (q.ranks == 1 && through) print_pieces(request);
 }
 
 }  // namespace tessera::apps::matmul

@@ -13,6 +13,7 @@
 #include "dist/sort/forecast.hpp"
 #include "dist/sort/sort.hpp"
 #include "run/ceilings.hpp"
+#include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
 #include "run/session.hpp"
 
@@ -21,6 +22,7 @@ namespace tessera::apps::sort {
 /// The files that are read.
 struct Inputs {
   std::unique_ptr<run::TableInput> data, permutation;
+  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
 /// What a run makes of its input.
@@ -52,9 +54,10 @@ struct Request {
   std::uint64_t seed = 1;
   dist::sort::Method method;
   std::string algorithm;
-  std::optional<index_t> top;     ///< only so many of the first rows
-  bool unique = false;            ///< only the first row of each key
-  std::vector<double> quantiles;  ///< in [0, 1]
+  std::optional<index_t> top;                 ///< only so many of the first rows
+  bool unique = false;                        ///< only the first row of each key
+  std::vector<double> quantiles;              ///< in [0, 1]
+  const mpi::DeviceExchange* gpus = nullptr;  ///< the keys stay there, and travel so
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }
   /// Rows of the result, where they are known beforehand (not with unique).

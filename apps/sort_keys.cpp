@@ -1,6 +1,7 @@
 // Plain keys: all of them sorted, the first ones, or each distinct one once.
 
 #include "dist/sort/check.hpp"
+#include "dist/sort/on_devices.hpp"
 #include "dist/sort/some_keys.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
@@ -28,6 +29,9 @@ class KeySort {
       read_into(keeps_input() ? kept_ : items_);
       fresh_ = !keeps_input();
     });
+    if (request.gpus != nullptr)
+      there_.emplace(*request.gpus, request.n, tessera::sort::key_map<T>(request.by.front().order),
+                     *tessera::sort::resident_kernels(tessera::sort::Bits<T>{}));
   }
 
   bool run(const Values& point, run::Session& session) {
@@ -42,6 +46,12 @@ class KeySort {
     }
     run::Measured measured = run::measure(
         comm_, point, [&] { restore(); }, [&](mpi::Phases& phases) { sort(phases); });
+    if (there_) {
+      mpi::together(comm_, "from device", [&] {
+        const mpi::PhaseScope scope(once_, "from device");
+        there_->get(bits_of(items_), request_.method.threads);
+      });
+    }
     if (verify) {
       const mpi::PhaseScope scope(once_, "verify");
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults(input)), 0};
@@ -71,9 +81,15 @@ class KeySort {
     load(inputs_, request_, request_.by.front(), mine_, reinterpret_cast<std::byte*>(to.data()));
   }
 
+  static tessera::sort::Bits<T>* bits_of(machine::Buffer<T>& keys) {
+    return reinterpret_cast<tessera::sort::Bits<T>*>(keys.data());
+  }
+
   /// The input again, as it was.
   void restore() {
-    if (keeps_input())
+    if (there_)
+      there_->put(bits_of(keeps_input() ? kept_ : items_), request_.method.threads);
+    else if (keeps_input())
       std::copy(kept_.begin(), kept_.end(), items_.begin());
     else if (!fresh_)
       read_into(items_);
@@ -81,6 +97,11 @@ class KeySort {
   }
 
   void sort(mpi::Phases& phases) {
+    if (there_) {
+      there_->run(phases);
+      result_ = items_.span();
+      return;
+    }
     const dist::sort::Order order = request_.by.front().order;
     if (request_.takes_first()) {
       spare_ = dist::sort::sort_first(comm_, std::as_const(items_).span(), *request_.top, order,
@@ -119,6 +140,7 @@ class KeySort {
   machine::Buffer<T> items_, spare_, kept_;
   std::span<const T> result_;
   bool fresh_ = false;  // items hold the input
+  std::optional<dist::sort::DeviceSort<tessera::sort::Bits<T>>> there_;
 };
 
 }  // namespace

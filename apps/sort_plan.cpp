@@ -67,6 +67,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   fmt::print("plan: {} {} on {} ranks x {} threads, algorithm {}, kernel {}\n", request.n,
              request.task == Task::keys ? "keys" : "rows", request.ranks, request.method.threads,
              request.algorithm, request.method.kernel);
+  if (request.gpus != nullptr) fmt::print("the keys stay on the GPUs; exchange: {}\n", request.gpus->text());
   Table table({"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_of(request, ceilings);
   double slowest = 0;

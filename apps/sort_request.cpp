@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
+#include "dist/sort/on_devices.hpp"
 #include "kernels/sort/inputs.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
@@ -198,6 +199,7 @@ run::OptionSet declare() {
   add_data_options(set);
   run::add_kernel(set, run::names_of(kernels::variants()));
   run::add_device(set, "the CPU, or the GPU where it is asked for");
+  run::add_gpu_exchange(set);
   set.add({.name = "algorithm",
            .kind = Kind::choice,
            .fallback = "exact",
@@ -243,6 +245,25 @@ std::shared_ptr<Inputs> look_at_inputs(const run::OptionSet& set, const run::Par
   return inputs;
 }
 
+namespace {
+
+/// Whether plain keys stay on the GPUs, and how they go from one to another.
+void choose_exchange(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                     Request& request) {
+  const auto* const there = kernels::resident_kernels(std::uint64_t{});
+  run::Residence residence{.ranks = request.ranks};
+  residence.possible = there != nullptr && request.method.kernel == "cuda_radix" &&
+                       request.task == Task::keys && !request.takes_first() && !request.unique &&
+                       comm.size() <= kernels::most_parts;
+  if (residence.possible)  // keys of 8 bytes take no less than those of 4
+    residence.device_bytes =
+        dist::sort::DeviceSort<std::uint64_t>::device_bytes(request.n, comm.size(), *there);
+  request.gpus = inputs.gpus->at(comm, point, residence);
+  if (request.gpus != nullptr) request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+}
+
+}  // namespace
+
 Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
   Request request;
   request.task = point.has("apply")                        ? Task::apply
@@ -279,6 +300,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
           run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed))
     request.method.kernel = row->name;
   request.method.threads = run::threads_of(point);
+  choose_exchange(comm, point, inputs, request);
   if (request.task == Task::apply) {
     const io::TableInfo permutation = inputs.permutation->share(comm);
     request.permutation = permutation.columns.front();

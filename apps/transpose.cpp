@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "dist/transpose/axes.hpp"
 #include "dist/transpose/checksum.hpp"
+#include "dist/transpose/on_devices.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "mpi/agreement.hpp"
 #include "points.hpp"
@@ -151,9 +152,28 @@ bool run_matrix(const Point& point) {
       std::memcpy(b.view().data, old_b.view().data, bytes_of(b).size());
   };
   const dist::transpose::Task task{a, q.op, b, q.scale};
+  std::optional<dist::transpose::DeviceTranspose> there;
+  if (request.gpus != nullptr) {
+    there.emplace(*request.gpus, dist::transpose::DeviceTask{a.layout(), q.op, b.layout(), a.bytes()},
+                  request.method);
+    mpi::together(comm, "to device", [&] {
+      const mpi::PhaseScope scope(once, "to device");
+      there->put(a.view());
+    });
+  }
   run::Measured measured = run::measure(comm, values, restore, [&](mpi::Phases& phases) {
-    transpose_matrix(comm, task, request.method, phases);
+    if (there)
+      there->run(phases);
+    else
+      transpose_matrix(comm, task, request.method, phases);
   });
+  if (there) {
+    mpi::together(comm, "from device", [&] {
+      const mpi::PhaseScope scope(once, "from device");
+      there->get(b.view());
+    });
+    there.reset();
+  }
   describe(request, measured);
   measured.once = once;
   if (!values.flag("no-verify")) {

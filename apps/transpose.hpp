@@ -9,6 +9,7 @@
 #include "dist/transpose/tiles.hpp"
 #include "dist/transpose/transpose.hpp"
 #include "run/ceilings.hpp"
+#include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
 #include "run/options.hpp"
 #include "run/outputs.hpp"
@@ -18,6 +19,7 @@ namespace tessera::apps::transpose {
 /// The inputs that files hold.
 struct Inputs {
   std::unique_ptr<run::Input> in, c;
+  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
 /// One point of the sweep with everything looked up.
@@ -32,6 +34,7 @@ struct Request {
   std::vector<index_t> chunk;    ///< of the input's file; empty where it is contiguous or generated
   std::vector<int> axes;         ///< a permutation of more than a matrix; else empty
   std::uint64_t seed = 1;
+  const mpi::DeviceExchange* gpus = nullptr;  ///< the matrices stay there, and travel so
   [[nodiscard]] bool permutes() const { return !axes.empty(); }
   [[nodiscard]] std::vector<index_t> result_extents() const;
   [[nodiscard]] double moved_bytes() const;  ///< read once and written once

@@ -3,6 +3,7 @@
 #include "io/dataset.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "run/common_options.hpp"
+#include "run/gpu_exchange.hpp"
 #include "transpose.hpp"
 
 namespace tessera::apps::transpose {
@@ -83,6 +84,7 @@ void add_method(OptionSet& set) {
   run::add_kernel(set, run::names_of(tessera::transpose::variants()));
   run::add_device(
       set, "the CPU, or the GPU where it is asked for: the bus to it is slower than the host's memory");
+  run::add_gpu_exchange(set);
   set.add({.name = "algorithm",
            .kind = Kind::choice,
            .fallback = "auto",

@@ -95,6 +95,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings) {
              request.element.type_text(), fmt::join(request.extents, " x "),
              fmt::join(request.result_extents(), " x "), request.shape.ranks, request.method.tuning.threads,
              request.algorithm, request.kernel);
+  if (request.gpus != nullptr)
+    fmt::print("the matrices stay on the GPUs; exchange: {}\n", request.gpus->text());
   Table table(
       {"rank", "memory traffic", "received", "sent", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_of(request, ceilings);

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "dist/transpose/axes.hpp"
+#include "dist/transpose/on_devices.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -195,6 +196,27 @@ void choose_place(const mpi::Communicator& comm, const Values& point, Request& r
   request.kernel = row->name;
 }
 
+/// Whether the matrices stay on the GPUs, and how they go from one to another.
+void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                     Request& request) {
+  const auto* const kernel = request.method.kernel;
+  const auto& q = request.shape;
+  run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
+  residence.possible = kernel != nullptr && kernel->space == Space::device && !q.in_place &&
+                       !request.permutes() && q.scale.plain();
+  if (residence.possible && q.ranks == comm.size()) {
+    const auto a = layout::row_blocks(q.rows, q.cols, q.ranks);
+    const auto extents = request.result_extents();
+    const auto b = layout::row_blocks(extents[0], extents[1], q.ranks);
+    residence.device_bytes =
+        dist::transpose::DeviceTranspose::device_bytes({a, q.op, b, q.element_bytes}, comm.rank());
+  }
+  request.gpus = inputs.gpus->at(comm, point, residence);
+  if (request.gpus == nullptr) return;
+  request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+  request.method.algorithm = Algorithm::pairwise;  // the host's matrices need no shared memory
+}
+
 }  // namespace
 
 std::vector<index_t> Request::result_extents() const {
@@ -244,6 +266,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
                         c.shape_text(), fmt::join(request.result_extents(), " x ")));
   });
   choose_place(comm, point, request);
+  choose_exchange(comm, point, inputs, request);
   return request;
 }
 

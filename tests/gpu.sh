@@ -19,6 +19,16 @@ tests[sort]="kernels_sort_sort_test"
 checked[sort]='CudaSort/1.*UnderACheck*:CudaSort/2.*UnderACheck*:CudaSort/4.*UnderACheck*:CudaSort/5.*UnderACheck*:*RefusesTooWide*'
 tests[stencil]="kernels_stencil_cuda_test kernels_stencil_sweep_test"
 checked[stencil]='*UnderACheck*'
+# Ranks that talk GPU to GPU: on every number of GPUs there is, and with two ranks a GPU.
+tests[exchange]="mpi_device_exchange_test dist_transpose_on_devices_test dist_matmul_on_devices_test dist_sort_on_devices_test"
+devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 NCCL_NVLS_ENABLE=0
+checked[exchange]='*BringEveryPiece*:*OverlaysAnyTwoLayouts*:*HasTheBitsOfTheHost*:*OrdersByTheMap*'
+under_mpirun() { mpirun --bind-to none --oversubscribe -n "$@"; }
+if [ -z "${TESSERA_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2'; then # perhaps a package of Python's has it
+  found=$(find / -xdev -name libnccl.so.2 -print -quit 2>/dev/null || true)
+  if [ -n "$found" ]; then export TESSERA_NCCL=$found; fi
+fi
 quick=()
 if [ "${1:-}" = --quick ]; then quick=(--quick) && shift; fi
 workloads=("$@")
@@ -50,6 +60,17 @@ for workload in "${workloads[@]}"; do
   echo "== $workload: tests on the device"
   for name in ${tests[$workload]}; do
     program=$(find build/gpu/tests -name "$name" -type f)
+    if [ "$workload" = exchange ]; then
+      for ranks in $(seq 1 $((2 * devices > 4 ? 2 * devices : 4))); do
+        echo "-- $name, $ranks ranks"
+        OMP_NUM_THREADS=2 under_mpirun "$ranks" "$program" --gtest_brief=1
+      done
+      if [ ${#quick[@]} != 0 ] || ! command -v compute-sanitizer >/dev/null; then continue; fi
+      OMP_NUM_THREADS=1 under_mpirun 2 compute-sanitizer --tool memcheck --error-exitcode 9 "$program" --gtest_brief=1 \
+        --gtest_filter="${checked[$workload]}" >build/gpu.log 2>&1 || { head -n 60 build/gpu.log; exit 9; }
+      grep "ERROR SUMMARY" build/gpu.log
+      continue
+    fi
     OMP_NUM_THREADS=$(nproc) "$program" --gtest_brief=1
     if [ ${#quick[@]} != 0 ] || ! command -v compute-sanitizer >/dev/null; then continue; fi
     if [ -z "$("$program" --gtest_list_tests --gtest_filter="${checked[$workload]}" | grep '^  ')" ]; then continue; fi
@@ -72,5 +93,12 @@ for workload in "${workloads[@]}"; do
 done
 for workload in "${workloads[@]}"; do
   echo "== $workload"
+  if [ "$workload" = exchange ]; then
+    for ranks in $(seq 2 "$devices"); do
+      OMP_NUM_THREADS=8 under_mpirun "$ranks" build/gpu/tests/exchange_gpu "${quick[@]}"
+    done
+    OMP_NUM_THREADS=4 under_mpirun $((2 * devices)) build/gpu/tests/exchange_gpu --quick
+    continue
+  fi
   "build/gpu/tests/${workload}_gpu" "${quick[@]}"
 done

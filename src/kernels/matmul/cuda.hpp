@@ -6,11 +6,7 @@
 #include "kernels/matmul/variants.hpp"
 #include "machine/occupancy.hpp"
 
-struct CUstream_st;
-
 namespace tessera::matmul {
-
-using DeviceStream = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
 
 template <class T>
 void cuda_naive(const Gemm<T>& g, const Tuning& tuning, DeviceStream stream);

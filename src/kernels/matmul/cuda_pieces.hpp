@@ -7,9 +7,6 @@
 
 namespace tessera::matmul {
 
-template <class T>
-using DeviceKernel = void (*)(const Gemm<T>&, const Tuning&, DeviceStream);
-
 /// How pieces go there and back.
 struct Passage {
   enum class Overlap {

@@ -6,7 +6,11 @@
 #include "kernels/matmul/gemm.hpp"
 #include "kernels/variant.hpp"
 
+struct CUstream_st;
+
 namespace tessera::matmul {
+
+using DeviceStream = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
 
 /// What f32 operands are rounded to before they are multiplied, with sums in f32.
 enum class Precision { full, tf32, bf16, f16 };
@@ -23,10 +27,20 @@ struct Tuning {
       0;  ///< device: bytes that it may take there, through which larger ones go in pieces; 0: what is free
 };
 
-/// Run inside machine::parallel(threads, ...): those that fork then use the team.
+/// A product of memory of the current device, on a stream.
+template <class T>
+using DeviceKernel = void (*)(const Gemm<T>&, const Tuning&, DeviceStream);
+struct DeviceKernels {
+  DeviceKernel<float> f32 = nullptr;
+  DeviceKernel<double> f64 = nullptr;
+};
+
+/// Run inside machine::parallel(threads, ...): those that fork then use the team. on_device: what a device's
+/// row runs on memory that is there already.
 struct Variant : VariantInfo {
   void (*f32)(const Gemm<float>&, const Tuning&);
   void (*f64)(const Gemm<double>&, const Tuning&);
+  DeviceKernels on_device = {};
 
   void operator()(const Gemm<float>& g, const Tuning& tuning = {}) const { f32(g, tuning); }
   void operator()(const Gemm<double>& g, const Tuning& tuning = {}) const { f64(g, tuning); }

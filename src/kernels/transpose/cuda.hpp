@@ -9,11 +9,7 @@
 #include "kernels/transpose/vector_plan.hpp"
 #include "machine/occupancy.hpp"
 
-struct CUstream_st;
-
 namespace tessera::transpose {
-
-using DeviceStream = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
 
 /// b[0:n, 0:m] = transpose(a[0:m, 0:n]).
 using DeviceKernel = void(const ConstRecords& a, const Records& b, const Tuning& tuning, DeviceStream stream);

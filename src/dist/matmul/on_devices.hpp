@@ -1,0 +1,89 @@
+#pragma once
+// The product of matrices that lie on the ranks' devices, and stay there: rows of C stay where they are, and
+// panels of B pass by while those before are multiplied.
+
+#include "dist/matmul/multiply.hpp"
+#include "mpi/device_exchange.hpp"
+
+namespace tessera::dist::matmul {
+
+/// Rows of the stored B that a rank multiplies with at once: those of its own block, or a panel of another's;
+/// perhaps none.
+struct DevicePanel {
+  index_t owner = 0;
+  layout::Range rows;  ///< of the stored B: a range of k, or of n where op_b transposes
+  friend bool operator==(const DevicePanel&, const DevicePanel&) = default;
+};
+
+/// Panel `number` of an owner's block, of `most` rows but the last.
+[[nodiscard]] layout::Range device_panel(const layout::BlockMap& rows_of_b, index_t owner, index_t number,
+                                         index_t most);
+/// What a rank multiplies with, in order: its own block, then those of the ranks after it in panels, equally
+/// many of each. In every place of the order ranks take from different owners.
+[[nodiscard]] std::vector<DevicePanel> device_panels(const layout::BlockMap& rows_of_b, index_t rank,
+                                                     index_t most);
+
+/// c = alpha * op(a) op(b) + beta * c; a, b (as stored) and c in row blocks. Not the bits of other ways:
+/// sums are in the order of panels.
+template <class T>
+class DeviceProduct {
+ public:
+  struct Problem {
+    index_t m = 0, n = 0, k = 0;
+    Op op_a = Op::none, op_b = Op::none;
+    T alpha = T{1}, beta = T{0};
+  };
+  /// Bytes of a panel of B; larger ones read and write C less often.
+  static constexpr index_t usual_panel = index_t{2} << 30;
+
+  /// Takes the memory, uninitialised. The kernel is the method's, or the best one for devices; panel_bytes 0:
+  /// usual_panel. Collective.
+  DeviceProduct(const mpi::DeviceExchange& exchange, const Problem& problem, const Method& method,
+                index_t panel_bytes = 0);
+
+  // This rank's blocks, from and into its host's memory. Others must not run while one puts.
+  void put_a(const MatrixView<const T>& a);
+  void put_b(const MatrixView<const T>& b);
+  void put_c(const MatrixView<const T>& c);
+  void get_c(const MatrixView<T>& c);
+
+  /// Collective. Adds to the phases "exchange" and "compute".
+  void run(mpi::Phases& phases);
+
+  /// Bytes of a device's memory that a rank takes at most, whatever the way.
+  [[nodiscard]] static index_t device_bytes(const Problem& problem, index_t rank, index_t ranks);
+
+ private:
+  struct Place {
+    machine::device::Block memory;
+    machine::device::Event arrived, used;
+  };
+
+  [[nodiscard]] MatrixView<T> a_of(index_t rank) const;  ///< as stored, likewise b_of
+  [[nodiscard]] MatrixView<T> b_of(index_t rank) const;
+  [[nodiscard]] MatrixView<T> c() const;
+  [[nodiscard]] MatrixView<T> panel_in(const Place& place, index_t rows) const;
+  [[nodiscard]] MatrixView<const T> a_slice(const layout::Range& k) const;
+  void gather_a();
+  void fetch(const DevicePanel& panel, Place& place);
+  void exchange_panel(std::size_t number, Place& place);
+  /// Adds what those rows of B give; beta: of what C holds there.
+  void multiply(const layout::Range& rows, const MatrixView<const T>& b, T beta);
+  void scale_only();
+  void all_panels(mpi::Phases& phases);
+
+  mpi::DeviceExchange exchange_;
+  Problem problem_;
+  tessera::matmul::DeviceKernel<T> kernel_;
+  tessera::matmul::Tuning tuning_;
+  int threads_ = 1;
+  layout::BlockMap m_, a_rows_, b_rows_;  ///< rows of C, of the stored A and B, by rank
+  index_t rank_ = 0, panel_rows_ = 0;
+  std::vector<DevicePanel> panels_;
+  mpi::PeerMemory a_, b_;
+  machine::device::Block c_, gathered_a_;  ///< of a transposed A: the columns that are this rank's rows
+  Place places_[2];
+  machine::device::Stream computing_, fetching_;
+};
+
+}  // namespace tessera::dist::matmul

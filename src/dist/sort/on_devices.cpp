@@ -1,0 +1,242 @@
+#include "dist/sort/on_devices.hpp"
+
+#include <algorithm>
+
+#include "mpi/agreement.hpp"
+
+namespace tessera::dist::sort {
+namespace {
+
+namespace device = machine::device;
+using layout::Range;
+using tessera::sort::digit_values;
+using tessera::sort::most_bounds;
+using tessera::sort::most_parts;
+
+/// A share may be off by so many keys when they are taken to the ranks: as many move again between
+/// neighbours.
+index_t tolerance_of(index_t total, index_t ranks) { return total / (512 * ranks); }
+index_t head_of(index_t total, index_t ranks) { return round_up(tolerance_of(total, ranks) + 1, 64); }
+index_t room_of(index_t total, index_t ranks) {
+  return ranks == 1 ? total : ceil_div(total, ranks) + 3 * head_of(total, ranks);
+}
+
+template <class B>
+auto in_bytes(B* data, index_t count) {
+  using Byte = std::conditional_t<std::is_const_v<B>, const std::byte, std::byte>;
+  const index_t bytes = count * static_cast<index_t>(sizeof(B));
+  return MatrixView<Byte>{reinterpret_cast<Byte*>(data), 1, bytes, bytes};
+}
+
+constexpr index_t digits_bytes = most_bounds * digit_values * static_cast<index_t>(sizeof(std::uint64_t));
+constexpr index_t cursors_bytes = 2 * most_parts * static_cast<index_t>(sizeof(std::uint64_t));
+
+}  // namespace
+
+template <class B>
+index_t DeviceSort<B>::device_bytes(index_t total, index_t ranks, const ResidentKernels<B>& kernels) {
+  constexpr index_t messages = index_t{512} << 20;  // on their way
+  const index_t room = room_of(total, ranks);
+  return (ceil_div(total, ranks) + 2 * room) * static_cast<index_t>(sizeof(B)) + kernels.work_bytes(room) +
+         messages;
+}
+
+template <class B>
+DeviceSort<B>::DeviceSort(const mpi::DeviceExchange& exchange, index_t total, const KeyMap<B>& map,
+                          const ResidentKernels<B>& kernels)
+    : exchange_(exchange),
+      total_(total),
+      ranks_(exchange.comm().size()),
+      rank_(exchange.comm().rank()),
+      map_(map),
+      kernels_(kernels),
+      shares_(total, ranks_),
+      tolerance_(tolerance_of(total, ranks_)),
+      head_(head_of(total, ranks_)),
+      keys_(exchange, room_of(total, ranks_) * static_cast<index_t>(sizeof(B))) {
+  mpi::together(exchange.comm(), "allocate", [&] {
+    require(ranks_ <= most_parts, ExitCode::usage,
+            "keys that stay on GPUs are sorted by at most 16 ranks; take --gpu-exchange host");
+    const index_t room = room_of(total, ranks_);
+    input_ = device::Block(shares_.size(rank_) * static_cast<index_t>(sizeof(B)), device::Home::device);
+    spare_ = device::Block(room * static_cast<index_t>(sizeof(B)), device::Home::device);
+    work_ = device::Block(kernels.work_bytes(room), device::Home::device);
+    digits_ = device::Block(digits_bytes, device::Home::device);
+    cursors_ = device::Block(cursors_bytes, device::Home::device);
+    host_ = device::Block(digits_bytes, device::Home::pinned);
+    zeros_ = device::Block(digits_bytes, device::Home::pinned);
+    std::fill_n(zeros_.data(), zeros_.size(), std::byte{0});
+  });
+}
+
+template <class B>
+void DeviceSort<B>::put(const B* keys, int threads) {
+  const index_t n = shares_.size(rank_);
+  device::upload(in_bytes(keys, n), in_bytes(input(), n), threads);
+}
+
+template <class B>
+void DeviceSort<B>::get(B* keys, int threads) const {
+  const index_t n = shares_.size(rank_);
+  device::download(in_bytes(result_, n), in_bytes(keys, n), threads);
+}
+
+template <class B>
+void DeviceSort<B>::zero(device::Block& block, index_t bytes) {
+  device::copy({zeros_.data(), 1, bytes, bytes}, {block.data(), 1, bytes, bytes}, stream_);
+}
+
+template <class B>
+void DeviceSort<B>::count(const Prefixes<B>& prefixes, std::span<index_t> counts) {
+  const auto bytes = static_cast<index_t>(counts.size() * sizeof(std::uint64_t));
+  zero(digits_, bytes);
+  kernels_.count(input(), shares_.size(rank_), map_, prefixes,
+                 reinterpret_cast<std::uint64_t*>(digits_.data()), stream_);
+  device::copy({digits_.data(), 1, bytes, bytes}, {host_.data(), 1, bytes, bytes}, stream_);
+  stream_.wait();
+  const auto* const found = reinterpret_cast<const std::uint64_t*>(host_.data());
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<index_t>(found[i]);
+}
+
+template <class B>
+void DeviceSort<B>::find_bounds() {
+  const auto& comm = exchange_.comm();
+  std::vector<index_t> targets;
+  for (index_t r = 1; r < ranks_; ++r) targets.push_back(shares_.begin(r));
+  Search search(targets, total_, tolerance_);
+  while (!search.done()) {
+    const Prefixes<B> wanted = search.wanted();
+    std::vector<index_t> mine(static_cast<std::size_t>(wanted.count * digit_values));
+    count(wanted, mine);
+    std::vector<index_t> all = mine;
+    comm.sum(std::span(all));
+    search.tell(all, mine);
+  }
+  const index_t n = shares_.size(rank_);
+  found_ = search.finish(comm, n);
+  std::vector<index_t> to_each;
+  index_t before = 0;
+  for (index_t d = 0; d < ranks_; ++d) {
+    const index_t end = d + 1 == ranks_ ? n : found_.below[static_cast<std::size_t>(d)];
+    to_each.push_back(end - before);
+    before = end;
+  }
+  counts_ = comm.all_gather(std::span<const index_t>(to_each));
+}
+
+/// Into the memory of the ranks, each other's keys side by side; or packed here and sent.
+template <class B>
+void DeviceSort<B>::take_to_ranks() {
+  const bool reaches = exchange_.reaches();
+  tessera::sort::Parts<B> parts;
+  index_t packed = 0;
+  for (index_t d = 0; d < ranks_; ++d) {
+    index_t before = 0;
+    for (index_t r = 0; r < rank_; ++r) before += of(r, d);
+    parts.data[d] = reaches ? sorted(keys_.of(static_cast<int>(d))) + before
+                            : reinterpret_cast<B*>(spare_.data()) + packed;
+    packed += of(rank_, d);
+  }
+  parts.cursors = reinterpret_cast<std::uint64_t*>(cursors_.data());
+  zero(cursors_, cursors_bytes);
+  exchange_.comm().barrier();  // nobody reads or writes its own keys any more
+  kernels_.partition(input(), shares_.size(rank_), map_, found_.bounds, parts, stream_);
+  {
+    const mpi::Computing computing;
+    stream_.wait();
+  }
+  if (reaches)
+    exchange_.comm().barrier();
+  else
+    send_parts(reinterpret_cast<const B*>(spare_.data()));
+}
+
+template <class B>
+void DeviceSort<B>::send_parts(const B* packed) {
+  std::vector<mpi::DeviceOut> out;
+  std::vector<mpi::DeviceIn> in;
+  B* to = sorted(keys_.data());
+  for (index_t peer = 0; peer < ranks_; ++peer) {
+    const auto sent = in_bytes(packed, of(rank_, peer));
+    const auto received = in_bytes(to, of(peer, rank_));
+    if (peer == rank_) {
+      device::copy(sent, received, stream_);
+    } else {
+      out.push_back({static_cast<int>(peer), sent});
+      in.push_back({static_cast<int>(peer), received});
+    }
+    packed += of(rank_, peer);
+    to += of(peer, rank_);
+  }
+  exchange_.exchange(out, in);
+  stream_.wait();
+}
+
+/// The few keys at the ends that are a neighbour's. They come to lie beside those that are here.
+template <class B>
+void DeviceSort<B>::move_borders() {
+  std::vector<Range> held;  // of the sorted whole, by rank
+  for (index_t d = 0, begin = 0; d < ranks_; ++d) {
+    index_t size = 0;
+    for (index_t r = 0; r < ranks_; ++r) size += of(r, d);
+    held.push_back({begin, begin + size});
+    begin += size;
+  }
+  const auto held_by = [&](index_t rank) { return held[static_cast<std::size_t>(rank)]; };
+  const auto at = [&](std::byte* memory, index_t rank, const Range& range) {
+    return in_bytes(sorted(memory) + (range.begin - held_by(rank).begin), range.size());
+  };
+  std::vector<mpi::DeviceOut> out;
+  std::vector<mpi::DeviceIn> in;
+  exchange_.comm().barrier();  // all have sorted theirs
+  for (index_t peer = 0; peer < ranks_; ++peer) {
+    if (peer == rank_) continue;
+    const Range comes = intersect(held_by(peer), shares_.range(rank_));
+    const Range goes = intersect(held_by(rank_), shares_.range(peer));
+    if (exchange_.reaches()) {
+      if (!comes.empty())
+        device::copy(at(keys_.of(static_cast<int>(peer)), peer, comes), at(keys_.data(), rank_, comes),
+                     stream_);
+      continue;
+    }
+    if (!goes.empty()) out.push_back({static_cast<int>(peer), at(keys_.data(), rank_, goes)});
+    if (!comes.empty()) in.push_back({static_cast<int>(peer), at(keys_.data(), rank_, comes)});
+  }
+  if (!exchange_.reaches()) exchange_.exchange(out, in);
+  stream_.wait();
+  exchange_.comm().barrier();  // nobody reads them any more
+  result_ = sorted(keys_.data()) + (shares_.begin(rank_) - held_by(rank_).begin);
+}
+
+template <class B>
+void DeviceSort<B>::run(mpi::Phases& phases) {
+  const auto sort = [&](B* keys, B* spare, index_t n) {
+    const mpi::PhaseScope scope(phases, "sort");
+    const mpi::Computing computing;
+    kernels_.sort(keys, spare, n, map_, work_.data(), stream_);
+    stream_.wait();
+  };
+  if (ranks_ == 1) {
+    sort(input(), reinterpret_cast<B*>(spare_.data()), total_);
+    result_ = input();
+    return;
+  }
+  {
+    const mpi::PhaseScope scope(phases, "split");
+    find_bounds();
+  }
+  {
+    const mpi::PhaseScope scope(phases, "exchange");
+    take_to_ranks();
+  }
+  index_t received = 0;
+  for (index_t r = 0; r < ranks_; ++r) received += of(r, rank_);
+  sort(sorted(keys_.data()), reinterpret_cast<B*>(spare_.data()), received);
+  const mpi::PhaseScope scope(phases, "exchange");
+  move_borders();
+}
+
+template class DeviceSort<std::uint32_t>;
+template class DeviceSort<std::uint64_t>;
+
+}  // namespace tessera::dist::sort

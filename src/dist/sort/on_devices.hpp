@@ -1,0 +1,65 @@
+#pragma once
+// Keys that lie on the ranks' devices, sorted there: every key goes to the device that will hold it before
+// anything is sorted, straight into its memory where the ranks reach each other's.
+
+#include "dist/sort/bounds.hpp"
+#include "layout/block_map.hpp"
+#include "mpi/device_exchange.hpp"
+#include "mpi/phases.hpp"
+
+namespace tessera::dist::sort {
+
+using tessera::sort::KeyMap;
+using tessera::sort::ResidentKernels;
+
+/// B: the bits of a key, std::uint32_t or std::uint64_t; the map says how they are ordered. At most
+/// most_parts ranks.
+template <class B>
+class DeviceSort {
+ public:
+  /// Takes the memory for `total` keys of all ranks, BlockMap(total, ranks) before and after. Collective.
+  DeviceSort(const mpi::DeviceExchange& exchange, index_t total, const KeyMap<B>& map,
+             const ResidentKernels<B>& kernels);
+
+  void put(const B* keys, int threads);  ///< this rank's share, from its host's memory
+  void get(B* keys, int threads) const;  ///< of the sorted whole
+  /// This rank's share on the device; one rank alone sorts it in its place.
+  [[nodiscard]] B* input() { return reinterpret_cast<B*>(input_.data()); }
+
+  /// Collective. Adds to the phases "split", "exchange" and "sort".
+  void run(mpi::Phases& phases);
+
+  /// Bytes of a device's memory that a rank takes at most, whatever the way.
+  [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks, const ResidentKernels<B>& kernels);
+
+ private:
+  using Search = BoundSearch<B>;
+  /// keys[r][d]: of rank r for rank d.
+  using Counts = std::vector<index_t>;
+
+  [[nodiscard]] B* sorted(std::byte* memory) const { return reinterpret_cast<B*>(memory) + head_; }
+  [[nodiscard]] index_t of(index_t from, index_t to) const {
+    return counts_[static_cast<std::size_t>(from * ranks_ + to)];
+  }
+  void find_bounds();
+  void count(const Prefixes<B>& prefixes, std::span<index_t> counts);
+  void take_to_ranks();
+  void send_parts(const B* packed);
+  void move_borders();
+  void zero(machine::device::Block& block, index_t bytes);
+
+  mpi::DeviceExchange exchange_;
+  index_t total_, ranks_, rank_;
+  KeyMap<B> map_;
+  ResidentKernels<B> kernels_;
+  layout::BlockMap shares_;
+  index_t tolerance_, head_;  ///< keys that a share may be off by before borders move, and room for them
+  machine::device::Block input_, spare_, work_, digits_, cursors_, host_, zeros_;
+  mpi::PeerMemory keys_;
+  machine::device::Stream stream_;
+  typename Search::Found found_;
+  Counts counts_;
+  B* result_ = nullptr;
+};
+
+}  // namespace tessera::dist::sort

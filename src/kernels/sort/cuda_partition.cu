@@ -1,0 +1,225 @@
+// Keys counted by digits and taken to parts, each in one sweep over memory.
+
+#include "kernels/sort/cuda_device.cuh"
+#include "kernels/sort/resident.hpp"
+
+namespace tessera::sort {
+namespace {
+
+constexpr int threads = 256, warps = threads / 32;
+constexpr int each = 16;  // keys of a thread at once: enough reads on their way to fill the memory's pipes
+constexpr int tile = threads * each;
+
+/// A thread's keys of a tile, so many threads apart; those beyond the end are left as they are.
+template <class B>
+__device__ __forceinline__ void load_tile(const B* keys, index_t n, index_t first, B (&key)[each]) {
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    const index_t i = first + k * threads + threadIdx.x;
+    if (i < n) key[k] = keys[i];
+  }
+}
+
+/// The bin of a key in the counts of all prefixes; -1 where it begins as none of them.
+template <bool first, class B>
+__device__ __forceinline__ int bin_of(const Prefixes<B>& prefixes, B bits) {
+  const auto digit = static_cast<int>(digit_of(bits, first ? 0 : prefixes.known));
+  if constexpr (first) return digit;  // no bits are known: there is one prefix, of all keys
+  const B prefix = prefix_of(bits, prefixes.known);
+  int bin = -1;
+#pragma unroll 1
+  for (int p = 0; p < prefixes.count; ++p)
+    bin = prefixes.bits[p] == prefix ? p * static_cast<int>(digit_values) + digit : bin;
+  return bin;
+}
+
+/// Counts in shared memory, a thread's neighbouring equal ones at once: few values would queue there.
+template <bool first, class B>
+__global__ void __launch_bounds__(threads)
+    count_digits(const B* keys, index_t n, KeyMap<B> map, Prefixes<B> prefixes, std::uint64_t* counts) {
+  extern __shared__ unsigned count[];  // (prefix, digit)
+  const int bins = prefixes.count * static_cast<int>(digit_values);
+  for (int i = static_cast<int>(threadIdx.x); i < bins; i += threads) count[i] = 0;
+  __syncthreads();
+  int last = -1;
+  unsigned run = 0;
+  for (index_t begin = static_cast<index_t>(blockIdx.x) * tile; begin < n;
+       begin += static_cast<index_t>(gridDim.x) * tile) {
+    B key[each];
+    load_tile(keys, n, begin, key);
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const bool held = begin + k * threads + threadIdx.x < n;
+      const int bin = held ? bin_of<first>(prefixes, map.to_bits(key[k])) : -1;
+      if (bin != last) {
+        if (last >= 0) atomicAdd(&count[last], run);
+        last = bin;
+        run = 0;
+      }
+      ++run;
+    }
+  }
+  if (last >= 0) atomicAdd(&count[last], run);
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < bins; i += threads) {
+    if (count[i] > 0)
+      atomicAdd(reinterpret_cast<unsigned long long*>(&counts[i]), static_cast<unsigned long long>(count[i]));
+  }
+}
+
+/// What the threads of a block share while they take a tile to its parts.
+template <class B>
+struct Shared {
+  B key[tile];  ///< by part
+  unsigned in_warp[warps]
+                  [most_parts];    ///< keys of a part that a warp has; then where its first one lies in key
+  unsigned begin[most_parts + 1];  ///< of a part in key
+  unsigned long long target[most_parts];  ///< of its first key in the part
+  unsigned tied[most_bounds];
+  unsigned long long first_tie[most_bounds];
+};
+
+/// The part of each key of this thread.
+template <class B>
+__device__ __forceinline__ void find_parts(const B (&key)[each], int held, const KeyMap<B>& map,
+                                           const Bounds<B>& bounds, const Parts<B>& parts, Shared<B>& shared,
+                                           int (&part)[each]) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < bounds.count) shared.tied[thread] = 0;
+  __syncthreads();
+  unsigned number[each];
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    if (k >= held) continue;
+    const int tie = tie_of(bounds, map.to_bits(key[k]));
+    if (tie >= 0) number[k] = atomicAdd(&shared.tied[tie], 1u);
+  }
+  __syncthreads();
+  if (thread < bounds.count && shared.tied[thread] > 0) {
+    shared.first_tie[thread] =
+        atomicAdd(reinterpret_cast<unsigned long long*>(&parts.cursors[bounds.count + 1 + thread]),
+                  static_cast<unsigned long long>(shared.tied[thread]));
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    if (k >= held) continue;
+    const B bits = map.to_bits(key[k]);
+    const int tie = tie_of(bounds, bits);
+    part[k] = part_of(bounds, bits, tie < 0 ? 0 : shared.first_tie[tie] + number[k]);
+  }
+}
+
+/// The place of each key of this thread among those of its warp and part.
+__device__ __forceinline__ void rank_in_warp(const int (&part)[each], int held,
+                                             unsigned (&in_warp)[most_parts], unsigned (&place)[each]) {
+  if (lane_id() < most_parts) in_warp[lane_id()] = 0;
+  __syncwarp();
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    const int mine = k < held ? part[k] : most_parts;  // keys that are not there have a part of their own
+    const unsigned same = __match_any_sync(all_lanes, mine);
+    if (k < held) place[k] = in_warp[mine] + __popc(same & lanes_below());
+    __syncwarp();
+    if (k < held && (same & lanes_below()) == 0) in_warp[mine] += __popc(same);
+    __syncwarp();
+  }
+}
+
+/// Room in every part for the block's keys, by one thread a part; where each warp's go in shared.key.
+template <class B>
+__device__ __forceinline__ void reserve(int count, const Parts<B>& parts, Shared<B>& shared) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < 32) {
+    unsigned sum = 0;
+    if (thread < count) {
+      for (int w = 0; w < warps; ++w) {
+        const unsigned keys = shared.in_warp[w][thread];
+        shared.in_warp[w][thread] = sum;
+        sum += keys;
+      }
+    }
+    const unsigned end = warp_prefix_sum(sum), begin = end - sum;
+    if (thread < count) {
+      for (int w = 0; w < warps; ++w) shared.in_warp[w][thread] += begin;
+      shared.begin[thread] = begin;
+      if (thread + 1 == count) shared.begin[count] = end;
+      if (sum > 0)
+        shared.target[thread] = atomicAdd(reinterpret_cast<unsigned long long*>(&parts.cursors[thread]),
+                                          static_cast<unsigned long long>(sum));
+    }
+  }
+}
+
+/// A tile a block. Runs are written in whole lines wherever they begin: they may go to another device.
+template <class B>
+__global__ void __launch_bounds__(threads)
+    take_to_parts(const B* keys, index_t n, KeyMap<B> map, Bounds<B> bounds, Parts<B> parts) {
+  __shared__ Shared<B> shared;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
+  const index_t first = static_cast<index_t>(blockIdx.x) * tile;
+  B key[each];
+  load_tile(keys, n, first, key);
+  const index_t left = n - first - thread;  // keys from this thread's first one on
+  const int held = left <= 0 ? 0 : left >= tile ? each : static_cast<int>((left + threads - 1) / threads);
+  int part[each];
+  unsigned place[each];
+  find_parts(key, held, map, bounds, parts, shared, part);
+  rank_in_warp(part, held, shared.in_warp[warp], place);
+  __syncthreads();
+  const int count = bounds.count + 1;
+  reserve(count, parts, shared);
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) shared.key[shared.in_warp[warp][part[k]] + place[k]] = key[k];
+  __syncthreads();
+  constexpr int line = 128 / static_cast<int>(sizeof(B));
+  for (int p = 0; p < count; ++p) {
+    const int begin = static_cast<int>(shared.begin[p]), size = static_cast<int>(shared.begin[p + 1]) - begin;
+    if (size == 0) continue;
+    B* const to = parts.data[p] + shared.target[p];
+    const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(to) / sizeof(B) % line);
+    for (int i = thread - shift; i < size; i += threads)
+      if (i >= 0) to[i] = shared.key[begin + i];
+  }
+}
+
+template <class B>
+void count(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes, std::uint64_t* counts,
+           DeviceStream stream) {
+  if (n == 0) return;
+  const int bytes = prefixes.count * static_cast<int>(digit_values * index_t{sizeof(unsigned)});
+  const auto kernel = prefixes.known == 0 ? count_digits<true, B> : count_digits<false, B>;
+  allow_shared(kernel, bytes);
+  const unsigned blocks = resident_blocks(kernel, threads, bytes, ceil_div(n, tile));
+  kernel<<<blocks, threads, static_cast<std::size_t>(bytes), stream>>>(keys, n, map, prefixes, counts);
+  check_launch("count_digits");
+}
+
+template <class B>
+void partition(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& bounds, const Parts<B>& parts,
+               DeviceStream stream) {
+  if (n == 0) return;
+  take_to_parts<B><<<narrow<unsigned>(ceil_div(n, tile)), threads, 0, stream>>>(keys, n, map, bounds, parts);
+  check_launch("take_to_parts");
+}
+
+template <class B>
+void sort_part(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* work, DeviceStream stream) {
+  if (n == 0) return;
+  cuda_radix<B, NoValue>({.keys = keys, .spare_keys = spare, .n = n, .map = map, .work = work}, stream);
+}
+
+template <class B>
+const ResidentKernels<B>* table() {
+  static const ResidentKernels<B> kernels{count<B>, partition<B>, sort_part<B>, cuda_radix_bytes<B, NoValue>};
+  return &kernels;
+}
+
+}  // namespace
+
+const ResidentKernels<std::uint32_t>* resident_kernels(std::uint32_t) { return table<std::uint32_t>(); }
+const ResidentKernels<std::uint64_t>* resident_kernels(std::uint64_t) { return table<std::uint64_t>(); }
+
+}  // namespace tessera::sort

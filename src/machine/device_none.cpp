@@ -1,0 +1,61 @@
+// The host's memory in the place of a device's.
+
+#include <cstring>
+#include <utility>
+
+#include "machine/buffer.hpp"
+#include "machine/device.hpp"
+
+namespace tessera::machine::device {
+
+Stream::Stream(Turn) {}
+Stream::~Stream() = default;
+void Stream::wait() const {}
+
+Event::Event() = default;
+Event::~Event() = default;
+void Event::record(StreamHandle) {}
+void Event::before_next(StreamHandle) const {}
+void Event::wait() const {}
+double Event::seconds_since(const Event&) const { return 0; }
+
+Block::Block(index_t bytes, Home home)
+    : data_(static_cast<std::byte*>(allocate(bytes))), size_(bytes), home_(home) {}
+Block::Block(Block&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), home_(other.home_) {}
+Block& Block::operator=(Block&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(home_, other.home_);
+  return *this;
+}
+Block::~Block() { release(data_); }
+
+Handle handle_of(const Block&) { throw Error(ExitCode::internal, "this build has no CUDA"); }
+
+Mapped::Mapped(const Handle&) { throw Error(ExitCode::internal, "this build has no CUDA"); }
+Mapped::Mapped(Mapped&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+Mapped& Mapped::operator=(Mapped&& other) noexcept {
+  std::swap(data_, other.data_);
+  return *this;
+}
+Mapped::~Mapped() = default;
+
+void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to, StreamHandle) {
+  if (from.empty()) return;
+  for (index_t i = 0; i < from.rows; ++i)
+    std::memcpy(&to(i, 0), &from(i, 0), static_cast<std::size_t>(from.cols));
+}
+
+void upload(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& there, int) {
+  device::copy(host, there, nullptr);
+}
+void download(const MatrixView<std::byte>& there, const MatrixView<std::byte>& host, int) {
+  device::copy(there, host, nullptr);
+}
+
+void synchronize() {}
+
+std::string identity() { return {}; }
+
+}  // namespace tessera::machine::device

@@ -1,0 +1,116 @@
+#include "machine/nccl.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+
+namespace tessera::machine {
+namespace {
+
+// The library's interface of version 2, as far as it is used (NVIDIA 2017); its names without their prefix.
+using Result = int;  // 0: done
+using Comm = void*;
+struct UniqueId {
+  char internal[128];
+};
+constexpr int bytes_type = 0;  // ncclInt8
+
+struct Library {
+  std::string missing;
+  Result (*version)(int*) = nullptr;
+  Result (*unique_id)(UniqueId*) = nullptr;
+  Result (*init)(Comm*, int, UniqueId, int) = nullptr;
+  Result (*destroy)(Comm) = nullptr;
+  Result (*abort)(Comm) = nullptr;
+  Result (*group_start)() = nullptr;
+  Result (*group_end)() = nullptr;
+  Result (*send)(const void*, std::size_t, int, int, Comm, device::StreamHandle) = nullptr;
+  Result (*receive)(void*, std::size_t, int, int, Comm, device::StreamHandle) = nullptr;
+  const char* (*text)(Result) = nullptr;
+};
+
+template <class Function>
+void find(void* file, const char* name, Function& function, std::string& missing) {
+  void* const symbol = dlsym(file, name);
+  function = reinterpret_cast<Function>(symbol);
+  if (symbol == nullptr && missing.empty()) missing = std::string("the library has no ") + name;
+}
+
+Library load() {
+  Library found;
+  // Read when the library is first used. Multicast can put the GPUs of a host out of service for all.
+  setenv("NCCL_NVLS_ENABLE", "0", 1);
+  const char* const named = std::getenv("TESSERA_NCCL");
+  void* const file = dlopen(named != nullptr ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (file == nullptr) {
+    const char* const why = dlerror();
+    found.missing = why != nullptr ? why : "libnccl.so.2 cannot be loaded";
+    return found;
+  }
+  find(file, "ncclGetVersion", found.version, found.missing);
+  find(file, "ncclGetUniqueId", found.unique_id, found.missing);
+  find(file, "ncclCommInitRank", found.init, found.missing);
+  find(file, "ncclCommDestroy", found.destroy, found.missing);
+  find(file, "ncclCommAbort", found.abort, found.missing);
+  find(file, "ncclGroupStart", found.group_start, found.missing);
+  find(file, "ncclGroupEnd", found.group_end, found.missing);
+  find(file, "ncclSend", found.send, found.missing);
+  find(file, "ncclRecv", found.receive, found.missing);
+  find(file, "ncclGetErrorString", found.text, found.missing);
+  return found;
+}
+
+const Library& library() {
+  static const Library found = load();
+  return found;
+}
+
+void check(Result rc, const char* call) {
+  if (rc == 0) return;
+  throw Error(ExitCode::internal, std::string(call) + " failed: " + library().text(rc));
+}
+
+}  // namespace
+
+const std::string& nccl_missing() { return library().missing; }
+
+std::string nccl_version() {
+  int version = 0;
+  if (!nccl_missing().empty() || library().version(&version) != 0) return {};
+  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
+         std::to_string(version % 100);
+}
+
+Nccl::Id Nccl::make_id() {
+  UniqueId id{};
+  check(library().unique_id(&id), "ncclGetUniqueId");
+  return std::to_array(id.internal);
+}
+
+Nccl::Nccl(const Id& id, int rank, int ranks) {
+  UniqueId native{};
+  std::copy(id.begin(), id.end(), native.internal);
+  check(library().init(&handle_, ranks, native, rank), "ncclCommInitRank");
+}
+
+Nccl::~Nccl() {
+  // Destruction waits for the other ranks, which may be gone.
+  if (std::uncaught_exceptions() > 0)
+    library().abort(handle_);
+  else
+    library().destroy(handle_);
+}
+
+void Nccl::begin() { check(library().group_start(), "ncclGroupStart"); }
+void Nccl::send(const std::byte* data, index_t bytes, int peer, device::StreamHandle stream) {
+  check(library().send(data, static_cast<std::size_t>(bytes), bytes_type, peer, handle_, stream), "ncclSend");
+}
+void Nccl::receive(std::byte* data, index_t bytes, int peer, device::StreamHandle stream) {
+  check(library().receive(data, static_cast<std::size_t>(bytes), bytes_type, peer, handle_, stream),
+        "ncclRecv");
+}
+void Nccl::end() { check(library().group_end(), "ncclGroupEnd"); }
+
+}  // namespace tessera::machine

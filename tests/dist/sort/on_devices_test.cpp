@@ -1,0 +1,173 @@
+#include "dist/sort/on_devices.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/random.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/device_ways.hpp"
+
+namespace tessera::dist::sort {
+namespace {
+
+using layout::BlockMap;
+using tessera::sort::digit_of;
+using tessera::sort::digit_values;
+using tessera::sort::key_map;
+using tessera::sort::Order;
+using tessera::sort::part_of;
+using tessera::sort::Parts;
+using tessera::sort::prefix_of;
+using tessera::sort::tie_of;
+
+// What runs on devices, in a build without CUDA on the host's memory in their place.
+template <class B>
+void count_here(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes,
+                std::uint64_t* counts, CUstream_st*) {
+  for (index_t i = 0; i < n; ++i) {
+    const B bits = map.to_bits(keys[i]);
+    for (int p = 0; p < prefixes.count; ++p) {
+      if (prefixes.bits[p] == prefix_of(bits, prefixes.known))
+        ++counts[p * digit_values + digit_of(bits, prefixes.known)];
+    }
+  }
+}
+template <class B>
+void partition_here(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& bounds,
+                    const Parts<B>& parts, CUstream_st*) {
+  for (index_t i = 0; i < n; ++i) {
+    const B bits = map.to_bits(keys[i]);
+    const int tie = tie_of(bounds, bits);
+    const std::uint64_t number = tie < 0 ? 0 : parts.cursors[bounds.count + 1 + tie]++;
+    const int part = part_of(bounds, bits, number);
+    parts.data[part][parts.cursors[part]++] = keys[i];
+  }
+}
+template <class B>
+void sort_here(B* keys, B*, index_t n, const KeyMap<B>& map, std::byte*, CUstream_st*) {
+  std::sort(keys, keys + n, [&](B x, B y) { return map.to_bits(x) < map.to_bits(y); });
+}
+template <class B>
+ResidentKernels<B> kernels() {
+  if (const auto* const there = tessera::sort::resident_kernels(B{}); there != nullptr) return *there;
+  return {count_here<B>, partition_here<B>, sort_here<B>, [](index_t) { return index_t{64}; }};
+}
+
+/// Keys by their place in the whole.
+template <class B>
+B key(const std::string& input, index_t i, index_t total) {
+  const std::uint64_t random = random_bits(1, 1, i);
+  if (input == "equal") return static_cast<B>(0x1234567);
+  if (input == "largest") return static_cast<B>(~B{0});
+  if (input == "sorted") return static_cast<B>(i * 5);
+  if (input == "reversed") return static_cast<B>((total - i) * 5);
+  if (input == "two values") return static_cast<B>(random % 10 < 7 ? 3 : ~std::uint64_t{0});
+  if (input == "few bits") return static_cast<B>(random & random >> 13 & random_bits(2, 1, i));
+  if (input == "low bits") return static_cast<B>(random % 300);
+  return static_cast<B>(random);
+}
+const char* const inputs[] = {"random",   "equal",    "largest",  "sorted",
+                              "reversed", "few bits", "low bits", "two values"};
+
+struct SortOnDevices : ::testing::Test {
+  void SetUp() override {
+    if (!mpi::devices_to_try()) GTEST_SKIP() << machine::gpus().reason;
+  }
+  const mpi::Communicator comm = mpi::Communicator::world();
+
+  template <class B>
+  index_t wrong(const mpi::DeviceExchange& exchange, const std::string& input, index_t total,
+                const KeyMap<B>& map, int runs = 1) {
+    const layout::Range mine = BlockMap(total, comm.size()).range(comm.rank());
+    DeviceSort<B> there(exchange, total, map, kernels<B>());
+    std::vector<B> all, keys, got(static_cast<std::size_t>(mine.size()));
+    for (index_t i = 0; i < total; ++i) all.push_back(key<B>(input, i, total));
+    keys.assign(all.begin() + mine.begin, all.begin() + mine.end);
+    for (int r = 0; r < runs; ++r) {
+      there.put(keys.data(), 1);
+      mpi::Phases phases;
+      there.run(phases);
+      std::fill(got.begin(), got.end(), B{77});
+      there.get(got.data(), 1);
+    }
+    std::sort(all.begin(), all.end(), [&](B x, B y) { return map.to_bits(x) < map.to_bits(y); });
+    index_t count = 0;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      count += got[i] == all[static_cast<std::size_t>(mine.begin) + i] ? 0 : 1;
+    return comm.sum(count);
+  }
+};
+
+TEST_F(SortOnDevices, GivesEveryRankItsShareToTheKeyForAnyInput) {
+  for (const auto& exchange : mpi::ways_here()) {
+    for (const char* const input : inputs) {
+      for (const index_t total : {0, 1, 3, 64, 1000, 30011}) {
+        EXPECT_EQ(wrong<std::uint64_t>(exchange, input, total, key_map<std::uint64_t>(Order::ascending)), 0)
+            << name(exchange.way()) << ' ' << input << ' ' << total;
+      }
+      EXPECT_EQ(wrong<std::uint32_t>(exchange, input, 20011, key_map<std::uint32_t>(Order::descending)), 0)
+          << name(exchange.way()) << ' ' << input;
+    }
+  }
+}
+
+TEST_F(SortOnDevices, OrdersByTheMapOfTheType) {
+  for (const auto& exchange : mpi::ways_here()) {
+    EXPECT_EQ(wrong<std::uint64_t>(exchange, "random", 5000, key_map<double>(Order::ascending)), 0);
+    EXPECT_EQ(wrong<std::uint32_t>(exchange, "random", 5000, key_map<float>(Order::descending)), 0);
+    EXPECT_EQ(wrong<std::uint32_t>(exchange, "few bits", 5000, key_map<std::int32_t>(Order::ascending)), 0);
+  }
+}
+
+TEST_F(SortOnDevices, RepeatedRunsDoNotRace) {
+  for (const auto& exchange : mpi::ways_here()) {
+    EXPECT_EQ(wrong<std::uint64_t>(exchange, "random", 300007, key_map<std::uint64_t>(Order::ascending), 4),
+              0);
+    EXPECT_EQ(wrong<std::uint32_t>(exchange, "low bits", 300007, key_map<std::uint32_t>(Order::ascending), 4),
+              0);
+  }
+}
+
+/// Counts told from keys in memory until all bounds are found.
+std::vector<index_t> found_below(const std::vector<std::uint32_t>& keys, const std::vector<index_t>& targets,
+                                 index_t tolerance, Bounds<std::uint32_t>& bounds) {
+  const auto total = static_cast<index_t>(keys.size());
+  BoundSearch<std::uint32_t> search(targets, total, tolerance);
+  while (!search.done()) {
+    const auto wanted = search.wanted();
+    std::vector<std::uint64_t> counts(static_cast<std::size_t>(wanted.count * digit_values));
+    count_here<std::uint32_t>(keys.data(), total, key_map<std::uint32_t>(Order::ascending), wanted,
+                              counts.data(), nullptr);
+    const std::vector<index_t> told(counts.begin(), counts.end());
+    search.tell(told, told);
+  }
+  const auto found = search.finish(mpi::Communicator::self(), total);
+  bounds = found.bounds;
+  return found.below;
+}
+
+TEST(BoundSearch, FindsBoundsWithAsManyKeysBelowAsWanted) {
+  const index_t total = 20000;
+  for (const char* const input : inputs) {
+    for (const index_t tolerance : {0, 1, 100}) {
+      std::vector<std::uint32_t> keys;
+      for (index_t i = 0; i < total; ++i) keys.push_back(key<std::uint32_t>(input, i, total));
+      const std::vector<index_t> targets{0, 1, 5000, 5000, 12345, 19999, 20000};
+      Bounds<std::uint32_t> bounds;
+      const auto below = found_below(keys, targets, tolerance, bounds);
+      std::vector<index_t> parts(targets.size() + 1, 0);
+      std::map<std::uint32_t, std::uint64_t> seen;
+      for (const std::uint32_t bits : keys)
+        ++parts[static_cast<std::size_t>(part_of(bounds, bits, seen[bits]++))];
+      index_t sum = 0;
+      for (std::size_t s = 0; s < targets.size(); ++s) {
+        sum += parts[s];
+        EXPECT_EQ(below[s], sum) << input << ' ' << s;
+        EXPECT_LE(std::abs(below[s] - targets[s]), tolerance) << input << ' ' << s;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::dist::sort
