@@ -149,9 +149,11 @@ __global__ void __launch_bounds__(lanes* warps)
   } else {
 #pragma unroll
     for (int e = 0; e < length; ++e) {
-      const int from = along_x.place(x + e);
+      const int from = along_x.place(x + e);  // but rows that are fixed go on beyond their ends
+      const int on = max(along_x.low - radius, min(x + e, along_x.high + radius - 1));
 #pragma unroll
-      for (int k = 0; k < rows + 2 * radius; ++k) row[k].at[e] = __ldg(row_at(k) + from);
+      for (int k = 0; k < rows + 2 * radius; ++k)
+        row[k].at[e] = __ldg(row_at(k) + (along_y.is_fixed(y + k - radius) ? on : from));
     }
   }
   __syncwarp();

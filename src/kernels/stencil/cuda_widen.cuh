@@ -12,12 +12,16 @@ namespace tessera::stencil {
 struct Around {
   int low, high;
   int below[largest_square], above[largest_square];  ///< of low - 1 - k and high + k
+  bool fixed[2];                                     ///< on that side lie ghosts with values of their own
 
   /// Where index i lies; any place for those that the stencil does not reach.
   [[nodiscard]] __device__ __forceinline__ int place(int i) const {
     if (i < low) return below[min(low - 1 - i, largest_square - 1)];
     if (i >= high) return above[min(i - high, largest_square - 1)];
     return i;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool is_fixed(int i) const {
+    return (i < low && fixed[0]) || (i >= high && fixed[1]);
   }
 };
 
@@ -27,7 +31,11 @@ template <class T>
   const auto place = [&](index_t i) {
     return narrow<int>(line.inside(i) || line.fixed(line.side(i)) ? i : line.source(i));
   };
-  Around around{narrow<int>(region.low[d]), narrow<int>(region.high[d]), {}, {}};
+  Around around{narrow<int>(region.low[d]), narrow<int>(region.high[d]), {}, {}, {}};
+  for (const int side : {0, 1}) {
+    const index_t outside = side == 0 ? region.low[d] - 1 : region.high[d];
+    around.fixed[side] = !line.inside(outside) && line.fixed(side);
+  }
   for (index_t k = 0; k < largest_square; ++k) {
     const index_t reach = std::min(k, s.radius[d] - 1);
     around.below[k] = place(region.low[d] - 1 - reach);
