@@ -76,9 +76,8 @@ std::string text_of(const Stencil& stencil, Index3 n) {
 }
 
 template <class T>
-void measure(Table& table, const char* stencil_name, int dims, Index3 extent, index_t steps, int repetitions,
+void measure(Table& table, const Stencil& stencil, Index3 extent, index_t steps, int repetitions,
              const std::vector<Named<T>>& kernels) {
-  const Stencil stencil = named_stencil(stencil_name, dims);
   const double copy = copy_rate(extent.volume() * static_cast<index_t>(sizeof(T)));
   Setting<T> setting(stencil, extent);
   for (const Named<T>& kernel : kernels) {
@@ -88,6 +87,12 @@ void measure(Table& table, const char* stencil_name, int dims, Index3 extent, in
                human_number(setting.points() / seconds / 1e9), human_number(rate / 1e9),
                fmt::format("{:.3f}", rate / copy)});
   }
+}
+
+template <class T>
+void measure(Table& table, const char* name, int dims, Index3 extent, index_t steps, int repetitions,
+             const std::vector<Named<T>>& kernels) {
+  measure<T>(table, named_stencil(name, dims), extent, steps, repetitions, kernels);
 }
 
 template <class T>
@@ -104,6 +109,12 @@ std::vector<Named<T>> blocked(int dims, bool quick) {
   std::vector<Named<T>> all;
   for (const index_t march : quick ? std::vector<index_t>{8} : std::vector<index_t>{2, 4, 8, 16, 32})
     all.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
+  if (dims == 2) {
+    for (const index_t rows : {4, 8})
+      all.push_back({fmt::format("cuda_streaming shape 1 march {}", rows),
+                     cuda_streaming<T>,
+                     {.tile_x = 1, .march = rows}});
+  }
   for (const index_t shape : {0, 1, 2, 3}) {
     for (const index_t march : {16, 32, 64, 128}) {
       if (dims == 3)
@@ -141,20 +152,40 @@ void stars(Table& table, bool quick) {
 
 template <class T>
 void other_stars(Table& table) {
+  const auto marches = [](std::initializer_list<index_t> list) {
+    std::vector<Named<T>> all;
+    for (const index_t march : list)
+      all.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
+    return all;
+  };
   for (const char* name : {"wave", "laplace", "advection", "star2", "star4"}) {
-    measure<T>(table, name, 2, {{1, 8192, 8192}}, 4, 3, {{"cuda_streaming", cuda_streaming<T>}});
-    measure<T>(table, name, 3, {{512, 512, 512}}, 4, 3, {{"cuda_streaming", cuda_streaming<T>}});
+    measure<T>(table, name, 2, {{1, 8192, 8192}}, 4, 3, marches({4, 8}));
+    measure<T>(table, name, 3, {{512, 512, 512}}, 4, 3, marches({16, 32, 64}));
   }
+  for (const char* name : {"laplace"}) {
+    measure<T>(table, name, 2, {{1, 8192, 8192}}, 24, 3, {{"cuda_temporal", cuda_temporal<T>}});
+    measure<T>(table, name, 3, {{512, 512, 512}}, 12, 3, {{"cuda_temporal", cuda_temporal<T>}});
+  }
+}
+
+/// A chain over a whole square, of weights that differ.
+Stencil square(index_t width) {
+  std::vector<double> weights(static_cast<std::size_t>(width * width));
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = (1 + 0.01 * static_cast<double>(i)) / static_cast<double>(2 * weights.size());
+  return make_stencil(fmt::format("square{}x{}", width, width), 2, {{1, width, width}}, weights);
 }
 
 template <class T>
 void boxes(Table& table, bool quick) {
-  for (const char* name : {"box3x3", "box5x5", "box7x7", "box9x9", "life"}) {
+  const auto both = [&](const Stencil& stencil) {
     auto kernels = quick ? std::vector<Named<T>>{} : textbook<T>();
-    for (const index_t march : {16, 32, 64})
-      kernels.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
-    measure<T>(table, name, 2, {{1, 4096, 4096}}, 8, 5, kernels);
-  }
+    for (const index_t rows : {4, 8})
+      kernels.push_back({fmt::format("cuda_streaming march {}", rows), cuda_streaming<T>, {.march = rows}});
+    measure<T>(table, stencil, {{1, 4096, 4096}}, 8, 5, kernels);
+  };
+  for (const char* name : {"box3x3", "box5x5", "box7x7", "box9x9", "life"}) both(named_stencil(name, 2));
+  for (const index_t width : {3, 5, 7, 9}) both(square(width));
 }
 
 /// Milliseconds by the width of the columns and the threads of a block; the first line is cuda_naive.
@@ -186,8 +217,12 @@ int bench(bool quick) {
   Table table(headings);
   stars<float>(table, quick);
   stars<double>(table, quick);
-  if (!quick) other_stars<float>(table);
+  if (!quick) {
+    other_stars<float>(table);
+    other_stars<double>(table);
+  }
   boxes<float>(table, quick);
+  boxes<double>(table, quick);
   fmt::print("{}", table.text());
   columns(quick);
   return 0;

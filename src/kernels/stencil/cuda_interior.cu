@@ -1,6 +1,6 @@
-// One step of a full star of radius 1 where no point has ghosts: nothing but loads, products and stores of 16
-// bytes, all loads of a thread on their way together. The frame around it is computed a thread a point, in
-// one launch.
+// One step of a full star of radius 1 in two dimensions where no point has ghosts: nothing but loads,
+// products and stores of 16 bytes, all loads of a thread on their way together. The frame around it is
+// computed a thread a point, in one launch.
 //
 // On an H200 this is what reaches the speed of a copy; the same sums with the ghosts written beside them by
 // cuda_streaming's own kernels stay below two thirds of it.
@@ -22,10 +22,9 @@ template <class T>
 struct Interior {
   const T* in;
   T* out;
-  int stride_z, stride_y;
-  int vectors, rows, planes;  ///< along x, y, z
-  int march;                  ///< planes of a thread; a multiple of at_once
-  T weight[7];
+  int stride_y;
+  int vectors, rows;  ///< along x, y
+  T weight[5];
 };
 
 /// The values left and right of a vector: its neighbours' in the warp, from memory at the ends of the warp.
@@ -76,53 +75,6 @@ __device__ __forceinline__ void star_plane(const Interior<T>& p, int block) {
   }
 }
 
-constexpr int at_once = 4;  // planes whose loads are on their way together
-
-template <class T>
-__device__ __forceinline__ void star_solid(const Interior<T>& p, int block) {
-  constexpr int length = vector_length<T>;
-  const int across = (p.vectors + lanes - 1) / lanes, down = (p.rows + warps - 1) / warps;
-  const int column = block % across * lanes + static_cast<int>(threadIdx.x), block_row = block / across;
-  const int y = block_row % down * warps + static_cast<int>(threadIdx.y);
-  const int z0 = block_row / down * p.march;
-  if (y >= p.rows) return;
-  const int vector = min(column, p.vectors - 1);
-  const T* const in = p.in + y * p.stride_y + vector * length;
-  T* const out = p.out + y * p.stride_y + vector * length;
-  Vector<T> before = load_vector(in + (z0 - 1) * p.stride_z), here = load_vector(in + z0 * p.stride_z);
-  for (int z = z0; z < min(z0 + p.march, p.planes); z += at_once) {
-    Vector<T> after[at_once], above[at_once], below[at_once];
-#pragma unroll
-    for (int k = 0; k < at_once; ++k) {
-      const int plane = min(z + k, p.planes - 1) * p.stride_z;
-      after[k] = load_vector(in + plane + p.stride_z);
-      above[k] = load_vector(in + plane - p.stride_y);
-      below[k] = load_vector(in + plane + p.stride_y);
-    }
-#pragma unroll
-    for (int k = 0; k < at_once; ++k) {
-      if (z + k >= p.planes) return;
-      const int plane = (z + k) * p.stride_z;
-      T left, right;
-      sides_of(here, in + plane, vector == p.vectors - 1, left, right);
-      Vector<T> sum;
-#pragma unroll
-      for (int e = 0; e < length; ++e) {
-        T s = p.weight[0] * before.at[e];
-        s = fma(p.weight[1], above[k].at[e], s);
-        s = fma(p.weight[2], beside(here, left, right, e - 1), s);
-        s = fma(p.weight[3], here.at[e], s);
-        s = fma(p.weight[4], beside(here, left, right, e + 1), s);
-        s = fma(p.weight[5], below[k].at[e], s);
-        sum.at[e] = fma(p.weight[6], after[k].at[e], s);
-      }
-      if (column < p.vectors) store_vectors(out + plane, sum);
-      before = here;
-      here = after[k];
-    }
-  }
-}
-
 /// The region without the interior, in boxes of which the sizes add up.
 struct Frame {
   static constexpr int most = 6;
@@ -165,20 +117,17 @@ __device__ __forceinline__ void frame_point(const DeviceSweep<T>& s, const T* in
   if (!s.plain({{z, y, x}})) publish_here(s, out, z, y, x, value);
 }
 
-/// The frame by the first blocks, the interior by the others. plane_rows: of a thread; 0: in three
-/// dimensions.
-template <class Shape, int plane_rows, class T>
+/// The frame by the first blocks, the interior by the others.
+template <int plane_rows, class T>
 __global__ void __launch_bounds__(lanes* warps)
     star_step(const __grid_constant__ DeviceSweep<T> s, const T* in, T* out,
               const __grid_constant__ Frame frame, int frame_blocks, const __grid_constant__ Interior<T> p) {
   const int block = static_cast<int>(blockIdx.x);
   if (block < frame_blocks) {
     const int thread = static_cast<int>(threadIdx.y) * lanes + static_cast<int>(threadIdx.x);
-    frame_point<Shape>(s, in, out, frame, static_cast<unsigned>(block * lanes * warps + thread));
-  } else if constexpr (plane_rows > 0) {
-    star_plane<plane_rows>(p, block - frame_blocks);
+    frame_point<StarShape<2>>(s, in, out, frame, static_cast<unsigned>(block * lanes * warps + thread));
   } else {
-    star_solid(p, block - frame_blocks);
+    star_plane<plane_rows>(p, block - frame_blocks);
   }
 }
 
@@ -195,25 +144,21 @@ Region interior_of(const DeviceSweep<T>& s, Region region) {
   return region;
 }
 
-template <class Shape, int plane_rows, class T>
+template <int plane_rows, class T>
 void step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, const Region& inner,
-          index_t march, DeviceStream stream) {
+          DeviceStream stream) {
   const index_t origin = s.place(inner.low);
   Interior<T> p{in + origin,
                 out + origin,
-                static_cast<int>(s.stride[0]),
                 static_cast<int>(s.stride[1]),
                 static_cast<int>(inner.size(2) / vector_length<T>),
                 static_cast<int>(inner.size(1)),
-                static_cast<int>(inner.size(0)),
-                static_cast<int>(round_up(march, at_once)),
                 {}};
-  std::copy_n(s.weight, 7, p.weight);
+  std::copy_n(s.weight, 5, p.weight);
   const Frame frame = frame_of(region, inner);
   const index_t frame_blocks = ceil_div(index_t{frame.before[frame.count]}, lanes * warps);
-  const index_t blocks = ceil_div(p.vectors, lanes) * ceil_div(p.rows, warps * std::max(plane_rows, 1)) *
-                         (plane_rows > 0 ? 1 : ceil_div(p.planes, p.march));
-  star_step<Shape, plane_rows><<<narrow<unsigned>(frame_blocks + blocks), dim3(lanes, warps), 0, stream>>>(
+  const index_t blocks = ceil_div(p.vectors, lanes) * ceil_div(p.rows, warps * plane_rows);
+  star_step<plane_rows><<<narrow<unsigned>(frame_blocks + blocks), dim3(lanes, warps), 0, stream>>>(
       s, in, out, frame, narrow<int>(frame_blocks), p);
   check_launch();
 }
@@ -223,19 +168,17 @@ void step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, co
 template <class T>
 bool interior_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t march,
                    DeviceStream stream) {
-  if (s.star != 1 || s.hollow || s.two_levels || s.rule != Rule::linear || s.dims < 2) return false;
+  if (s.star != 1 || s.hollow || s.two_levels || s.rule != Rule::linear || s.dims != 2) return false;
   const Region inner = interior_of(s, region);
   if (inner.empty()) return false;
-  const index_t reach = (inner.size(0) + 2) * s.stride[0] + (inner.size(1) + 2) * s.stride[1];
+  const index_t reach = (inner.size(1) + 2) * s.stride[1];
   if (reach > std::numeric_limits<int>::max()) return false;
-  if (s.dims == 3) {
-    step<StarShape<3>, 0>(s, in, out, region, inner, march > 0 ? march : 8, stream);
-  } else if (march > 0 ? march <= 4 : sizeof(T) == 8) {
-    step<StarShape<2>, 4>(s, in, out, region, inner, 1, stream);
+  if (march > 0 ? march <= 4 : sizeof(T) == 8) {
+    step<4>(s, in, out, region, inner, stream);
   } else if (march <= 8) {
-    step<StarShape<2>, 8>(s, in, out, region, inner, 1, stream);
+    step<8>(s, in, out, region, inner, stream);
   } else {
-    step<StarShape<2>, 16>(s, in, out, region, inner, 1, stream);
+    step<16>(s, in, out, region, inner, stream);
   }
   return true;
 }

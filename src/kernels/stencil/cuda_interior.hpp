@@ -6,7 +6,7 @@
 namespace tessera::stencil {
 
 /// One step from level `in` to level `out` on the region, ghosts and all, where the stencil is a full star of
-/// radius 1 in two or three dimensions; false, and nothing done, for others and where no point is far enough
+/// radius 1 in two dimensions; false, and nothing done, for others and where no point is far enough
 /// from the edges.
 template <class T>
 [[nodiscard]] bool interior_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region,
@@ -20,5 +20,20 @@ template <class T>
 template <class T>
 void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t march,
                 index_t wide, DeviceStream stream);
+
+/// The same in two dimensions: means and chains over squares, stars that interior_step leaves.
+template <class T>
+[[nodiscard]] bool steps_plane(const DeviceSweep<T>& s);
+/// rows: of a thread.
+template <class T>
+void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t rows,
+                DeviceStream stream);
+
+/// The same for stars of radius 2 to 4 in three dimensions; march: planes of a block.
+template <class T>
+[[nodiscard]] bool steps_far(const DeviceSweep<T>& s);
+template <class T>
+void far_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t march,
+              DeviceStream stream);
 
 }  // namespace tessera::stencil

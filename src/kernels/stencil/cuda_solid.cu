@@ -158,8 +158,8 @@ __global__ void __launch_bounds__(Shape::threads, 512 / Shape::threads)
 template <class Shape, class T>
 void launch(const DeviceSweep<T>& s, const Solid<T>& p, DeviceStream stream) {
   const auto tiles = [&](int d, int from, int size) { return ceil_div(p.high[d] - from, size); };
-  const int across = tiles(2, p.first_x, lanes * vector_length<T> * Shape::across),
-            down = tiles(1, p.low[1], Shape::rows * Shape::down), deep = tiles(0, p.low[0], p.march);
+  const index_t across = tiles(2, p.first_x, lanes * vector_length<T> * Shape::across),
+                down = tiles(1, p.low[1], Shape::rows * Shape::down), deep = tiles(0, p.low[0], p.march);
   const auto blocks = narrow<unsigned>(checked_mul(checked_mul(across, down, "a launch"), deep, "a launch"));
   const dim3 threads(lanes, Shape::across * Shape::down);
   const auto with = [&]<bool hollow, bool previous>() {

@@ -165,89 +165,6 @@ __global__ void __launch_bounds__(32 * S::warps)
   }
 }
 
-/// The 2 * radius + 1 values from u[0] on by doubling (Form::box), for `count` places side by side.
-template <int radius, int count, class T, class At>
-__device__ __forceinline__ void doubled(const At& u, T (&sums)[count]) {
-  constexpr int all = count + 2 * radius;
-  T two[all], four[all];
-#pragma unroll
-  for (int i = 0; i + 1 < all; ++i) two[i] = u(i) + u(i + 1);
-#pragma unroll
-  for (int i = 0; i + 3 < all; ++i) four[i] = two[i] + two[i + 2];
-#pragma unroll
-  for (int i = 0; i < count; ++i) {
-    if constexpr (radius == 1) sums[i] = two[i] + u(i + 2);
-    if constexpr (radius == 2) sums[i] = four[i] + u(i + 4);
-    if constexpr (radius == 3) sums[i] = (four[i] + two[i + 4]) + u(i + 6);
-    if constexpr (radius == 4) sums[i] = (four[i] + four[i + 4]) + u(i + 8);
-  }
-}
-
-constexpr int box_rows = 4;   // at once
-constexpr int box_warps = 4;  // side by side
-
-/// Lanes at either end of a warp whose column sums others need and whose own results others write.
-template <class T, int radius>
-constexpr int helping_lanes = (radius + vector_length<T> - 1) / vector_length<T>;
-
-/// The mean of a square: column sums of the warp's own vectors, those of the neighbours by shuffles.
-template <class T, int radius>
-__global__ void __launch_bounds__(32 * box_warps)
-    box_sweep(const __grid_constant__ DeviceSweep<T> s, const __grid_constant__ March<T> m) {
-  constexpr int length = vector_length<T>, helpers = helping_lanes<T, radius>, beside = helpers * length;
-  constexpr unsigned everyone = 0xffffffffu;
-  const uint3 block = block_place(m.blocks);
-  const int lane = static_cast<int>(threadIdx.x);
-  const index_t warp = index_t{block.x} * box_warps + threadIdx.y;
-  const index_t warp_x = m.first_x + (warp * (32 - 2 * helpers) - helpers) * length;
-  if (warp_x + beside >= m.region.high[2]) return;  // the whole warp
-  const index_t x = warp_x + lane * length;
-  const bool writes = lane >= helpers && lane < 32 - helpers && x < m.region.high[2];
-  const index_t begin = m.region.low[1] + index_t{block.y} * m.length;
-  const index_t end = min(begin + m.length, m.region.high[1]);
-  const auto row_at = [&](index_t y) {
-    return m.in + x + min(y, m.region.high[1] - 1 + radius) * s.stride[1];
-  };
-  const bool plain_columns = s.line[2].plain(x) && s.line[2].plain(x + length - 1);
-
-  Vector<T> rows[2 * radius + box_rows];
-#pragma unroll
-  for (int k = 0; k < 2 * radius; ++k) rows[k] = load_vector(row_at(begin - radius + k));
-  for (index_t y = begin; y < end; y += box_rows) {
-#pragma unroll
-    for (int u = 0; u < box_rows; ++u) rows[2 * radius + u] = load_vector(row_at(y + radius + u));
-    T columns[length][box_rows];
-#pragma unroll
-    for (int e = 0; e < length; ++e)
-      doubled<radius, box_rows>([&](int k) { return rows[k].at[e]; }, columns[e]);
-#pragma unroll
-    for (int u = 0; u < box_rows; ++u) {
-      T sums[length + 2 * beside];
-#pragma unroll
-      for (int i = 0; i < length; ++i) sums[beside + i] = columns[i][u];
-#pragma unroll
-      for (int away = 1; away <= helpers; ++away) {
-#pragma unroll
-        for (int i = 0; i < length; ++i) {
-          const int left = beside - away * length + i, right = beside + away * length + i;
-          if (left >= beside - radius) sums[left] = __shfl_up_sync(everyone, columns[i][u], away);
-          if (right < beside + length + radius) sums[right] = __shfl_down_sync(everyone, columns[i][u], away);
-        }
-      }
-      Vector<T> mean;
-      doubled<radius, length>([&](int i) { return sums[beside - radius + i]; }, mean.at);
-#pragma unroll
-      for (int e = 0; e < length; ++e) mean.at[e] = mean.at[e] * s.weight[0];
-      if (writes && y + u < end) {
-        put_vector(s, m.out, 0, y + u, x, m.region.low[2], m.region.high[2],
-                   plain_columns && s.line[1].plain(y + u), mean);
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < 2 * radius; ++k) rows[k] = rows[k + box_rows];
-  }
-}
-
 constexpr int any_rows = 4;  // of a thread, along y
 
 /// Any taps: the sums of some rows of a thread stay in registers, the loop over the taps runs inside.
@@ -327,15 +244,6 @@ bool launch_star_if_one(const DeviceSweep<T>& s, const March<T>& m, DeviceStream
   return s.dims == 2 ? launch_star_of<2>(s, m, stream) : launch_star_of<3>(s, m, stream);
 }
 
-template <int radius, class T>
-void launch_box(const DeviceSweep<T>& s, March<T> m, DeviceStream stream) {
-  constexpr index_t across = (32 - 2 * helping_lanes<T, radius>)*vector_length<T>;
-  Region whole = m.region;
-  whole.low[2] = m.first_x;
-  m.blocks = blocks_of(whole, {{1, m.length, box_warps * across}});
-  box_sweep<T, radius><<<m.blocks.count(), dim3(32, box_warps), 0, stream>>>(s, m);
-}
-
 }  // namespace
 
 template <class T>
@@ -344,15 +252,13 @@ void streaming_step(const DeviceSweep<T>& s, index_t step, int from, const Tunin
   March<T> m{s.level[from], s.level[1 - from], s.valid(step + 1), 0, default_march, {}};
   if (m.region.empty()) return;
   if (steps_solid(s)) return solid_step(s, m.in, m.out, m.region, tuning.march, tuning.tile_x, stream);
+  if (steps_plane(s) || (tuning.tile_x == 1 && s.dims == 2 && s.star == 1))
+    return plane_step(s, m.in, m.out, m.region, tuning.march, stream);
+  if (steps_far(s)) return far_step(s, m.in, m.out, m.region, tuning.march, stream);
   if (interior_step(s, m.in, m.out, m.region, tuning.march, stream)) return;
   m.first_x = aligned_below<T>(m.region.low[2]);
   if (tuning.march > 0) m.length = tuning.march;
-  if (s.form == Form::box) {
-    if (s.radius[2] == 1) launch_box<1>(s, m, stream);
-    if (s.radius[2] == 2) launch_box<2>(s, m, stream);
-    if (s.radius[2] == 3) launch_box<3>(s, m, stream);
-    if (s.radius[2] == 4) launch_box<4>(s, m, stream);
-  } else if (!launch_star_if_one(s, m, stream)) {
+  if (!launch_star_if_one(s, m, stream)) {
     m.blocks = blocks_of(m.region, {{1, any_rows, 128}});
     any_sweep<<<m.blocks.count(), 128, 0, stream>>>(s, m);
   }

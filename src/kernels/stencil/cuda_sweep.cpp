@@ -64,6 +64,16 @@ void set_star(const Stencil& stencil, DeviceSweep<T>& device) {
   device.hollow = !middle;
 }
 
+template <class T>
+void set_square(const Stencil& stencil, DeviceSweep<T>& device) {
+  const index_t r = stencil.radius[2], width = 2 * r + 1;
+  if (stencil.form != Form::chain || stencil.dims != 2 || r < 1 || r > largest_square) return;
+  if (stencil.radius[1] != r || static_cast<index_t>(stencil.taps.size()) != width * width) return;
+  for (index_t k = 0; k < width * width; ++k)
+    device.weight[k] = static_cast<T>(stencil.taps[static_cast<std::size_t>(k)].weight);
+  device.square = static_cast<int>(r);
+}
+
 }  // namespace
 
 DeviceShape device_shape(const Line (&line)[3], index_t element_bytes) {
@@ -96,6 +106,7 @@ DeviceSweep<T> device_sweep(const Sweep<T>& sweep) {
   device.taps = static_cast<index_t>(stencil.taps.size());
   if (stencil.form == Form::box) device.weight[0] = static_cast<T>(stencil.taps[0].weight);
   set_star(stencil, device);
+  set_square(stencil, device);
   return device;
 }
 

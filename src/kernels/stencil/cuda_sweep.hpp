@@ -76,7 +76,8 @@ struct Region {
   [[nodiscard]] TESSERA_HD bool empty() const { return size(0) <= 0 || size(1) <= 0 || size(2) <= 0; }
 };
 
-constexpr int most_star_taps = 6 * 4 + 1;
+constexpr int largest_square = 4;  // radius
+constexpr int most_weights = (2 * largest_square + 1) * (2 * largest_square + 1);
 
 /// A sweep of a box whose levels lie in device memory. Kernels take it by value.
 template <class T>
@@ -93,10 +94,12 @@ struct DeviceSweep {
   Rule rule = Rule::linear;
   bool two_levels = false;
   T previous = 0;
-  int star = 0;                ///< radius of a star with all its taps, perhaps but the middle one; else 0
-  bool hollow = false;         ///< without the middle one
-  T weight[most_star_taps]{};  ///< of a star: (z, y, x) ascending, zero in a missing middle; of a box: [0]
-  index_t taps = 0;            ///< of any stencil, in device memory
+  int star = 0;              ///< radius of a star with all its taps, perhaps but the middle one; else 0
+  bool hollow = false;       ///< without the middle one
+  int square = 0;            ///< radius of a chain over a whole square in two dimensions; else 0
+  T weight[most_weights]{};  ///< of a star, a square: (z, y, x) ascending, zero in a missing middle; a box:
+                             ///< [0]
+  index_t taps = 0;          ///< of any stencil, in device memory
   const T* tap_weight = nullptr;
   const Index3* tap_place = nullptr;
 

@@ -95,6 +95,7 @@ struct Lane {
   int high = length;     ///< the element that is the last one
   bool fixed = false;    ///< the side that the lane is at has ghosts of its own, at ghost_x
   bool mirrors = false;  ///< or mirrors
+  bool ragged = false;   ///< the last point is not the last element of its lane
   bool wraps = false;    ///< elements lie at `offset`, not side by side
   int offset[length], ghost_x = 0;
 
@@ -106,6 +107,7 @@ struct Lane {
     fixed = at_end && axis.fixed(side);
     mirrors = at_end && axis.mirrors(side);
     ghost_x = static_cast<int>(at_low ? axis.begin - 1 : axis.end);
+    ragged = axis.edge[1] && (axis.end - x) % length != 0;
     wraps = axis.wrapped;
 #pragma unroll
     for (int e = 0; e < length; ++e) offset[e] = static_cast<int>(axis.readable(x + e));
@@ -133,22 +135,28 @@ struct Lane {
   __device__ __forceinline__ void add_along(const T* w, const Vector<T, length>& c, T ghost,
                                             Vector<T, length>& sum) const {
     T before = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
-    const T after = __shfl_down_sync(0xffffffffu, c.at[0], 1);
+    T right[length];
+#pragma unroll
+    for (int e = 0; e + 1 < length; ++e) right[e] = c.at[e + 1];
+    right[length - 1] = __shfl_down_sync(0xffffffffu, c.at[0], 1);
     if constexpr (edges) {
-      const T beyond = fixed ? ghost : mirrors ? c.at[1] : c.at[0];
-      before = at_low ? beyond : before;
+      const T low = fixed ? ghost : mirrors ? c.at[1] : c.at[0];
+      before = at_low ? low : before;
+      const T last = fixed ? ghost : mirrors ? c.at[length - 2] : c.at[length - 1];
+      right[length - 1] = high == length - 1 ? last : right[length - 1];
+      if (ragged) {
+#pragma unroll
+        for (int e = 0; e + 1 < length; ++e) {
+          const T beyond = fixed ? ghost : mirrors ? (e > 0 ? c.at[e > 0 ? e - 1 : 0] : before) : c.at[e];
+          right[e] = e == high ? beyond : right[e];
+        }
+      }
     }
 #pragma unroll
     for (int e = 0; e < length; ++e) {
-      const T left = e > 0 ? c.at[e > 0 ? e - 1 : 0] : before;
-      T right = e < length - 1 ? c.at[e < length - 1 ? e + 1 : 0] : after;
-      if constexpr (edges) {
-        const T beyond = fixed ? ghost : mirrors ? left : c.at[e];
-        right = e == high ? beyond : right;
-      }
-      sum.at[e] = fma(w[0], left, sum.at[e]);
+      sum.at[e] = fma(w[0], e > 0 ? c.at[e > 0 ? e - 1 : 0] : before, sum.at[e]);
       if constexpr (!hollow) sum.at[e] = fma(w[1], c.at[e], sum.at[e]);
-      sum.at[e] = fma(w[2], right, sum.at[e]);
+      sum.at[e] = fma(w[2], right[e], sum.at[e]);
     }
   }
 };

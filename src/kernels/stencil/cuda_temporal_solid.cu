@@ -68,8 +68,8 @@ struct SolidMarch {
   }
   __device__ __forceinline__ void fetch(V (&c)[rows]) { load(cursor.next(), c); }
 
-  /// The neighbour beyond row j of plane `at`, on the given side of the field.
-  __device__ __forceinline__ V beyond(int side, int at, int j, const V& here, const V& inner) const {
+  /// What lies beyond the first or the last row of plane `at`; inner: the row before it.
+  __device__ __forceinline__ V beyond(int side, int at, const V& here, const V& inner) const {
     const Axis& across = p.axis[1];
     if (across.fixed(side)) {
       const int y = static_cast<int>(side == 0 ? across.begin - 1 : across.end);
@@ -87,15 +87,28 @@ struct SolidMarch {
     __syncthreads();
     const V above = ends[slot][warp > 0 ? warp - 1 : 0][1][column];
     const V below = ends[slot][warp + 1 < solid_warps ? warp + 1 : warp][0][column];
+    V fixed_up = above, fixed_down = below;
+    if constexpr (edges) {
+      if (low_row == 0) fixed_up = beyond(0, at, c[0], c[1]);
+      if (high_row >= 0 && high_row < rows) {
+        V here = c[0], inner = above;
+#pragma unroll
+        for (int j = 1; j < rows; ++j) {
+          if (j == high_row) {
+            here = c[j];
+            inner = c[j - 1];
+          }
+        }
+        fixed_down = beyond(1, at, here, inner);
+      }
+    }
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      V up = j > 0 ? c[j > 0 ? j - 1 : 0] : above;
+      V up = j > 0 ? c[j > 0 ? j - 1 : 0] : fixed_up;
       V down = j < rows - 1 ? c[j < rows - 1 ? j + 1 : 0] : below;
       T ghost{};
       if constexpr (edges) {
-        const V inner = up;
-        if (j == low_row) up = beyond(0, at, j, c[j], down);
-        if (j == high_row) down = beyond(1, at, j, c[j], inner);
+        if (j == high_row) down = fixed_down;
         if (lane.fixed) ghost = lane.ghost(row_at(static_cast<int>(turned(walked, at)), row_of[j]));
       }
       add_product(p.weight[1], up, to[j]);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <span>
 
 #include "oracle.hpp"
 #include "usable.hpp"
@@ -168,6 +169,10 @@ TYPED_TEST(Device, EachSideMayHaveItsOwnBoundary) {
                                 {{}, {.base_steps = 2}});
     expect_host_bits<TypeParam>({named_stencil("star2", 3), sides, {{12, 17, 70}}, 4});
     expect_host_bits<TypeParam>({make_stencil("dense", 3, {{3, 3, 3}}, weights), sides, {{11, 13, 70}}, 4});
+    expect_host_bits<TypeParam>({named_stencil("box7x7", 2), sides, {{1, 25, 70}}, 3});
+    expect_host_bits<TypeParam>({named_stencil("star3", 2), sides, {{1, 25, 133}}, 3});
+    expect_host_bits<TypeParam>(
+        {make_stencil("square", 2, {{1, 5, 5}}, std::span(weights).first(25)), sides, {{1, 25, 70}}, 3});
   }
 }
 
