@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_interior.hpp"
@@ -153,5 +154,16 @@ template bool steps_far(const DeviceSweep<double>&);
 template void far_step(const DeviceSweep<float>&, const float*, float*, const Region&, index_t, DeviceStream);
 template void far_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t,
                        DeviceStream);
+
+void add_far_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&]<class T>(const std::string& type, T) {
+    to.push_back(machine::device_function("cuda_streaming", type + ", three dimensions, star of radius 2",
+                                          far_star<2, T>, lanes * warps));
+    to.push_back(machine::device_function("cuda_streaming", type + ", three dimensions, star of radius 4",
+                                          far_star<4, T>, lanes * warps));
+  };
+  add("f32", 0.0F);
+  add("f64", 0.0);
+}
 
 }  // namespace tessera::stencil

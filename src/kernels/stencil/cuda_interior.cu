@@ -193,10 +193,9 @@ void add_interior_functions(std::vector<machine::DeviceFunction>& to) {
     const auto step = [&](const std::string& of, auto* function) {
       to.push_back(machine::device_function("cuda_streaming", type + of, function, lanes * warps));
     };
-    step(", star in two dimensions, 4 rows a thread", star_step<StarShape<2>, 4, T>);
-    step(", star in two dimensions, 8 rows a thread", star_step<StarShape<2>, 8, T>);
-    step(", star in two dimensions, 16 rows a thread", star_step<StarShape<2>, 16, T>);
-    step(", star in three dimensions, planes", star_step<StarShape<3>, 0, T>);
+    step(", star in two dimensions, 4 rows a thread", star_step<4, T>);
+    step(", star in two dimensions, 8 rows a thread", star_step<8, T>);
+    step(", star in two dimensions, 16 rows a thread", star_step<16, T>);
   };
   add("f32", 0.0F);
   add("f64", 0.0);

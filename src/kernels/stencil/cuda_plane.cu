@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_interior.hpp"
@@ -236,5 +237,21 @@ template void plane_step(const DeviceSweep<float>&, const float*, float*, const 
                          DeviceStream);
 template void plane_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t,
                          DeviceStream);
+
+void add_plane_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&]<class T>(const std::string& type, T) {
+    const auto sum = [&](const char* of, auto* function) {
+      to.push_back(machine::device_function("cuda_streaming", type + ", two dimensions, " + of, function,
+                                            lanes * warps));
+    };
+    sum("box of radius 1", plane_rows<BoxSum<1>, 8, false, T>);
+    sum("box of radius 4", plane_rows<BoxSum<4>, 8, false, T>);
+    sum("chain over a square of radius 4", plane_rows<SquareSum<4>, 8, false, T>);
+    sum("star of radius 4", plane_rows<StarSum<4, false>, 8, false, T>);
+    sum("star of two time levels", plane_rows<StarSum<1, false>, 8, true, T>);
+  };
+  add("f32", 0.0F);
+  add("f64", 0.0);
+}
 
 }  // namespace tessera::stencil

@@ -59,6 +59,8 @@ std::vector<machine::DeviceFunction> device_functions() {
   add_textbook_functions(all);
   add_streaming_functions(all);
   add_interior_functions(all);
+  add_plane_functions(all);
+  add_far_functions(all);
   add_solid_functions(all);
   add_temporal_functions(all);
   add_temporal_solid_functions(all);

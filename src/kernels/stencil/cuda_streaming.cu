@@ -291,8 +291,6 @@ void add_streaming_functions(std::vector<machine::DeviceFunction>& to) {
     star(type + ", star of two time levels in two dimensions", Star<2, 1, false, true>{}, zero);
     star(type + ", star in three dimensions", Star<3, 1, false, false>{}, zero);
     star(type + ", star of radius 4 in three dimensions", Star<3, 4, false, false>{}, zero);
-    add(type + ", box of radius 1", box_sweep<T, 1>, 32 * box_warps);
-    add(type + ", box of radius 4", box_sweep<T, 4>, 32 * box_warps);
     add(type + ", any", any_sweep<T>, 128);
   };
   of_type("f32", 0.0F);
