@@ -90,8 +90,8 @@ run::OptionSet declare_options() {
            .axis = true});
   run::add_kernel(set, run::names_of(tessera::matmul::variants()));
   run::add_device(set);
-  run::add_device_memory(set, "products");
   run::add_gpu_exchange(set);
+  run::add_device_memory(set, "products");
   set.add({.name = "algorithm",
            .kind = run::Kind::choice,
            .fallback = "recursive",

@@ -46,7 +46,7 @@ class Event {
   [[nodiscard]] double seconds_since(const Event& begin) const;
 
  private:
-  void* event_ = nullptr;
+  [[maybe_unused]] void* event_ = nullptr;  // a cudaEvent_t
 };
 
 enum class Home {

@@ -26,14 +26,15 @@ class Device(tessera.Case):
                     self.assertNotIn("device", result.err)
 
     def test_what_stays_on_gpus_needs_a_kernel_for_them(self):
-        for workload in ("matmul", "transpose"):
+        for workload in ("matmul", "transpose", "sort"):
+            words = (workload, *SMALL[workload], "--gpu-exchange")
             for way in ("ipc", "nccl", "mpi", "staged"):
                 with self.subTest(workload, way=way):
-                    self.fail_with(USAGE, workload, "--n", 24, "--gpu-exchange", way, words="a kernel for GPUs")
+                    self.fail_with(USAGE, *words, way, words="a kernel for GPUs")
             for way in ("auto", "host"):
-                self.succeed(workload, "--n", 24, "--gpu-exchange", way, "--repetitions", 1, ranks=2)
-            self.fail_with(USAGE, workload, "--n", 24, "--gpu-exchange", "pigeon", words="staged")
-            self.succeed(workload, "--n", 24, "--gpu-exchange", "nccl", "--plan")
+                self.succeed(*words, way, "--repetitions", 1, ranks=2)
+            self.fail_with(USAGE, *words, "pigeon", words="gpu-exchange")
+            self.succeed(*words, "nccl", "--plan")
 
     def test_fewer_bits_are_for_the_tensor_units(self):
         for words in (("--precision", "bf16"), ("--precision", "tf32", "--type", "f32", "--kernel", "tiled")):

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/matmul/pieces.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::dist::matmul {
@@ -11,7 +11,7 @@ namespace {
 namespace device = machine::device;
 using layout::BlockMap;
 using layout::Range;
-using tessera::matmul::device_ld;
+using machine::device_ld;
 using tessera::matmul::DeviceKernel;
 using tessera::matmul::Gemm;
 
@@ -42,12 +42,6 @@ index_t bytes_of(index_t rows, index_t cols) {
 template <class T>
 MatrixView<T> matrix_at(std::byte* data, index_t rows, index_t cols) {
   return {reinterpret_cast<T*>(data), rows, cols, device_ld(cols, size_of<T>)};
-}
-
-template <class T>
-auto in_bytes(const MatrixView<T>& x) {
-  using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
-  return MatrixView<Byte>{reinterpret_cast<Byte*>(x.data), x.rows, x.cols * size_of<T>, x.ld * size_of<T>};
 }
 
 /// Of a panel: whole tiles of kernels where they are long enough.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "dist/transpose/blocks.hpp"
-#include "kernels/transpose/pieces.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::dist::transpose {
@@ -11,18 +11,14 @@ namespace {
 
 namespace device = machine::device;
 using layout::Box;
-using tessera::transpose::aligned_ld;
+using machine::device_ld;
+using tessera::transpose::in_bytes;
 
 /// Packed pieces begin at multiples of it.
 constexpr index_t aligned = 256;
 
-index_t row_bytes(const Box& box, index_t bytes) { return aligned_ld(box.cols.size(), bytes) * bytes; }
+index_t row_bytes(const Box& box, index_t bytes) { return device_ld(box.cols.size(), bytes) * bytes; }
 index_t block_bytes(const Box& box, index_t bytes) { return box.rows.size() * row_bytes(box, bytes); }
-
-template <class Byte>
-MatrixView<Byte> in_bytes(const tessera::transpose::RecordView<Byte>& x) {
-  return {x.data, x.rows, x.cols * x.bytes, x.stride()};
-}
 
 layout::MatrixLayout turned(const DeviceTask& task) {
   return task.op == Op::transpose ? layout::transposed(task.a) : task.a;
@@ -74,13 +70,13 @@ DeviceTranspose::DeviceTranspose(const mpi::DeviceExchange& exchange, DeviceTask
 
 Records DeviceTranspose::block_of_b(index_t rank, std::byte* data) const {
   const Box& box = task_.b.of(rank);
-  return {data, box.rows.size(), box.cols.size(), aligned_ld(box.cols.size(), task_.bytes), task_.bytes};
+  return {data, box.rows.size(), box.cols.size(), device_ld(box.cols.size(), task_.bytes), task_.bytes};
 }
 
 ConstRecords DeviceTranspose::source(const Box& box) const {
   const Box& whole = task_.a.of(exchange_.comm().rank());
   const ConstRecords a{a_.data(), whole.rows.size(), whole.cols.size(),
-                       aligned_ld(whole.cols.size(), task_.bytes), task_.bytes};
+                       device_ld(whole.cols.size(), task_.bytes), task_.bytes};
   return part(a, whole, task_.op == Op::transpose ? layout::transposed(box) : box);
 }
 
