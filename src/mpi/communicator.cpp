@@ -81,13 +81,14 @@ void wait_all(std::span<Request> requests) {
   Request(std::move(parts)).wait();
 }
 
-Communicator::Communicator(MPI_Comm handle)
-    : handle_(new MPI_Comm(handle), [](MPI_Comm* comm) {
-        int finalized = 0;
-        MPI_Finalized(&finalized);
-        if (finalized == 0 && *comm != MPI_COMM_SELF && !leaves_alone()) MPI_Comm_free(comm);
-        delete comm;
-      }) {
+Communicator::State::~State() {
+  lines.clear();
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0 && handle != MPI_COMM_SELF && !leaves_alone()) MPI_Comm_free(&handle);
+}
+
+Communicator::Communicator(MPI_Comm handle) : state_(std::make_shared<State>(handle)) {
   check(MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(handle, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(handle, &size_), "MPI_Comm_size");
@@ -105,6 +106,16 @@ Communicator Communicator::split(int color, int key) const {
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(handle(), color, key, &part), "MPI_Comm_split");
   return Communicator(part);
+}
+
+const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {
+  TESSERA_EXPECTS(rows * cols == size_);
+  std::shared_ptr<const GridLines>& lines = state_->lines[{rows, cols}];
+  if (!lines) {
+    const auto row = static_cast<int>(rank_ / cols), col = static_cast<int>(rank_ % cols);
+    lines = std::make_shared<const GridLines>(GridLines{split(row, col), split(col, row)});
+  }
+  return *lines;
 }
 
 Communicator Communicator::node() const {

@@ -55,6 +55,20 @@ TEST(Communicator, SplitsByColor) {
   EXPECT_EQ(comm.node().size(), comm.size());  // the tests run on one node
 }
 
+TEST(Communicator, KeepsTheLinesOfAGrid) {
+  const Communicator comm = Communicator::world();
+  const index_t cols = comm.size() % 2 == 0 ? 2 : 1, rows = comm.size() / cols;
+  const GridLines& lines = comm.grid_lines(rows, cols);
+  EXPECT_EQ(lines.row.size(), cols);
+  EXPECT_EQ(lines.col.size(), rows);
+  EXPECT_EQ(lines.row.rank(), comm.rank() % cols);
+  EXPECT_EQ(lines.col.rank(), comm.rank() / cols);
+  const Communicator copy = comm;
+  EXPECT_EQ(&copy.grid_lines(rows, cols), &lines);
+  EXPECT_EQ(comm.grid_lines(cols, rows).row.size(), rows);
+  EXPECT_EQ(lines.row.sum(index_t{1}), cols) << "another grid leaves them as they are";
+}
+
 TEST(Communicator, MessagesOfSeveralSizesArriveInOrder) {
   const Communicator comm = Communicator::world();
   const int to = (comm.rank() + 1) % comm.size(), from = (comm.rank() + comm.size() - 1) % comm.size();
