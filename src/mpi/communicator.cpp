@@ -4,6 +4,7 @@
 #include <array>
 
 #include "mpi/agreement.hpp"
+#include "mpi/network.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
@@ -12,6 +13,7 @@ namespace {
 // One message: well under the 2 GiB of an int count, large enough for full bandwidth. Open MPI 4.1 is
 // MPI 3.1: it has no large-count calls, and an int count of 2^32 + 5 silently sends 5 bytes.
 constexpr index_t piece_bytes = index_t{1} << 30;
+constexpr int chain_tag = 104;
 
 template <class Call>
 void in_pieces(index_t bytes, const Call& call) {
@@ -39,7 +41,7 @@ void all_reduce(std::span<T> values, MPI_Datatype type, MPI_Op op, MPI_Comm comm
 }
 
 template <class T>
-std::vector<T> all_gather(T value, MPI_Datatype type, int size, MPI_Comm comm) {
+std::vector<T> values_of_all(T value, MPI_Datatype type, int size, MPI_Comm comm) {
   std::vector<T> values(static_cast<std::size_t>(size));
   check(MPI_Allgather(&value, 1, type, values.data(), 1, type, comm), "MPI_Allgather");
   heartbeat();
@@ -130,7 +132,23 @@ void Communicator::barrier() const {
   heartbeat();
 }
 
+/// Every rank receives from the one before it and sends to the one behind it, segment by segment.
+void Communicator::broadcast_along_chain(std::span<std::byte> data, int root) const {
+  const int before = (rank_ + size_ - 1) % size_, behind = (rank_ + 1) % size_;
+  const auto segment = static_cast<std::size_t>(chain_segment(static_cast<index_t>(data.size()), size_));
+  std::vector<Request> arriving, leaving;
+  const auto part = [&](std::size_t at) { return data.subspan(at, std::min(segment, data.size() - at)); };
+  for (std::size_t at = 0; rank_ != root && at < data.size(); at += segment)
+    arriving.push_back(receive(part(at), before, chain_tag));
+  for (std::size_t at = 0; at < data.size(); at += segment) {
+    if (rank_ != root) arriving[at / segment].wait();
+    if (behind != root) leaving.push_back(send(part(at), behind, chain_tag));
+  }
+  wait_all(leaving);
+}
+
 void Communicator::broadcast(std::span<std::byte> data, int root) const {
+  if (goes_along_a_chain(static_cast<index_t>(data.size()), size_)) return broadcast_along_chain(data, root);
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
     check(MPI_Bcast(data.data() + offset, count, MPI_BYTE, root, handle()), "MPI_Bcast");
     heartbeat();
@@ -160,11 +178,11 @@ void Communicator::sum(std::span<index_t> values) const {
 void Communicator::max(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_MAX, handle()); }
 
 std::vector<double> Communicator::all_gather(double value) const {
-  return mpi::all_gather(value, MPI_DOUBLE, size_, handle());
+  return values_of_all(value, MPI_DOUBLE, size_, handle());
 }
 
 std::vector<index_t> Communicator::all_gather(index_t value) const {
-  return mpi::all_gather(value, MPI_INT64_T, size_, handle());
+  return values_of_all(value, MPI_INT64_T, size_, handle());
 }
 
 void Communicator::sum_before(std::span<index_t> values) const {

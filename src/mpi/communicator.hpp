@@ -58,6 +58,7 @@ class Communicator {
   [[nodiscard]] Communicator node() const;
 
   void barrier() const;
+  /// Long data along a chain of the ranks (mpi/network.hpp), short as the library does it.
   void broadcast(std::span<std::byte> data, int root) const;
   template <class T>
   void broadcast(std::span<T> data, int root) const {
@@ -111,6 +112,7 @@ class Communicator {
   };
 
   explicit Communicator(MPI_Comm handle);
+  void broadcast_along_chain(std::span<std::byte> data, int root) const;
   std::shared_ptr<State> state_;
   int rank_ = 0;
   int size_ = 1;

@@ -8,6 +8,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/exchange.hpp"
+#include "mpi/network.hpp"
 #include "mpi/phases.hpp"
 #include "mpi/probes.hpp"
 #include "mpi/runtime.hpp"
@@ -46,6 +47,38 @@ TEST(Communicator, BroadcastsTextOfAnyLength) {
   EXPECT_EQ(comm.broadcast(comm.is_root() ? std::string("hello") : std::string("something longer"), 0),
             "hello");
   EXPECT_EQ(comm.broadcast(std::string(), 0), "");
+}
+
+TEST(Communicator, BroadcastsOfAnyLengthFromAnyRankArriveWhole) {
+  const Communicator comm = Communicator::world();
+  const int p = comm.size();
+  const auto value = [](std::size_t i, int root) {
+    return static_cast<unsigned char>(i * 7 + i / 251 + static_cast<std::size_t>(root));
+  };
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{1}, std::size_t{65535}, std::size_t{65536}, std::size_t{65537},
+        std::size_t{100003}, std::size_t{1} << 20, (std::size_t{5} << 20) + 3}) {
+    for (int root = 0; root < p; ++root) {  // one after the other: none may take what belongs to the next
+      std::vector<unsigned char> data(length + 1, 0xee);
+      for (std::size_t i = 0; comm.rank() == root && i < length; ++i) data[i] = value(i, root);
+      comm.broadcast(std::span(data).first(length), root);
+      bool right = data[length] == 0xee;
+      for (std::size_t i = 0; i < length; ++i) right = right && data[i] == value(i, root);
+      EXPECT_TRUE(right) << length << " bytes from " << root;
+    }
+  }
+}
+
+TEST(Network, AChainIsFilledWithSegments) {
+  EXPECT_FALSE(goes_along_a_chain(1 << 20, 3)) << "a library's two rounds are no slower";
+  EXPECT_FALSE(goes_along_a_chain(1000, 64));
+  ASSERT_TRUE(goes_along_a_chain(1 << 20, 64));
+  const Network network{
+      .latency = 2e-6, .message = 0, .bandwidth = 1e10, .crowd_bandwidth = 1e10, .near_bandwidth = 1e10};
+  const double alone = 2e-6 + 8e6 / 1e10;
+  EXPECT_NEAR(broadcast(network, 8e6, 4, Line::row), alone * (1 + 2.0 / 16), 0.1 * alone);
+  EXPECT_LT(broadcast(network, 8e6, 64, Line::row), 1.5 * alone);
+  EXPECT_EQ(chain_filling(network, 1000, 64, Line::row), 0);
 }
 
 TEST(Communicator, SplitsByColor) {
@@ -292,6 +325,7 @@ TEST(Probes, GivePlausibleCosts) {
   const MessageCosts costs = measure_messages(comm, 0.03);
   EXPECT_GT(costs.bandwidth, 1e6);
   EXPECT_GT(costs.all_to_all_bandwidth, 1e6);
+  EXPECT_GT(std::min(costs.near_bandwidth, costs.far_bandwidth), 1e6);
   EXPECT_GT(costs.latency_seconds, 1e-8);
 }
 
