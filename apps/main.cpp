@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <thread>
 
 #include "base/text.hpp"
@@ -28,6 +29,12 @@ int fail_early(const Error& error) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
   return static_cast<int>(error.code());
+}
+
+/// Memory is missing on this rank alone, as far as it knows.
+int fail_without_memory() {
+  mpi::print_error(fmt::format("out of memory (rank {}, before MPI)", mpi::launcher_rank()));
+  return static_cast<int>(ExitCode::memory);
 }
 
 void print_once(const std::string& text) {
@@ -101,6 +108,8 @@ int main(int argc, char** argv) {
     return apps::main_of(argc, argv);
   } catch (const Error& error) {
     return apps::fail_early(error);
+  } catch (const std::bad_alloc&) {
+    return apps::fail_without_memory();
   } catch (const std::exception& error) {
     return apps::fail_early(Error(ExitCode::internal, error.what()));
   }
