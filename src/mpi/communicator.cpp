@@ -4,6 +4,7 @@
 #include <array>
 
 #include "mpi/agreement.hpp"
+#include "mpi/long_sums.hpp"
 #include "mpi/network.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -173,6 +174,7 @@ double Communicator::max(double value) const { return all_reduce(value, MPI_DOUB
 double Communicator::min(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_MIN, handle()); }
 void Communicator::sum(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_SUM, handle()); }
 void Communicator::sum(std::span<index_t> values) const {
+  if (sums_in_parts(static_cast<index_t>(values.size_bytes()), size_)) return sum_in_parts(*this, values);
   all_reduce(values, MPI_INT64_T, MPI_SUM, handle());
 }
 void Communicator::max(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_MAX, handle()); }

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "mpi/long_sums.hpp"
+
 namespace tessera::mpi {
 namespace {
 
@@ -65,9 +67,9 @@ double all_gather(const Network& network, double bytes_of_all, index_t ranks) {
 
 double all_reduce(const Network& network, double bytes, index_t ranks) {
   if (ranks <= 1) return 0;
-  const double whole = rounds(ranks) * (network.latency + bytes / network.crowd_bandwidth);
-  const double in_parts = 2 * rounds(ranks) * network.latency + 2 * bytes / network.crowd_bandwidth;
-  return std::min(whole, in_parts);
+  if (sums_in_parts(static_cast<index_t>(bytes), ranks))
+    return 2 * rounds(ranks) * network.latency + 2 * bytes / network.crowd_bandwidth;
+  return rounds(ranks) * (network.latency + bytes / network.crowd_bandwidth);
 }
 
 double scan(const Network& network, double bytes, index_t ranks) {

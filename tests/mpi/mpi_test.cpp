@@ -69,6 +69,20 @@ TEST(Communicator, BroadcastsOfAnyLengthFromAnyRankArriveWhole) {
   }
 }
 
+TEST(Communicator, SumsOfAnyLengthAreThoseOfEveryElement) {
+  const Communicator comm = Communicator::world();
+  const index_t p = comm.size();
+  for (const index_t length : {0, 1, 100, 8192, 8193, 100003}) {
+    std::vector<index_t> values(static_cast<std::size_t>(length) + 1, -1);
+    for (index_t i = 0; i < length; ++i) values[static_cast<std::size_t>(i)] = i * 1000003 + comm.rank();
+    comm.sum(std::span(values).first(static_cast<std::size_t>(length)));
+    bool right = values.back() == -1;
+    for (index_t i = 0; i < length; ++i)
+      right = right && values[static_cast<std::size_t>(i)] == p * i * 1000003 + p * (p - 1) / 2;
+    EXPECT_TRUE(right) << length;
+  }
+}
+
 TEST(Network, AChainIsFilledWithSegments) {
   EXPECT_FALSE(goes_along_a_chain(1 << 20, 3)) << "a library's two rounds are no slower";
   EXPECT_FALSE(goes_along_a_chain(1000, 64));
