@@ -1,11 +1,15 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
+#include <string_view>
 #include <thread>
 
 #include "base/text.hpp"
@@ -30,6 +34,22 @@ int fail_early(const Error& error) {
   }
   return static_cast<int>(error.code());
 }
+
+/// Where an exception can go no further: in functions of libraries that promise to throw none, and before
+/// main.
+[[noreturn]] void end_by_exception() noexcept {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view words = "tessera: error: out of memory\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, words.data(), words.size());
+    _exit(static_cast<int>(ExitCode::memory));
+  } catch (...) {  // the handler of the signal tells
+  }
+  std::abort();
+}
+
+__attribute__((constructor(101))) void set_end_by_exception() { std::set_terminate(end_by_exception); }
 
 /// Memory is missing on this rank alone, as far as it knows.
 int fail_without_memory() {
