@@ -293,7 +293,8 @@ class FailingCalls(Fault):
         elif not killed and result.code != OK:
             self.assertIn(result.code, codes, told)
             self.assertEqual(len(result.errors), 1, told)
-            self.assertEqual(self.partials(folder), [], told)
+            if MEMORY not in codes or result.command[0] != "mpirun":  # a rank that dies alone leaves that to the next run
+                self.assertEqual(self.partials(folder), [], told)
         for name in self.partials(folder):
             os.unlink(os.path.join(folder, name))
 
@@ -342,18 +343,19 @@ class FailingCalls(Fault):
                        ("fsync", "EIO", 2, 3), ("open", "EMFILE", 1, 3), ("rename", "EIO", 0, 3),
                        ("fallocate", "ENOSPC", 0, 3), ("pwrite", "kill", 1, 3)])
 
-    def find_number(self, call, rank, ranks):
+    def find_number(self, folder, call, rank, ranks):
         """How many calls of that kind there are in a run, up to a power of 2."""
         number = 1
-        while self.run_with_fault(self.folder, call, number, "ENOMEM", *self.PRODUCT, path="", rank=rank, ranks=ranks)[1]:
+        while self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, path="", rank=rank, ranks=ranks)[1]:
             number *= 2
         return number
 
     def walk_memory(self, call, rank, ranks):
         rng = random.Random(f"{tessera.SEED} {call} {rank} {ranks}")
         folder = tempfile.mkdtemp(dir=self.folder)
-        most = self.find_number(call, rank, ranks)
-        drawn = range(1, most) if tessera.SLOW and not ranks else sorted(rng.sample(range(1, most), min(most - 1, 400 if tessera.SLOW else 25)))
+        most = self.find_number(folder, call, rank, ranks)
+        count = most - 1 if tessera.SLOW and not ranks else min(most - 1, 400 if tessera.SLOW else 25)
+        drawn = sorted(rng.sample(range(1, most), count))
         outcomes = {}
         for number in drawn:
             result, happened = self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, "--out", "c.h5:/C", path="",
@@ -361,6 +363,7 @@ class FailingCalls(Fault):
             told = f"{call} {number} gets no memory on rank {rank} of {ranks}\n{result}"
             self.judge(folder, result, told, not happened, False, (MEMORY,))
             outcomes[result.code] = outcomes.get(result.code, 0) + 1
+        self.assertGreater(most, 1, f"no {call} was refused")
         return f"{call} without memory on rank {rank} of {ranks}: {len(drawn)} of fewer than {most} calls, ends {outcomes}"
 
     def test_no_memory(self):
