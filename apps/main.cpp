@@ -1,10 +1,15 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <new>
+#include <string_view>
 #include <thread>
 
 #include "base/text.hpp"
@@ -28,6 +33,28 @@ int fail_early(const Error& error) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
   return static_cast<int>(error.code());
+}
+
+/// Where an exception can go no further: in functions of libraries that promise to throw none, and before
+/// main.
+[[noreturn]] void end_by_exception() noexcept {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view words = "tessera: error: out of memory\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, words.data(), words.size());
+    _exit(static_cast<int>(ExitCode::memory));
+  } catch (...) {  // the handler of the signal tells
+  }
+  std::abort();
+}
+
+__attribute__((constructor(101))) void set_end_by_exception() { std::set_terminate(end_by_exception); }
+
+/// Memory is missing on this rank alone, as far as it knows.
+int fail_without_memory() {
+  mpi::print_error(fmt::format("out of memory (rank {}, before MPI)", mpi::launcher_rank()));
+  return static_cast<int>(ExitCode::memory);
 }
 
 void print_once(const std::string& text) {
@@ -101,6 +128,8 @@ int main(int argc, char** argv) {
     return apps::main_of(argc, argv);
   } catch (const Error& error) {
     return apps::fail_early(error);
+  } catch (const std::bad_alloc&) {
+    return apps::fail_without_memory();
   } catch (const std::exception& error) {
     return apps::fail_early(Error(ExitCode::internal, error.what()));
   }

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "mpi/agreement.hpp"
+#include "mpi/long_sums.hpp"
+#include "mpi/network.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
@@ -12,6 +14,7 @@ namespace {
 // One message: well under the 2 GiB of an int count, large enough for full bandwidth. Open MPI 4.1 is
 // MPI 3.1: it has no large-count calls, and an int count of 2^32 + 5 silently sends 5 bytes.
 constexpr index_t piece_bytes = index_t{1} << 30;
+constexpr int chain_tag = 104;
 
 template <class Call>
 void in_pieces(index_t bytes, const Call& call) {
@@ -39,7 +42,7 @@ void all_reduce(std::span<T> values, MPI_Datatype type, MPI_Op op, MPI_Comm comm
 }
 
 template <class T>
-std::vector<T> all_gather(T value, MPI_Datatype type, int size, MPI_Comm comm) {
+std::vector<T> values_of_all(T value, MPI_Datatype type, int size, MPI_Comm comm) {
   std::vector<T> values(static_cast<std::size_t>(size));
   check(MPI_Allgather(&value, 1, type, values.data(), 1, type, comm), "MPI_Allgather");
   heartbeat();
@@ -81,13 +84,14 @@ void wait_all(std::span<Request> requests) {
   Request(std::move(parts)).wait();
 }
 
-Communicator::Communicator(MPI_Comm handle)
-    : handle_(new MPI_Comm(handle), [](MPI_Comm* comm) {
-        int finalized = 0;
-        MPI_Finalized(&finalized);
-        if (finalized == 0 && *comm != MPI_COMM_SELF && !leaves_alone()) MPI_Comm_free(comm);
-        delete comm;
-      }) {
+Communicator::State::~State() {
+  lines.clear();
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0 && handle != MPI_COMM_SELF && !leaves_alone()) MPI_Comm_free(&handle);
+}
+
+Communicator::Communicator(MPI_Comm handle) : state_(std::make_shared<State>(handle)) {
   check(MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(handle, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(handle, &size_), "MPI_Comm_size");
@@ -107,6 +111,16 @@ Communicator Communicator::split(int color, int key) const {
   return Communicator(part);
 }
 
+const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {
+  TESSERA_EXPECTS(rows * cols == size_);
+  std::shared_ptr<const GridLines>& lines = state_->lines[{rows, cols}];
+  if (!lines) {
+    const auto row = static_cast<int>(rank_ / cols), col = static_cast<int>(rank_ % cols);
+    lines = std::make_shared<const GridLines>(GridLines{split(row, col), split(col, row)});
+  }
+  return *lines;
+}
+
 Communicator Communicator::node() const {
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split_type(handle(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
@@ -119,7 +133,23 @@ void Communicator::barrier() const {
   heartbeat();
 }
 
+/// Every rank receives from the one before it and sends to the one behind it, segment by segment.
+void Communicator::broadcast_along_chain(std::span<std::byte> data, int root) const {
+  const int before = (rank_ + size_ - 1) % size_, behind = (rank_ + 1) % size_;
+  const auto segment = static_cast<std::size_t>(chain_segment(static_cast<index_t>(data.size()), size_));
+  std::vector<Request> arriving, leaving;
+  const auto part = [&](std::size_t at) { return data.subspan(at, std::min(segment, data.size() - at)); };
+  for (std::size_t at = 0; rank_ != root && at < data.size(); at += segment)
+    arriving.push_back(receive(part(at), before, chain_tag));
+  for (std::size_t at = 0; at < data.size(); at += segment) {
+    if (rank_ != root) arriving[at / segment].wait();
+    if (behind != root) leaving.push_back(send(part(at), behind, chain_tag));
+  }
+  wait_all(leaving);
+}
+
 void Communicator::broadcast(std::span<std::byte> data, int root) const {
+  if (goes_along_a_chain(static_cast<index_t>(data.size()), size_)) return broadcast_along_chain(data, root);
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
     check(MPI_Bcast(data.data() + offset, count, MPI_BYTE, root, handle()), "MPI_Bcast");
     heartbeat();
@@ -144,16 +174,17 @@ double Communicator::max(double value) const { return all_reduce(value, MPI_DOUB
 double Communicator::min(double value) const { return all_reduce(value, MPI_DOUBLE, MPI_MIN, handle()); }
 void Communicator::sum(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_SUM, handle()); }
 void Communicator::sum(std::span<index_t> values) const {
+  if (sums_in_parts(static_cast<index_t>(values.size_bytes()), size_)) return sum_in_parts(*this, values);
   all_reduce(values, MPI_INT64_T, MPI_SUM, handle());
 }
 void Communicator::max(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_MAX, handle()); }
 
 std::vector<double> Communicator::all_gather(double value) const {
-  return mpi::all_gather(value, MPI_DOUBLE, size_, handle());
+  return values_of_all(value, MPI_DOUBLE, size_, handle());
 }
 
 std::vector<index_t> Communicator::all_gather(index_t value) const {
-  return mpi::all_gather(value, MPI_INT64_T, size_, handle());
+  return values_of_all(value, MPI_INT64_T, size_, handle());
 }
 
 void Communicator::sum_before(std::span<index_t> values) const {

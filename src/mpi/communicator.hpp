@@ -4,9 +4,11 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/index.hpp"
@@ -31,6 +33,8 @@ class Request {
   std::vector<MPI_Request> parts_;
 };
 
+struct GridLines;
+
 /// Ranks that talk to each other. Value semantics by sharing: copies refer to the same communicator, which
 /// lives until the last copy goes. Every collective is called by all its ranks in the same order.
 class Communicator {
@@ -43,14 +47,18 @@ class Communicator {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bool is_root() const { return rank_ == 0; }
-  [[nodiscard]] MPI_Comm handle() const { return *handle_; }
+  [[nodiscard]] MPI_Comm handle() const { return state_->handle; }
 
   /// The ranks that name the same color, ordered by key.
   [[nodiscard]] Communicator split(int color, int key) const;
+  /// This rank's lines of the grid rows x cols of all ranks, numbered row by row. Made when they are asked
+  /// for the first time, then kept: splitting takes time that grows with the ranks.
+  [[nodiscard]] const GridLines& grid_lines(index_t rows, index_t cols) const;
   /// The ranks that share this rank's memory (one node).
   [[nodiscard]] Communicator node() const;
 
   void barrier() const;
+  /// Long data along a chain of the ranks (mpi/network.hpp), short as the library does it.
   void broadcast(std::span<std::byte> data, int root) const;
   template <class T>
   void broadcast(std::span<T> data, int root) const {
@@ -94,10 +102,25 @@ class Communicator {
   [[nodiscard]] Request receive(std::span<std::byte> data, int peer, int tag) const;
 
  private:
+  struct State {
+    explicit State(MPI_Comm comm) : handle(comm) {}
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State();
+    MPI_Comm handle;
+    std::map<std::pair<index_t, index_t>, std::shared_ptr<const GridLines>> lines;
+  };
+
   explicit Communicator(MPI_Comm handle);
-  std::shared_ptr<MPI_Comm> handle_;
+  void broadcast_along_chain(std::span<std::byte> data, int root) const;
+  std::shared_ptr<State> state_;
   int rank_ = 0;
   int size_ = 1;
+};
+
+struct GridLines {
+  Communicator row;  ///< those of the same row, by column
+  Communicator col;  ///< those of the same column, by row
 };
 
 /// Completes all of them.

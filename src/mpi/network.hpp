@@ -17,7 +17,15 @@ struct Network {
   double message = 0.5e-6;       ///< of a latency, what a rank's processor spends on sending or on taking
   double bandwidth = 5e9;        ///< bytes/s between two ranks, nobody else talking
   double crowd_bandwidth = 5e9;  ///< bytes/s that a rank receives while all send to all
+  double near_bandwidth = 5e9;   ///< ... while every rank sends to the next one
+  double far_bandwidth = 5e9;    ///< ... to the one sqrt(ranks) further, as in the columns of a grid
 };
+
+/// Long messages go to all along a chain of ranks, in segments: while one is received the one before it is
+/// passed on (van de Geijn and Watts 1997). What libraries take for them on few ranks sends all of the
+/// message in each of log2(ranks) rounds. Of this many bytes on this many ranks; else the library decides.
+[[nodiscard]] bool goes_along_a_chain(index_t bytes, index_t ranks);
+[[nodiscard]] index_t chain_segment(index_t bytes, index_t ranks);
 
 /// What a rank sends and receives in one go: all posted, then all awaited.
 struct Load {
@@ -26,11 +34,17 @@ struct Load {
   index_t received_bytes = 0;
 };
 
+/// Of a grid of ranks all rows at once, or all columns: neighbours are next ranks, or lie far apart.
+enum class Line { row, column };
+
 /// Seconds until it is done; 0 without messages.
 [[nodiscard]] double at_once(const Network& network, const Load& load);
 
 // Collectives of so many ranks; 0 for one.
-[[nodiscard]] double broadcast(const Network& network, double bytes, index_t ranks);
+[[nodiscard]] double broadcast(const Network& network, double bytes, index_t ranks, Line line);
+/// By how much a rank of the chain has its data later than the one before it; 0 where there is no chain.
+/// Ranks that go on to the next broadcast once they have this one wait for the whole chain only once.
+[[nodiscard]] double chain_filling(const Network& network, double bytes, index_t ranks, Line line);
 [[nodiscard]] double all_gather(const Network& network, double bytes_of_all, index_t ranks);
 [[nodiscard]] double all_reduce(const Network& network, double bytes, index_t ranks);
 [[nodiscard]] double scan(const Network& network, double bytes, index_t ranks);

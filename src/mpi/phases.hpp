@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/timer.hpp"
 #include "machine/device_times.hpp"
 #include "mpi/watchdog.hpp"
@@ -89,16 +90,20 @@ class PhaseScope {
   Timer timer_;
 };
 
-/// While it lives a message travels, whatever the rank does: a stay beside the phases, in no sum of theirs.
+/// While it lives messages of these ranks travel, whatever this one does: a stay beside the phases, in no sum
+/// of theirs. One rank alone sends nothing.
 class InFlight {
  public:
-  explicit InFlight(Phases& phases) : phases_(phases) {}
-  ~InFlight() { phases_.note_stay(Phases::in_flight, timer_.seconds()); }
+  explicit InFlight(Phases& phases, index_t ranks = 2) : phases_(phases), ranks_(ranks) {}
+  ~InFlight() {
+    if (ranks_ > 1) phases_.note_stay(Phases::in_flight, timer_.seconds());
+  }
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;
 
  private:
   Phases& phases_;
+  index_t ranks_;
   Timer timer_;
 };
 

@@ -1,6 +1,7 @@
 #include "mpi/probes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/statistics.hpp"
 #include "base/timer.hpp"
@@ -10,6 +11,7 @@ namespace tessera::mpi {
 namespace {
 
 constexpr int tag = 103;
+constexpr index_t large = index_t{4} << 20;
 
 /// The median seconds of `step`, repeated for about the given time on every rank alike.
 template <class Step>
@@ -61,6 +63,14 @@ void burst(const Communicator& comm, std::span<std::byte> data, int count) {
   answer.wait();
 }
 
+/// Everyone to the rank so much further.
+void shift(const Communicator& comm, std::span<std::byte> out, std::span<std::byte> in, int distance) {
+  const int size = comm.size();
+  Request arriving = comm.receive(in, (comm.rank() + size - distance) % size, tag);
+  comm.send(out, (comm.rank() + distance) % size, tag).wait();
+  arriving.wait();
+}
+
 void all_to_all(const Communicator& comm, std::span<std::byte> out, std::span<std::byte> in) {
   std::vector<Request> requests;
   const std::size_t block = out.size() / static_cast<std::size_t>(comm.size());
@@ -77,10 +87,22 @@ void all_to_all(const Communicator& comm, std::span<std::byte> out, std::span<st
 
 }  // namespace
 
+void measure_shifts(const Communicator& comm, double seconds, MessageCosts& costs) {
+  machine::Buffer<std::byte> out(large), in(large);
+  std::fill(out.begin(), out.end(), std::byte{1});
+  std::fill(in.begin(), in.end(), std::byte{0});
+  const int far = std::max(1, static_cast<int>(std::lround(std::sqrt(comm.size()))));
+  const auto bandwidth = [&](int distance) {
+    return static_cast<double>(large) /
+           median_seconds(comm, seconds, [&] { shift(comm, out.span(), in.span(), distance); });
+  };
+  costs.near_bandwidth = bandwidth(1);
+  costs.far_bandwidth = bandwidth(far);
+}
+
 MessageCosts measure_messages(const Communicator& comm, double seconds, Probe probe) {
   MessageCosts costs;
   constexpr int rounds = 50, many = 256;
-  constexpr index_t large = index_t{4} << 20;
   const index_t block =
       probe == Probe::pair ? 0 : std::max<index_t>(index_t{64} << 10, (index_t{16} << 20) / comm.size());
   const index_t between_two = is_of_pair(comm) ? large : 0;
@@ -97,6 +119,7 @@ MessageCosts measure_messages(const Communicator& comm, double seconds, Probe pr
                           (many - 1);
   costs.bandwidth = static_cast<double>(large) * 2 / median([&] { ping_pong(comm, first(out, large), 1); });
   if (probe == Probe::pair) return costs;
+  measure_shifts(comm, seconds / 5, costs);
   const double moved = static_cast<double>(block) * comm.size() * (comm.size() - 1);
   costs.all_to_all_bandwidth =
       moved /
@@ -105,8 +128,9 @@ MessageCosts measure_messages(const Communicator& comm, double seconds, Probe pr
 }
 
 Network network(const MessageCosts& costs, index_t ranks) {
-  return {costs.latency_seconds, costs.message_seconds, costs.bandwidth,
-          costs.all_to_all_bandwidth / static_cast<double>(ranks)};
+  return {costs.latency_seconds, costs.message_seconds,
+          costs.bandwidth,       costs.all_to_all_bandwidth / static_cast<double>(ranks),
+          costs.near_bandwidth,  costs.far_bandwidth};
 }
 
 }  // namespace tessera::mpi

@@ -12,13 +12,18 @@ struct MessageCosts {
   double bandwidth = 0;        ///< bytes/s one way, messages of 4 MiB between ranks 0 and size / 2
   double all_to_all_bandwidth =
       0;  ///< bytes/s received by all ranks together, equal blocks from everyone to everyone
+  double near_bandwidth = 0;  ///< bytes/s received by a rank while each sends 4 MiB to the next
+  double far_bandwidth = 0;   ///< ... to the one sqrt(size) further
 };
 
-enum class Probe { pair, pair_and_all };  ///< pair: all_to_all_bandwidth stays 0
+enum class Probe { pair, pair_and_all };  ///< pair: without what all do at once, 0 then
 
 /// Collective, on at least 2 ranks; medians of repetitions that take about `seconds` in all.
 [[nodiscard]] MessageCosts measure_messages(const Communicator& comm, double seconds,
                                             Probe probe = Probe::pair_and_all);
+
+/// Of these the bandwidths between neighbours alone.
+void measure_shifts(const Communicator& comm, double seconds, MessageCosts& costs);
 
 /// The same in the terms of plans.
 [[nodiscard]] Network network(const MessageCosts& costs, index_t ranks);

@@ -52,13 +52,20 @@ mpi::Network network(const Ceilings& ceilings, index_t ranks) {
     result.message = ceilings.at("mpi_message", 2).value_or(*us / 4) * 1e-6;
   }
   if (const auto rate = ceilings.at("mpi_bandwidth", 2)) result.bandwidth = *rate * 1e9;
-  result.crowd_bandwidth = result.bandwidth;
-  index_t nearest = 0;  // the most ranks that were measured, up to these
-  for (const Ceiling& one : ceilings.all) {
-    if (one.name != "mpi_all_to_all" || one.threads > ranks || one.threads <= nearest) continue;
-    nearest = one.threads;
-    result.crowd_bandwidth = one.value * 1e9 / static_cast<double>(one.threads);
-  }
+  // Of what was measured with several numbers of ranks, that with the most up to these.
+  const auto nearest = [&](const char* name, double otherwise) {
+    const Ceiling* best = nullptr;
+    for (const Ceiling& one : ceilings.all) {
+      if (one.name == name && one.threads <= ranks && (best == nullptr || one.threads > best->threads))
+        best = &one;
+    }
+    return best == nullptr ? std::pair{otherwise, index_t{1}}
+                           : std::pair{best->value * 1e9, index_t{best->threads}};
+  };
+  const auto [together, among] = nearest("mpi_all_to_all", result.bandwidth);
+  result.crowd_bandwidth = together / static_cast<double>(among);
+  result.near_bandwidth = nearest("mpi_next_rank", result.bandwidth).first;
+  result.far_bandwidth = nearest("mpi_far_rank", result.crowd_bandwidth).first;
   return result;
 }
 

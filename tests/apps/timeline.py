@@ -3,10 +3,10 @@
 import tessera
 from tessera import h5py
 
-CASES = {"stencil": (("--shape", "600x600", "--steps", 6, "--halo-steps", 2, "--overlap", "yes"), True),
-         "transpose": (("--n", 500, "--algorithm", "pairwise", "--piece", "64KiB"), True),
-         "matmul": (("--n", 200, "--algorithm", "summa"), False),
-         "sort": (("--n", 20000,), False)}
+CASES = {"stencil": ("--shape", "600x600", "--steps", 6, "--halo-steps", 2, "--overlap", "yes"),
+         "transpose": ("--n", 500, "--algorithm", "pairwise", "--piece", "64KiB"),
+         "matmul": ("--n", 200, "--algorithm", "summa"),
+         "sort": ("--n", 20000)}
 
 
 def table(group):
@@ -15,7 +15,7 @@ def table(group):
 
 class Timeline(tessera.Case):
     def test_stays_are_those_whose_seconds_the_phases_add_up(self):
-        for workload, (words, overlaps) in CASES.items():
+        for workload, words in CASES.items():
             with self.subTest(workload):
                 path = self.path(workload + ".h5")
                 self.succeed(workload, *words, "--repetitions", 3, "--timeline", "--results", path, ranks=3)
@@ -23,7 +23,7 @@ class Timeline(tessera.Case):
                     run = file[workload + "_0001"]
                     stays, phases = table(run["timeline"]), table(run["phases"])
                     self.assertEqual([run["timeline"][c].attrs["units"] for c in ("begin", "end")], ["s", "s"])
-                self.assertEqual("in flight" in stays["phase"], overlaps)
+                self.assertIn("in flight", stays["phase"])
                 self.assertTrue((0 <= stays["begin"]).all() and (stays["begin"] <= stays["end"]).all())
                 last = phases["repetition"] == 2
                 for rank in range(3):

@@ -1,6 +1,7 @@
 // Preloaded into the program under test: makes the n-th call of one kind on matching files go wrong.
 //
-//   FAULT_CALL    pwrite, fsync, rename, fallocate, ftruncate, open or pread
+//   FAULT_CALL    pwrite, fsync, rename, fallocate, ftruncate, open or pread; allocate (aligned_alloc) or new
+//                 (operator new), which get no memory whatever the action is
 //   FAULT_NUMBER  which of them, counted from 1 in every process
 //   FAULT_ACTION  an errno as a number; short (half is written, legal); lie (a bit is changed, success is
 //   told);
@@ -174,6 +175,26 @@ int posix_fallocate(int descriptor, off_t offset, off_t length) {
 }
 int posix_fallocate64(int descriptor, off64_t offset, off64_t length) {
   return posix_fallocate(descriptor, offset, length);
+}
+
+// Memory. Every thread's requests are counted together.
+void* aligned_alloc(size_t alignment, size_t size) {
+  typedef void* (*Allocate)(size_t, size_t);
+  if (meant("allocate", setting("FAULT_PATH"))) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return ((Allocate)dlsym(RTLD_NEXT, "aligned_alloc"))(alignment, size);
+}
+
+// operator new(unsigned long), and what it does without memory: std::__throw_bad_alloc().
+void* _Znwm(size_t size);
+void* _Znwm(size_t size) {
+  static void* (*real)(size_t) = NULL;
+  if (real == NULL) real = (void* (*)(size_t))dlsym(RTLD_NEXT, "_Znwm");
+  if (meant("new", setting("FAULT_PATH")))
+    ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
+  return real(size);
 }
 
 static int failing_open(const char* path, int flags, mode_t mode) {

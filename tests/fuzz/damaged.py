@@ -74,13 +74,17 @@ READERS = {
     "matmul": (("matmul", "--a", "{}:/A", "--b", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY)),
     "transpose": (("transpose", "--in", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY)),
     "stencil": (("stencil", "--in", "{}:/A", "--steps", 1), (OK, BAD_DATA, MISSING, MEMORY)),
+    "stencil_terms": (("stencil", "--in", "{}:/A,/A", "--coefficients", "{}:/A", "--source", "{}:/A", "--mask", "{}:/A",
+                       "--steps", 1), (OK, BAD_DATA, MISSING, MEMORY)),
+    "stencil_weights": (("stencil", "--shape", "50x60", "--weights", "{}:/A", "--steps", 1),
+                        (OK, BAD_DATA, MISSING, MEMORY, USAGE)),
     "sort": (("sort", "--in", "{}:/A"), (OK, BAD_DATA, MISSING, MEMORY, USAGE)),
     "sort_table": (("sort", "--in", "{}:/A", "--by", "time"), (OK, BAD_DATA, MISSING, MEMORY, USAGE)),
     "results": (("matmul", "--n", 4, "--results", "{}"), (OK, BAD_DATA, MISSING)),
 }
 WHO_READS = {"table": ("sort_table",), "compound": ("transpose", "sort"), "product": ("verify", "matmul"),
              "sorted": ("verify", "sort"), "results": ("results",)}
-MATRIX_READERS = ("matmul", "transpose", "stencil")
+MATRIX_READERS = ("matmul", "transpose", "stencil", "stencil_terms", "stencil_weights")
 
 # The same by their functions, each in a fork: the look that comes first, and what is read if that finds nothing.
 LOOKS = {"table": ("probe_table", "table"), "compound": ("probe_table", "table"), "results": (None, "results"),

@@ -8,6 +8,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/exchange.hpp"
+#include "mpi/network.hpp"
 #include "mpi/phases.hpp"
 #include "mpi/probes.hpp"
 #include "mpi/runtime.hpp"
@@ -48,11 +49,71 @@ TEST(Communicator, BroadcastsTextOfAnyLength) {
   EXPECT_EQ(comm.broadcast(std::string(), 0), "");
 }
 
+TEST(Communicator, BroadcastsOfAnyLengthFromAnyRankArriveWhole) {
+  const Communicator comm = Communicator::world();
+  const int p = comm.size();
+  const auto value = [](std::size_t i, int root) {
+    return static_cast<unsigned char>(i * 7 + i / 251 + static_cast<std::size_t>(root));
+  };
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{1}, std::size_t{65535}, std::size_t{65536}, std::size_t{65537},
+        std::size_t{100003}, std::size_t{1} << 20, (std::size_t{5} << 20) + 3}) {
+    for (int root = 0; root < p; ++root) {  // one after the other: none may take what belongs to the next
+      std::vector<unsigned char> data(length + 1, 0xee);
+      for (std::size_t i = 0; comm.rank() == root && i < length; ++i) data[i] = value(i, root);
+      comm.broadcast(std::span(data).first(length), root);
+      bool right = data[length] == 0xee;
+      for (std::size_t i = 0; i < length; ++i) right = right && data[i] == value(i, root);
+      EXPECT_TRUE(right) << length << " bytes from " << root;
+    }
+  }
+}
+
+TEST(Communicator, SumsOfAnyLengthAreThoseOfEveryElement) {
+  const Communicator comm = Communicator::world();
+  const index_t p = comm.size();
+  for (const index_t length : {0, 1, 100, 8192, 8193, 100003}) {
+    std::vector<index_t> values(static_cast<std::size_t>(length) + 1, -1);
+    for (index_t i = 0; i < length; ++i) values[static_cast<std::size_t>(i)] = i * 1000003 + comm.rank();
+    comm.sum(std::span(values).first(static_cast<std::size_t>(length)));
+    bool right = values.back() == -1;
+    for (index_t i = 0; i < length; ++i)
+      right = right && values[static_cast<std::size_t>(i)] == p * i * 1000003 + p * (p - 1) / 2;
+    EXPECT_TRUE(right) << length;
+  }
+}
+
+TEST(Network, AChainIsFilledWithSegments) {
+  EXPECT_FALSE(goes_along_a_chain(1 << 20, 3)) << "a library's two rounds are no slower";
+  EXPECT_FALSE(goes_along_a_chain(1000, 64));
+  ASSERT_TRUE(goes_along_a_chain(1 << 20, 64));
+  const Network network{
+      .latency = 2e-6, .message = 0, .bandwidth = 1e10, .crowd_bandwidth = 1e10, .near_bandwidth = 1e10};
+  const double alone = 2e-6 + 8e6 / 1e10;
+  EXPECT_NEAR(broadcast(network, 8e6, 4, Line::row), alone * (1 + 2.0 / 16), 0.1 * alone);
+  EXPECT_LT(broadcast(network, 8e6, 64, Line::row), 1.5 * alone);
+  EXPECT_EQ(chain_filling(network, 1000, 64, Line::row), 0);
+}
+
 TEST(Communicator, SplitsByColor) {
   const Communicator comm = Communicator::world();
   const Communicator half = comm.split(comm.rank() % 2, comm.rank());
   EXPECT_EQ(half.rank(), comm.rank() / 2);
   EXPECT_EQ(comm.node().size(), comm.size());  // the tests run on one node
+}
+
+TEST(Communicator, KeepsTheLinesOfAGrid) {
+  const Communicator comm = Communicator::world();
+  const index_t cols = comm.size() % 2 == 0 ? 2 : 1, rows = comm.size() / cols;
+  const GridLines& lines = comm.grid_lines(rows, cols);
+  EXPECT_EQ(lines.row.size(), cols);
+  EXPECT_EQ(lines.col.size(), rows);
+  EXPECT_EQ(lines.row.rank(), comm.rank() % cols);
+  EXPECT_EQ(lines.col.rank(), comm.rank() / cols);
+  const Communicator copy = comm;
+  EXPECT_EQ(&copy.grid_lines(rows, cols), &lines);
+  EXPECT_EQ(comm.grid_lines(cols, rows).row.size(), rows);
+  EXPECT_EQ(lines.row.sum(index_t{1}), cols) << "another grid leaves them as they are";
 }
 
 TEST(Communicator, MessagesOfSeveralSizesArriveInOrder) {
@@ -278,6 +339,7 @@ TEST(Probes, GivePlausibleCosts) {
   const MessageCosts costs = measure_messages(comm, 0.03);
   EXPECT_GT(costs.bandwidth, 1e6);
   EXPECT_GT(costs.all_to_all_bandwidth, 1e6);
+  EXPECT_GT(std::min(costs.near_bandwidth, costs.far_bandwidth), 1e6);
   EXPECT_GT(costs.latency_seconds, 1e-8);
 }
 

@@ -117,17 +117,21 @@ class Scripts(SlurmCase):
             with h5py.File(self.path(file)) as results:
                 self.assertEqual({run.attrs["slurm_job_id"] for run in results.values()}, {job})
 
-    def test_a_product_on_a_gpu(self):
+    def test_workloads_on_a_gpu(self):
         """The GPU of this cluster is no real one: a job that wants to compute there ends with the reason."""
-        words = ("jobs/slurm/matmul_gpu.sbatch", "configs/matmul/smoke.toml", *QUICK, *SMALL["matmul"])
-        wants, asks = self.submit(*words), self.submit(*words, "--kernel", "cache_oblivious")
-        task, = self.succeed(asks)
-        self.assertEqual(task["TresPerNode"], "gres:gpu:1")
-        self.points("results/matmul-gpu-smoke.h5", ranks=1)
-        task, = cluster.wait(wants)
-        if task["JobState"] != "COMPLETED":  # no CUDA, or no GPU
-            self.assertEqual(task["ExitCode"], f"{tessera.USAGE}:0", self.log(wants))
-            self.assertRegex(self.log(wants), "--device gpu needs a GPU|kernel .* needs a GPU")
+        on_the_host = {"matmul": "cache_oblivious", "transpose": "cache_oblivious", "stencil": "naive", "sort": "radix"}
+        jobs = {}
+        for workload, kernel in on_the_host.items():
+            words = (f"jobs/slurm/{workload}_gpu.sbatch", f"configs/{workload}/smoke.toml", *QUICK, *SMALL[workload])
+            jobs[workload] = self.submit(*words, "--kernel", "auto"), self.submit(*words, "--kernel", kernel)
+        for workload, (wants, asks) in jobs.items():
+            task, = self.succeed(asks)
+            self.assertEqual(task["TresPerNode"], "gres:gpu:1")
+            self.points(f"results/{workload}-gpu-smoke.h5", ranks=1)
+            task, = cluster.wait(wants)
+            if task["JobState"] != "COMPLETED":  # no CUDA, or no GPU
+                self.assertEqual(task["ExitCode"], f"{tessera.USAGE}:0", self.log(wants))
+                self.assertRegex(self.log(wants), "--device gpu needs a GPU|kernel .* needs a GPU")
 
     def test_strong_scaling(self):
         job = self.submit("--array=0-1", "--ntasks-per-node=2", "jobs/slurm/strong_scaling.sbatch", "matmul",

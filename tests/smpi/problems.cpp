@@ -23,20 +23,28 @@ constexpr std::uint64_t seed = 11;
 
 // Each prepare_... makes the data of this rank; what the functions of a Run share lives as long as they do.
 
-Run prepare_matmul(const Communicator& comm, const Network& network, dist::matmul::Algorithm algorithm) {
+struct MatmulCase {
+  dist::matmul::Algorithm algorithm;
+  index_t m = 1024, n = 1024, k = 1024;
+};
+
+Run prepare_matmul(const Communicator& comm, const Network& network, MatmulCase x) {
   using namespace dist::matmul;
-  constexpr index_t n = 1024;
   struct State {
     dist::DistributedMatrix<double> a, b, c;
     Method method;
     mpi::Phases phases;
     [[nodiscard]] Product<double> product() { return {1.0, a, Op::none, b, Op::none, 0.0, c}; }
   };
-  const auto matrix = [&] {
-    return dist::DistributedMatrix<double>(comm, layout::row_blocks(n, n, comm.size()));
+  const auto matrix = [&](index_t rows, index_t cols) {
+    return dist::DistributedMatrix<double>(comm, layout::row_blocks(rows, cols, comm.size()));
   };
-  auto state =
-      std::make_shared<State>(State{matrix(), matrix(), matrix(), {.algorithm = algorithm, .panel = 64}, {}});
+  auto state = std::make_shared<State>(State{
+      matrix(x.m, x.k), matrix(x.k, x.n), matrix(x.m, x.n), {.algorithm = x.algorithm, .panel = 64}, {}});
+  if (x.algorithm == Algorithm::summa) {  // what the first product makes and all later ones use
+    const layout::ProcessGrid grid = layout::nearest_square(comm.size(), x.m, x.n);
+    (void)comm.grid_lines(grid.rows, grid.cols);
+  }
   fill_random(state->a, seed, 1);
   fill_random(state->b, seed, 2);
   const auto check = [=] {
@@ -45,13 +53,13 @@ Run prepare_matmul(const Communicator& comm, const Network& network, dist::matmu
     std::uint64_t digest = 0;
     const auto c = state->c.view();
     for (index_t i = 0; i < c.rows; ++i) {
-      for (index_t j = 0; j < n; ++j)
+      for (index_t j = 0; j < x.n; ++j)
         digest += hash_at(std::bit_cast<std::uint64_t>(c(i, j)),
-                          static_cast<std::uint64_t>((state->c.box().rows.begin + i) * n + j));
+                          static_cast<std::uint64_t>((state->c.box().rows.begin + i) * x.n + j));
     }
     return Outcome{freivalds.ratio() <= freivalds.tolerance, comm.sum(digest)};
   };
-  const ForecastRequest request{.m = n, .n = n, .k = n, .ranks = comm.size()};
+  const ForecastRequest request{.m = x.m, .n = x.n, .k = x.k, .ranks = comm.size()};
   return {[=] { multiply(comm, state->product(), state->method, state->phases); }, check,
           [=] { return exchange_seconds(request, state->method, network); }};
 }
@@ -176,14 +184,17 @@ const std::vector<Workload>& workloads() {
   using Product = dist::matmul::Algorithm;
   using Turn = dist::transpose::Algorithm;
   using Sort = dist::sort::Algorithm;
-  static const std::vector<Workload> all{{"matmul-recursive", with(prepare_matmul, Product::recursive)},
-                                         {"matmul-summa", with(prepare_matmul, Product::summa)},
-                                         {"transpose-alltoall", with(prepare_transpose, Turn::alltoall)},
-                                         {"transpose-pairwise", with(prepare_transpose, Turn::pairwise)},
-                                         {"sort-exact", with(prepare_sort, Sort::exact)},
-                                         {"sort-samplesort", with(prepare_sort, Sort::samplesort)},
-                                         {"stencil-1-step", with(prepare_stencil, index_t{1})},
-                                         {"stencil-4-steps", with(prepare_stencil, index_t{4})}};
+  static const std::vector<Workload> all{
+      {"matmul-recursive", with(prepare_matmul, MatmulCase{Product::recursive})},
+      {"matmul-summa", with(prepare_matmul, MatmulCase{Product::summa})},
+      {"matmul-summa-deep", with(prepare_matmul, MatmulCase{Product::summa, 512, 768, 8192})},
+      {"matmul-summa-wide", with(prepare_matmul, MatmulCase{Product::summa, 200, 6000, 2000})},
+      {"transpose-alltoall", with(prepare_transpose, Turn::alltoall)},
+      {"transpose-pairwise", with(prepare_transpose, Turn::pairwise)},
+      {"sort-exact", with(prepare_sort, Sort::exact)},
+      {"sort-samplesort", with(prepare_sort, Sort::samplesort)},
+      {"stencil-1-step", with(prepare_stencil, index_t{1})},
+      {"stencil-4-steps", with(prepare_stencil, index_t{4})}};
   return all;
 }
 

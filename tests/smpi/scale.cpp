@@ -32,10 +32,11 @@ void measure(const mpi::Communicator& comm, const mpi::Network& network, const W
   std::fflush(stdout);
 }
 
-/// What two ranks measure, and what the platform gives each of all that send to all.
+/// What two ranks and all neighbours measure, and what the platform gives each of all that send to all.
 mpi::Network network_of(const mpi::Communicator& comm, double crowd_bandwidth) {
   if (comm.size() == 1) return {};
   mpi::MessageCosts costs = mpi::measure_messages(comm, 0, mpi::Probe::pair);
+  mpi::measure_shifts(comm, 0, costs);
   costs.all_to_all_bandwidth = crowd_bandwidth * comm.size();
   return mpi::network(costs, comm.size());
 }

@@ -1,4 +1,4 @@
-"""scale.py <smpirun> <smpi_scale> [RANKS...]: the table of the distributed algorithms on simulated machines.
+"""scale.py <smpirun> <smpi_scale> [RANKS...] [WORKLOAD...]: the table of the distributed algorithms on simulated machines.
 
 Fails when a result is not right, not that of one rank, or a job does not end as it should. A job that takes longer
 than its limit is said to be unfinished; nothing is known of it then.
@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-WORKLOADS = ["matmul-recursive", "matmul-summa", "transpose-alltoall", "transpose-pairwise", "sort-exact",
-             "sort-samplesort", "stencil-1-step", "stencil-4-steps"]
+WORKLOADS = ["matmul-recursive", "matmul-summa", "matmul-summa-deep", "matmul-summa-wide", "transpose-alltoall",
+             "transpose-pairwise", "sort-exact", "sort-samplesort", "stencil-1-step", "stencil-4-steps"]
 LIMIT = float(os.environ.get("TESSERA_SMPI_LIMIT", "120"))  # seconds for one workload
 LINK = 12.5e9
 NODES = 256
@@ -57,16 +57,18 @@ def run(smpirun, program, files, crowd, ranks, workload):
 
 
 def main():
-    smpirun, program, *ranks = sys.argv[1:]
+    smpirun, program, *words = sys.argv[1:]
+    ranks = [int(word) for word in words if word.isdigit()]
+    workloads = [word for word in words if not word.isdigit()] or WORKLOADS
     faults = 0
     print("Communication alone: computing takes no simulated time. predicted: the model of `--plan`.")
     print("{:<20}{:<11}{:>6} {:<7}{:>9}{:>13}{:>14}{:>14}{:>7}".format(*COLUMNS))
     with tempfile.TemporaryDirectory() as folder:
         for name, (topology, parameters, crowd) in PLATFORMS.items():
             files = write_platform(folder, topology, parameters)
-            for workload in WORKLOADS:
+            for workload in workloads:
                 one = None
-                for count in [1, *(int(r) for r in ranks)]:
+                for count in [1, *ranks]:
                     fields = run(smpirun, program, files, crowd, count, workload)
                     if fields is None:
                         print(f"{workload:<20}{name:<11}{count:>6} unfinished after {LIMIT:.0f} s", flush=True)

@@ -65,7 +65,7 @@ struct NodeValue {
 /// box of c_layout(plan). Collective.
 template <class T>
 void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::vector<NodeValue<T>>& mine,
-                   DistributedMatrix<T>& c);
+                   DistributedMatrix<T>& c, mpi::Phases& phases);
 
 template <class T>
 void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,

@@ -118,12 +118,15 @@ std::vector<machine::Buffer<T>> send_pieces(const mpi::Communicator& comm, const
 
 template <class T>
 void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::vector<NodeValue<T>>& mine,
-                   DistributedMatrix<T>& c) {
+                   DistributedMatrix<T>& c, mpi::Phases& phases) {
   std::vector<mpi::Request> requests;
   const Box& home = c.box();
   const auto pieces = receive_pieces(comm, plan, home, mine, requests);
-  const auto packed = send_pieces(comm, plan, c.layout(), mine, requests);
-  mpi::wait_all(requests);
+  {
+    const mpi::InFlight flight(phases, comm.size());
+    const auto packed = send_pieces(comm, plan, c.layout(), mine, requests);
+    mpi::wait_all(requests);
+  }
   if (home.empty()) return;
   const auto rows = cuts(pieces, home.rows, [](const Box& box) { return box.rows; });
   const auto cols = cuts(pieces, home.cols, [](const Box& box) { return box.cols; });
@@ -136,8 +139,10 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::v
 }
 
 template void combine_nodes<float>(const mpi::Communicator&, const Plan&,
-                                   const std::vector<NodeValue<float>>&, DistributedMatrix<float>&);
+                                   const std::vector<NodeValue<float>>&, DistributedMatrix<float>&,
+                                   mpi::Phases&);
 template void combine_nodes<double>(const mpi::Communicator&, const Plan&,
-                                    const std::vector<NodeValue<double>>&, DistributedMatrix<double>&);
+                                    const std::vector<NodeValue<double>>&, DistributedMatrix<double>&,
+                                    mpi::Phases&);
 
 }  // namespace tessera::dist::matmul

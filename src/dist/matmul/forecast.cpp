@@ -186,19 +186,37 @@ double recursive_seconds(const ForecastRequest& q, const Leaves& leaves, const H
   return seconds + combine_seconds(q, plan, homes.c, network);
 }
 
+/// One operand's panels along the lines of the grid. A chain of ranks is filled once, and again by as much as
+/// its beginning moves on with the owners of k.
+double panel_seconds(const std::vector<layout::Range>& panels, const BlockMap& owners, index_t bytes_a_k,
+                     index_t ranks, mpi::Line line, const mpi::Network& network) {
+  double seconds = 0, filling = 0;
+  index_t first = -1, last = 0;
+  for (const layout::Range k : panels) {
+    if (k.empty()) continue;
+    const auto bytes = static_cast<double>(bytes_a_k * k.size());
+    const double step = chain_filling(network, bytes, ranks, line);
+    seconds += broadcast(network, bytes, ranks, line) - static_cast<double>(ranks - 2) * step;
+    filling = std::max(filling, step);
+    last = owners.owner(k.begin);
+    if (first < 0) first = last;
+  }
+  return ranks <= 1 ? 0
+                    : seconds + static_cast<double>(ranks - 2 + last - std::max<index_t>(first, 0)) * filling;
+}
+
 double summa_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves, const Homes& homes,
                      const mpi::Network& network) {
   const GridLayouts at = grid_layouts(q, method, leaves);
   double seconds = move_seconds(homes.a, at.a, q.element_bytes, network) +
                    move_seconds(homes.b, at.b, q.element_bytes, network) +
                    move_seconds(at.c, homes.c, q.element_bytes, network) * (q.reads_c ? 2 : 1);
-  const auto bytes = static_cast<double>(q.element_bytes);
-  for (const layout::Range k : summa_panels(at.k_of_a, at.k_of_b, leaves, method.panel)) {
-    const double width = bytes * static_cast<double>(k.size());
-    seconds += broadcast(network, width * static_cast<double>(at.m.size(0)), at.grid.cols) +
-               broadcast(network, width * static_cast<double>(at.n.size(0)), at.grid.rows);
-  }
-  return seconds;
+  const auto panels = summa_panels(at.k_of_a, at.k_of_b, leaves, method.panel);
+  return seconds +
+         panel_seconds(panels, at.k_of_a, q.element_bytes * at.m.size(0), at.grid.cols, mpi::Line::row,
+                       network) +
+         panel_seconds(panels, at.k_of_b, q.element_bytes * at.n.size(0), at.grid.rows, mpi::Line::column,
+                       network);
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   Fetched<T> a, b;
   {
     const mpi::PhaseScope scope(phases, "exchange");
+    const mpi::InFlight flight(phases, comm.size());
     a = fetch(comm, product.a, a_layout(plan, product.op_a));
     b = fetch(comm, product.b, b_layout(plan, product.op_b));
     if (product.beta != T{0} && !at_home) {
@@ -67,7 +68,7 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   }
   if (!at_home) {
     const mpi::PhaseScope scope(phases, "exchange");
-    combine_nodes(comm, plan, values, product.c);
+    combine_nodes(comm, plan, values, product.c, phases);
   }
 }
 

@@ -46,7 +46,7 @@ struct PanelSource {
   machine::Buffer<T> storage;
 
   /// The panel k, copied from its owner and broadcast along the line.
-  MatrixView<const T> panel(Range k) {
+  MatrixView<const T> panel(Range k, mpi::Phases& phases) {
     const index_t owner = k.empty() ? 0 : owners.owner(k.begin);
     const bool k_is_cols = op == k_is_cols_when;
     const auto view = k_is_cols ? matrix_view(storage.data(), extent, k.size())
@@ -55,6 +55,7 @@ struct PanelSource {
       mpi::copy_block<T>(along_k(mine.view, op, k_is_cols_when, k.begin - owners.begin(owner), k.size()),
                          view);
     }
+    const mpi::InFlight flight(phases, line.size());
     line.broadcast(storage.span().first(static_cast<std::size_t>(view.rows * view.cols)),
                    static_cast<int>(owner));
     return view;
@@ -136,14 +137,14 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   const MatrixLayout c_home = grid_blocks(at.m, at.n, grid);
   const bool at_home = c_home == product.c.layout();
 
-  PanelSource<T> a{comm.split(row, col),          at.k_of_a, product.op_a, Op::none, m, {},
-                   machine::Buffer<T>(m * widest)};
-  PanelSource<T> b{comm.split(col, row),          at.k_of_b, product.op_b, Op::transpose, n, {},
-                   machine::Buffer<T>(widest * n)};
+  const mpi::GridLines& lines = comm.grid_lines(grid.rows, grid.cols);
+  PanelSource<T> a{lines.row, at.k_of_a, product.op_a, Op::none, m, {}, machine::Buffer<T>(m * widest)};
+  PanelSource<T> b{lines.col, at.k_of_b, product.op_b, Op::transpose, n, {}, machine::Buffer<T>(widest * n)};
   machine::Buffer<T> c_storage(at_home ? 0 : m * n);
   const MatrixView<T> c = at_home ? product.c.view() : matrix_view(c_storage.data(), m, n);
   {
     const mpi::PhaseScope scope(phases, "exchange");
+    const mpi::InFlight flight(phases, comm.size());
     a.mine = fetch(comm, product.a, stored(grid_blocks(at.m, at.k_of_a, grid), product.op_a));
     b.mine = fetch(comm, product.b, stored(grid_blocks(at.k_of_b, at.n, grid), product.op_b));
     if (product.beta != T{0} && !at_home) {
@@ -161,8 +162,8 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
     if (leaf_begins) gemm.beta = leaf == 0 ? product.beta : T{0};
     {
       const mpi::PhaseScope scope(phases, "exchange");
-      gemm.a = a.panel(k);
-      gemm.b = b.panel(k);
+      gemm.a = a.panel(k, phases);
+      gemm.b = b.panel(k, phases);
     }
     const mpi::PhaseScope scope(phases, "compute");
     compute(gemm, method, phases, [&] { chain(gemm); });
@@ -170,6 +171,7 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   }
   if (!at_home) {
     const mpi::PhaseScope scope(phases, "exchange");
+    const mpi::InFlight flight(phases, comm.size());
     mpi::redistribute<T>(comm, c_home, c, product.c.layout(), product.c.view());
   }
 }

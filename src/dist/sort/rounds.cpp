@@ -88,6 +88,7 @@ index_t rounds(const mpi::Communicator& comm, const Room<Item>& room, const Meth
       mpi::together(comm, "allocate", [&] { arrived = machine::Buffer<Item>(received); });
       {
         const mpi::PhaseScope scope(phases, "exchange");
+        const mpi::InFlight flight(phases, comm.size());
         mpi::exchange_items(comm, std::span<const Item>(room.items, static_cast<std::size_t>(room.n)), from,
                             counts.to, arrived.span(), counts.from);
         for (std::size_t r = 0; r < to.size(); ++r) machine::give_back(room.items + from[r], to[r] * bytes);

@@ -79,6 +79,7 @@ index_t samplesort(const mpi::Communicator& comm, const Room<Item>& room, const 
   });
   {
     const mpi::PhaseScope scope(phases, "exchange");
+    const mpi::InFlight flight(phases, comm.size());
     mpi::exchange_items(comm, std::span<const Item>(room.items, static_cast<std::size_t>(room.n)), counts.to,
                         unmerged.span(), counts.from);
   }
@@ -86,6 +87,7 @@ index_t samplesort(const mpi::Communicator& comm, const Room<Item>& room, const 
   const mpi::PhaseScope scope(phases, "exchange");
   counts = counts_of(comm, cuts_of_shares(comm, received));
   const index_t n = counts.received();
+  const mpi::InFlight flight(phases, comm.size());
   mpi::exchange_items(comm, std::as_const(merged).span(), counts.to,
                       std::span<Item>(room.items, static_cast<std::size_t>(n)), counts.from);
   return n;

@@ -221,6 +221,7 @@ void Engine<T>::fix_row(index_t z, index_t y, index_t levels) const {
     const T* given = sweep_.level[0].row(from_z, from_y);
     for (index_t level = 0; level < levels; ++level) {
       T* to = sweep_.level[level].row(z, y);
+      if (side.kind == Boundary::given && to == given) continue;  // other rows read it meanwhile
       for (index_t x = x0; x < x1; ++x)
         to[x] = side.kind == Boundary::given ? given[x] : static_cast<T>(side.value);
     }

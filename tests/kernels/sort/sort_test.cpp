@@ -200,7 +200,7 @@ TEST(SortPairs, IsStableForEveryVariantAndInput) {
         if (widest != any_range && range_of(keys) > 1 << 18) continue;
         auto data = pairs;
         std::vector<Pair> scratch(pairs.size());
-        machine::parallel(3, [&] { sort_pairs(variant, data, scratch); });
+        machine::parallel(3, [&, name = variant] { sort_pairs(name, data, scratch); });
         ASSERT_TRUE(data == want) << variant << " " << in.name << " n " << n;
       }
     }
