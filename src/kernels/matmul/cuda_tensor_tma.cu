@@ -2,9 +2,11 @@
 // into a ring of stages in shared memory, the others multiply them (mma.sync of 16 x 8 x 8); the blocks stay
 // and walk over the tiles of C, so that the first boxes of the next tile travel while the last is stored.
 //
-// On an H200, f64, against cuBLAS in turn: n = 1024 0.98 to 1.03, 2048 0.98 to 1.05, 4096 0.97, 8192 0.96
-// (0.93 with tiles uncut), 16384 1.00. Clusters of two blocks that share boxes of B by multicast were slower
-// by a fifth.
+// On an H200, f64, against cuBLAS in turn: n = 1024 1.11, 2048 1.04, 4096 1.01, 8192 0.97, 16384 1.02. The
+// factors of the next half stage are loaded under the products of the present one (else 4096 0.97, 8192
+// 0.96). Loads of 16 bytes, two elements each, were slower by a tenth: the instruction wants its factors in
+// other registers than they bring them to. Clusters of two blocks that share boxes of B by multicast were
+// slower by a fifth.
 
 #include <limits>
 
@@ -28,60 +30,58 @@ __device__ __forceinline__ void mma(double (&sum)[4], const double (&x)[4], cons
 __device__ __forceinline__ void mma(double (&)[4], const double (&)[4], const double (&)[2]) {}
 #endif
 
-__device__ __forceinline__ double2 load_shared(unsigned address) {
-  double2 v;
-  asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "r"(address));
-  return v;
+__device__ __forceinline__ double load_shared(unsigned address) {
+  double value;
+  asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(address));
+  return value;
 }
 
 constexpr int stage_depth = swizzle_bytes / 8;  // along k, in doubles
 
-/// One thread's view of an operand's boxes: in two blocks of eight rows of A (columns of B), side by side,
-/// the elements of (g, t) at both its steps along k, by vectors. Steps t and t + 4 of the instruction are 2 t
-/// and 2 t + 1 of the operands, and which row g stands for is chosen so that eight lanes meet eight different
-/// vectors of 128 bytes, and so all banks once. `extent` rows of A (columns of B) a tile.
+/// One thread's view of an operand's boxes: which element each (g, t) reads is chosen so that the 16 lanes of
+/// half a warp meet 16 different chunk halves, and so all banks once. `extent` rows of A (columns of B) a
+/// tile.
 template <bool k_fast, int extent>
 class Operand;
 
-/// One box of (extent, depth). Within eight rows g stands for row (0 4 1 5 2 6 3 7)[g].
+/// One box of (extent, depth). Within eight rows g stands for row (0 2 4 6 1 3 5 7)[g].
 template <int extent>
 class Operand<true, extent> {
  public:
   static constexpr int boxes = 1, box_rows = extent, box_cols = stage_depth;
-  __device__ static int index(int g, int block) { return 8 * block + ((g >> 1) | (g & 1) << 2); }
+  __device__ static int index(int g, int block) { return 8 * block + (((2 * g) & 7) | (g >> 2)); }
   __device__ Operand(int first, int g, int t) {
     const int row = index(g, 0);
-    offset_ = (first + row) * swizzle_bytes + ((t ^ row) << 4);
+    offset_ = (first + row) * swizzle_bytes + (((t >> 1) ^ row) << 4) + (t & 1) * 8;
   }
-  /// v[i] of blocks 2 pair and 2 pair + 1, at both steps of half a stage.
-  __device__ __forceinline__ void load(double2 (&v)[2], unsigned tile, int pair, int half) const {
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-      v[i] = load_shared(((tile + offset_) ^ (half * 64)) + (2 * pair + i) * 8 * swizzle_bytes);
+  /// The element of (g, t) in block `block` of eight rows at k = 4 part + t.
+  __device__ __forceinline__ double get(unsigned tile, int block, int part) const {
+    return load_shared(((tile + offset_) ^ (part * 32)) + block * 8 * swizzle_bytes);
   }
 
  private:
   unsigned offset_;
 };
 
-/// Boxes of (depth, 16). Within sixteen columns g stands for column 2 g in even blocks of eight, for 2 g + 1
-/// in odd ones.
+/// Boxes of (depth, 16). Within sixteen columns g stands for (0 1 8 9 2 3 10 11)[g] in even blocks of eight,
+/// for that plus 4 in odd ones.
 template <int extent>
 class Operand<false, extent> {
  public:
   static constexpr int boxes = extent / 16, box_rows = stage_depth, box_cols = 16;
-  __device__ static int index(int g, int block) { return block / 2 * 16 + 2 * g + block % 2; }
+  __device__ static int index(int g, int block) {
+    return block / 2 * 16 + block % 2 * 4 + 2 * chunk(g) + g % 2;
+  }
   __device__ Operand(int first, int g, int t)
-      : offset_(first / 16 * stage_depth * swizzle_bytes + 2 * t * swizzle_bytes + ((g ^ (2 * t)) << 4)) {}
-  __device__ __forceinline__ void load(double2 (&v)[2], unsigned tile, int pair, int half) const {
-    const unsigned from = half * 8 * swizzle_bytes + pair * stage_depth * swizzle_bytes;
-    const double2 even = load_shared(tile + offset_ + from),
-                  odd = load_shared(((tile + offset_) ^ 16) + from + swizzle_bytes);
-    v[0] = {even.x, odd.x};
-    v[1] = {even.y, odd.y};
+      : offset_(first / 16 * stage_depth * swizzle_bytes + t * swizzle_bytes + ((chunk(g) ^ t) << 4) +
+                g % 2 * 8) {}
+  __device__ __forceinline__ double get(unsigned tile, int block, int part) const {
+    return load_shared(((tile + offset_) ^ (part % 2 * 64 + block % 2 * 32)) + part * 4 * swizzle_bytes +
+                       block / 2 * stage_depth * swizzle_bytes);
   }
 
  private:
+  __device__ static int chunk(int g) { return ((g >> 1) & 1) * 4 + (g >> 2); }
   unsigned offset_;
 };
 
@@ -95,7 +95,7 @@ struct Tile {
   static constexpr int threads = 32 * (warps + (regroups ? 4 : 1));
   using A = Operand<a_k_fast, m>;
   using B = Operand<b_k_fast, n>;
-  static constexpr bool pairs = !b_k_fast;  // a thread's columns of two blocks lie side by side
+  static constexpr bool pairs = !b_k_fast;  // a thread's two columns lie side by side
   static constexpr unsigned a_bytes = m * swizzle_bytes, stage_bytes = (m + n) * swizzle_bytes;
   static constexpr unsigned shared_bytes = ring_bytes<stages>(stage_bytes);
 };
@@ -109,17 +109,15 @@ struct Source {
   int half;
 
   __device__ __forceinline__ void load_x(double (&x)[4], int i) const {
-    double2 v[2];
-    a.load(v, stage, i, half);
-    x[0] = v[0].x, x[1] = v[1].x, x[2] = v[0].y, x[3] = v[1].y;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) x[e] = a.get(stage, 2 * i + e % 2, 2 * half + e / 2);
   }
   template <int tiles_n>
   __device__ __forceinline__ void load_y(double (&y)[tiles_n][2]) const {
 #pragma unroll
-    for (int j = 0; j < tiles_n; j += 2) {
-      double2 v[2];
-      b.load(v, stage + T::a_bytes, j / 2, half);
-      y[j][0] = v[0].x, y[j][1] = v[0].y, y[j + 1][0] = v[1].x, y[j + 1][1] = v[1].y;
+    for (int j = 0; j < tiles_n; ++j) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) y[j][e] = b.get(stage + T::a_bytes, j, 2 * half + e);
     }
   }
 };
@@ -183,33 +181,48 @@ struct Sums {
       const index_t row = row0 + T::A::index(group, i);
       if (row >= g.c.rows) continue;
 #pragma unroll
-      for (int j = 0; j < tiles_n; j += 2) {
+      for (int j = 0; j < tiles_n; ++j) {
+        const index_t col[2] = {col0 + T::B::index(2 * t, j), col0 + T::B::index(2 * t + 1, j)};
+        const double* sum = at[i / 2][j] + i % 2 * 2;
+        if (vectors && col[1] < g.c.cols) {
+          *reinterpret_cast<double2*>(&g.c(row, col[0])) = double2{g.alpha * sum[0], g.alpha * sum[1]};
+          continue;
+        }
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-          const index_t col[2] = {col0 + T::B::index(2 * t + e, j), col0 + T::B::index(2 * t + e, j + 1)};
-          const double sum[2] = {at[i / 2][j][i % 2 * 2 + e], at[i / 2][j + 1][i % 2 * 2 + e]};
-          if (vectors && col[1] < g.c.cols) {
-            *reinterpret_cast<double2*>(&g.c(row, col[0])) = double2{g.alpha * sum[0], g.alpha * sum[1]};
-            continue;
-          }
-#pragma unroll
-          for (int block = 0; block < 2; ++block) {
-            if (col[block] < g.c.cols) store(g.c(row, col[block]), g.alpha, sum[block], g.beta);
-          }
+          if (col[e] < g.c.cols) store(g.c(row, col[e]), g.alpha, sum[e], g.beta);
         }
       }
     }
   }
 };
 
+/// Which part of the block's tile a thread has.
+template <class T>
+struct Place {
+  int group, t, row, col;
+  __device__ __forceinline__ explicit Place(int thread) {
+    const int warp = thread / 32, lane = thread % 32;
+    group = lane / 4;
+    t = lane % 4;
+    row = warp % (T::m / T::warp_m) * T::warp_m;
+    col = warp / (T::m / T::warp_m) * T::warp_n;
+  }
+};
+
+/// threadIdx.x, read again: what follows from it needs no register until then.
+__device__ __forceinline__ int thread_again() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+
 template <class T>
 __device__ __forceinline__ void multiply_tiles(const Gemm<double>& g, const Shared<T>& shared,
                                                const Shares& shares, const Exchange<double>& exchange) {
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int group = lane / 4, t = lane % 4;
-  const int row = warp % (T::m / T::warp_m) * T::warp_m, col = warp / (T::m / T::warp_m) * T::warp_n;
-  const typename T::A a(row, group, t);
-  const typename T::B b(col, group, t);
+  const Place<T> place(static_cast<int>(threadIdx.x));
+  const typename T::A a(place.row, place.group, place.t);
+  const typename T::B b(place.col, place.group, place.t);
   const auto add = [&](Sums<T>& sums, Stages<T>& stages, int steps) {
     Factors<T> factors(Source<T>{a, b, stages.wait(), 0});
     for (int step = 0; step < steps; ++step) {
@@ -223,7 +236,8 @@ __device__ __forceinline__ void multiply_tiles(const Gemm<double>& g, const Shar
     }
   };
   multiply_parts<T, Sums<T>>(g.c, shared, shares, exchange, add, [&](Sums<T>& sums, int row0, int col0) {
-    sums.store_to(g, row0 + row, col0 + col, group, t);
+    const Place<T> here(thread_again());
+    sums.store_to(g, row0 + here.row, col0 + here.col, here.group, here.t);
   });
 }
 
