@@ -103,35 +103,19 @@ std::vector<Named<T>> textbook() {
           {"cuda_zigzag", cuda_zigzag<T>}};
 }
 
-/// Streaming by rows or planes a block walks, temporal by steps a pass.
+/// Streaming by planes a block walks, temporal by steps a pass.
 template <class T>
 std::vector<Named<T>> blocked(int dims, bool quick) {
-  std::vector<Named<T>> all;
-  for (const index_t march : quick ? std::vector<index_t>{8} : std::vector<index_t>{2, 4, 8, 16, 32})
-    all.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
-  if (dims == 2) {
-    for (const index_t rows : {4, 8})
-      all.push_back({fmt::format("cuda_streaming shape 1 march {}", rows),
-                     cuda_streaming<T>,
-                     {.tile_x = 1, .march = rows}});
+  std::vector<Named<T>> all{{"cuda_streaming", cuda_streaming<T>}};
+  if (dims == 3 && !quick) {
+    for (const index_t march : {16, 32, 64, 128})
+      all.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
   }
-  for (const index_t shape : {0, 1, 2, 3}) {
-    for (const index_t march : {16, 32, 64, 128}) {
-      if (dims == 3)
-        all.push_back({fmt::format("cuda_streaming shape {} march {}", shape, march),
-                       cuda_streaming<T>,
-                       {.tile_x = shape, .march = march}});
-    }
-  }
-  const std::vector<index_t> steps = dims == 3        ? std::vector<index_t>{2, 3}
+  const std::vector<index_t> steps = dims == 3        ? std::vector<index_t>{2}
                                      : sizeof(T) == 4 ? std::vector<index_t>{2, 3, 4, 6, 8}
                                                       : std::vector<index_t>{2, 3, 4, 6};
   for (const index_t most : steps)
     all.push_back({fmt::format("cuda_temporal steps {}", most), cuda_temporal<T>, {.base_steps = most}});
-  for (const index_t march : {64, 128, 256})
-    all.push_back({fmt::format("cuda_temporal steps {} march {}", dims == 3 ? 2 : 4, march),
-                   cuda_temporal<T>,
-                   {.base_steps = dims == 3 ? 2 : 4, .march = march}});
   return all;
 }
 
@@ -159,7 +143,7 @@ void other_stars(Table& table) {
     return all;
   };
   for (const char* name : {"wave", "laplace", "advection", "star2", "star4"}) {
-    measure<T>(table, name, 2, {{1, 8192, 8192}}, 4, 3, marches({4, 8}));
+    measure<T>(table, name, 2, {{1, 8192, 8192}}, 4, 3, {{"cuda_streaming", cuda_streaming<T>}});
     measure<T>(table, name, 3, {{512, 512, 512}}, 4, 3, marches({16, 32, 64}));
   }
   for (const char* name : {"laplace"}) {
@@ -180,8 +164,7 @@ template <class T>
 void boxes(Table& table, bool quick) {
   const auto both = [&](const Stencil& stencil) {
     auto kernels = quick ? std::vector<Named<T>>{} : textbook<T>();
-    for (const index_t rows : {4, 8})
-      kernels.push_back({fmt::format("cuda_streaming march {}", rows), cuda_streaming<T>, {.march = rows}});
+    kernels.push_back({"cuda_streaming", cuda_streaming<T>});
     measure<T>(table, stencil, {{1, 4096, 4096}}, 8, 5, kernels);
   };
   for (const char* name : {"box3x3", "box5x5", "box7x7", "box9x9", "life"}) both(named_stencil(name, 2));

@@ -48,7 +48,6 @@ void streaming_step(const DeviceSweep<T>& sweep, index_t step, int from, const T
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
 void add_textbook_functions(std::vector<machine::DeviceFunction>& to);
 void add_streaming_functions(std::vector<machine::DeviceFunction>& to);
-void add_interior_functions(std::vector<machine::DeviceFunction>& to);
 void add_plane_functions(std::vector<machine::DeviceFunction>& to);
 void add_far_functions(std::vector<machine::DeviceFunction>& to);
 void add_solid_functions(std::vector<machine::DeviceFunction>& to);

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
-#include "kernels/stencil/cuda_interior.hpp"
+#include "kernels/stencil/cuda_single.hpp"
 #include "kernels/stencil/cuda_widen.cuh"
 
 namespace tessera::stencil {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
-#include "kernels/stencil/cuda_interior.hpp"
+#include "kernels/stencil/cuda_single.hpp"
 #include "kernels/stencil/cuda_widen.cuh"
 
 namespace tessera::stencil {
@@ -173,8 +173,16 @@ __global__ void __launch_bounds__(lanes* warps)
   }
 }
 
-template <class Sum, int rows, bool previous, class T>
+/// Rows of a thread, by measurement on an H200: more of them share more loads, fewer leave registers for more
+/// warps.
+template <class Sum>
+constexpr int rows_of = 4;
+template <>
+inline constexpr int rows_of<BoxSum<4>> = 8;
+
+template <class Sum, bool previous, class T>
 void launch(const Plane<T>& p, DeviceStream stream) {
+  constexpr int rows = rows_of<Sum>;
   constexpr int wide = (lanes - 2 * helping_lanes<T, Sum::radius>)*vector_length<T>;
   const Around &along_y = p.around[0], &along_x = p.around[1];
   const index_t across = ceil_div(along_x.high - p.first_x, wide),
@@ -185,15 +193,6 @@ void launch(const Plane<T>& p, DeviceStream stream) {
   check_launch();
 }
 
-template <class Sum, bool previous, class T>
-void launch_by_rows(const Plane<T>& p, index_t rows, DeviceStream stream) {
-  if (rows <= 4) {
-    launch<Sum, 4, previous>(p, stream);
-  } else {
-    launch<Sum, 8, previous>(p, stream);
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -201,12 +200,11 @@ bool steps_plane(const DeviceSweep<T>& s) {
   if (s.dims != 2 || s.stride[0] > std::numeric_limits<int>::max()) return false;
   if (s.form == Form::box) return true;
   if (s.two_levels) return s.star == 1 && !s.hollow;
-  return s.square > 0 || s.star > 1 || (s.star == 1 && s.hollow);
+  return s.square > 0 || s.star > 0;
 }
 
 template <class T>
-void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t rows,
-                DeviceStream stream) {
+void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, DeviceStream stream) {
   Plane<T> p{in, out,    s.stride[1], {around_of(s, region, 1), around_of(s, region, 2)},
              0,  s.rule, s.previous,  {}};
   p.first_x = narrow<int>(aligned_below<T>(region.low[2]));
@@ -214,15 +212,15 @@ void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& regi
   const auto square = [&]<int radius>() {
     if (s.radius[2] != radius) return;
     if (s.form == Form::box) {
-      launch_by_rows<BoxSum<radius>, false>(p, rows, stream);
+      launch<BoxSum<radius>, false>(p, stream);
     } else if (s.square > 0) {
-      launch_by_rows<SquareSum<radius>, false>(p, rows, stream);
+      launch<SquareSum<radius>, false>(p, stream);
     } else if (s.two_levels) {
-      if constexpr (radius == 1) launch_by_rows<StarSum<1, false>, true>(p, rows, stream);
+      if constexpr (radius == 1) launch<StarSum<1, false>, true>(p, stream);
     } else if (s.hollow) {
-      if constexpr (radius == 1) launch_by_rows<StarSum<1, true>, false>(p, rows, stream);
+      if constexpr (radius == 1) launch<StarSum<1, true>, false>(p, stream);
     } else {
-      launch_by_rows<StarSum<radius, false>, false>(p, rows, stream);
+      launch<StarSum<radius, false>, false>(p, stream);
     }
   };
   square.template operator()<1>();
@@ -233,10 +231,8 @@ void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& regi
 
 template bool steps_plane(const DeviceSweep<float>&);
 template bool steps_plane(const DeviceSweep<double>&);
-template void plane_step(const DeviceSweep<float>&, const float*, float*, const Region&, index_t,
-                         DeviceStream);
-template void plane_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t,
-                         DeviceStream);
+template void plane_step(const DeviceSweep<float>&, const float*, float*, const Region&, DeviceStream);
+template void plane_step(const DeviceSweep<double>&, const double*, double*, const Region&, DeviceStream);
 
 void add_plane_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&]<class T>(const std::string& type, T) {
@@ -244,11 +240,11 @@ void add_plane_functions(std::vector<machine::DeviceFunction>& to) {
       to.push_back(machine::device_function("cuda_streaming", type + ", two dimensions, " + of, function,
                                             lanes * warps));
     };
-    sum("box of radius 1", plane_rows<BoxSum<1>, 8, false, T>);
-    sum("box of radius 4", plane_rows<BoxSum<4>, 8, false, T>);
-    sum("chain over a square of radius 4", plane_rows<SquareSum<4>, 8, false, T>);
-    sum("star of radius 4", plane_rows<StarSum<4, false>, 8, false, T>);
-    sum("star of two time levels", plane_rows<StarSum<1, false>, 8, true, T>);
+    sum("box of radius 1", plane_rows<BoxSum<1>, rows_of<BoxSum<1>>, false, T>);
+    sum("box of radius 4", plane_rows<BoxSum<4>, rows_of<BoxSum<4>>, false, T>);
+    sum("chain over a square of radius 4", plane_rows<SquareSum<4>, rows_of<SquareSum<4>>, false, T>);
+    sum("star of radius 4", plane_rows<StarSum<4, false>, rows_of<StarSum<4, false>>, false, T>);
+    sum("star of two time levels", plane_rows<StarSum<1, false>, rows_of<StarSum<1, false>>, true, T>);
   };
   add("f32", 0.0F);
   add("f64", 0.0);

@@ -58,7 +58,6 @@ std::vector<machine::DeviceFunction> device_functions() {
   std::vector<machine::DeviceFunction> all;
   add_textbook_functions(all);
   add_streaming_functions(all);
-  add_interior_functions(all);
   add_plane_functions(all);
   add_far_functions(all);
   add_solid_functions(all);

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
-#include "kernels/stencil/cuda_interior.hpp"
+#include "kernels/stencil/cuda_single.hpp"
 
 namespace tessera::stencil {
 namespace {
@@ -186,7 +186,7 @@ bool steps_solid(const DeviceSweep<T>& s) {
 
 template <class T>
 void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t march,
-                index_t wide, DeviceStream stream) {
+                DeviceStream stream) {
   Solid<T> p{in, out, s.stride[0], static_cast<int>(s.stride[1]), {}, {}, {}, {}, 0, 0, {}, s.previous};
   for (int d = 0; d < 3; ++d) {
     const Line& line = s.line[d];
@@ -200,24 +200,16 @@ void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& regi
   }
   constexpr int length = vector_length<T>;
   p.first_x = p.low[2] - ((p.low[2] % length) + length) % length;
-  p.march = narrow<int>(march > 0 ? march : 32);
+  p.march = narrow<int>(march > 0 ? march : sizeof(T) == 4 ? 64 : 16);
   for (int k = 0; k < 7; ++k) p.weight[k] = s.weight[k];
-  if (wide == 0) {
-    launch<SolidShape<4, 1, 8>>(s, p, stream);
-  } else if (wide == 1) {
-    launch<SolidShape<4, 2, 4>>(s, p, stream);
-  } else if (wide == 2) {
-    launch<SolidShape<2, 1, 8>>(s, p, stream);
-  } else {
-    launch<SolidShape<4, 2, 8>>(s, p, stream);
-  }
+  launch<SolidShape<4, 2, 4>>(s, p, stream);
 }
 
 template bool steps_solid(const DeviceSweep<float>&);
 template bool steps_solid(const DeviceSweep<double>&);
-template void solid_step(const DeviceSweep<float>&, const float*, float*, const Region&, index_t, index_t,
+template void solid_step(const DeviceSweep<float>&, const float*, float*, const Region&, index_t,
                          DeviceStream);
-template void solid_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t, index_t,
+template void solid_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t,
                          DeviceStream);
 
 void add_solid_functions(std::vector<machine::DeviceFunction>& to) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kernels/stencil/cuda_device.cuh"
-#include "kernels/stencil/cuda_interior.hpp"
+#include "kernels/stencil/cuda_single.hpp"
 
 namespace tessera::stencil {
 namespace {
@@ -251,11 +251,9 @@ void streaming_step(const DeviceSweep<T>& s, index_t step, int from, const Tunin
                     DeviceStream stream) {
   March<T> m{s.level[from], s.level[1 - from], s.valid(step + 1), 0, default_march, {}};
   if (m.region.empty()) return;
-  if (steps_solid(s)) return solid_step(s, m.in, m.out, m.region, tuning.march, tuning.tile_x, stream);
-  if (steps_plane(s) || (tuning.tile_x == 1 && s.dims == 2 && s.star == 1))
-    return plane_step(s, m.in, m.out, m.region, tuning.march, stream);
+  if (steps_solid(s)) return solid_step(s, m.in, m.out, m.region, tuning.march, stream);
+  if (steps_plane(s)) return plane_step(s, m.in, m.out, m.region, stream);
   if (steps_far(s)) return far_step(s, m.in, m.out, m.region, tuning.march, stream);
-  if (interior_step(s, m.in, m.out, m.region, tuning.march, stream)) return;
   m.first_x = aligned_below<T>(m.region.low[2]);
   if (tuning.march > 0) m.length = tuning.march;
   if (!launch_star_if_one(s, m, stream)) {

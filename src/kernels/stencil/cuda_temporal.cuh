@@ -193,7 +193,7 @@ template <class T>
 constexpr int plane_steps[5] = {2, 3, 4, 6, 8};
 template <>
 inline constexpr int plane_steps<double>[4] = {2, 3, 4, 6};
-constexpr int solid_steps[] = {2, 3};
+constexpr int solid_steps[] = {2};
 template <class T>
 void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
                  DeviceStream stream);

@@ -275,7 +275,9 @@ void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
                        "cudaFuncSetAttribute");
   const index_t others = checked_mul(p.tiles[1].count, p.tiles[2].count, "a launch");
   const index_t resident = resident_blocks(kernel, 32 * solid_warps, bytes);
-  p.tiles[0] = chunks_of(p.axis[0], steps, chunks_to_fill(p.axis[0], steps, others, resident, tuning.march));
+  p.tiles[0] =
+      chunks_of(p.axis[0], steps,
+                chunks_to_fill(p.axis[0], steps, others, resident, tuning.march > 0 ? tuning.march : 64));
   const index_t blocks = checked_mul(others, p.tiles[0].count, "a launch");
   kernel<<<narrow<unsigned>(blocks), dim3(32, solid_warps), bytes, stream>>>(p);
 }
@@ -295,7 +297,6 @@ void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
     }
   };
   launch.template operator()<2>();
-  launch.template operator()<3>();
   check_launch();
 }
 
@@ -308,9 +309,7 @@ void add_temporal_solid_functions(std::vector<machine::DeviceFunction>& to) {
                                           solid_bytes<steps>));
   };
   add("f32, three dimensions, 2 steps", 0.0F, std::integral_constant<int, 2>{});
-  add("f32, three dimensions, 3 steps", 0.0F, std::integral_constant<int, 3>{});
   add("f64, three dimensions, 2 steps", 0.0, std::integral_constant<int, 2>{});
-  add("f64, three dimensions, 3 steps", 0.0, std::integral_constant<int, 3>{});
 }
 
 }  // namespace tessera::stencil

@@ -5,29 +5,20 @@
 
 namespace tessera::stencil {
 
-/// One step from level `in` to level `out` on the region, ghosts and all, where the stencil is a full star of
-/// radius 1 in two dimensions; false, and nothing done, for others and where no point is far enough
-/// from the edges.
-template <class T>
-[[nodiscard]] bool interior_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region,
-                                 index_t march, DeviceStream stream);
-
 /// Whether every step of the sweep in three dimensions is taken by solid_step: a star of radius 1, perhaps of
 /// two levels. It neither reads nor writes ghosts other than those that are constant or given.
 template <class T>
 [[nodiscard]] bool steps_solid(const DeviceSweep<T>& s);
-/// One step from level `in` to level `out` on the region; march, wide: planes and shape of a block.
+/// One step from level `in` to level `out` on the region; march: planes of a block.
 template <class T>
 void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t march,
-                index_t wide, DeviceStream stream);
+                DeviceStream stream);
 
-/// The same in two dimensions: means and chains over squares, stars that interior_step leaves.
+/// The same in two dimensions: means and chains over squares, stars.
 template <class T>
 [[nodiscard]] bool steps_plane(const DeviceSweep<T>& s);
-/// rows: of a thread.
 template <class T>
-void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, index_t rows,
-                DeviceStream stream);
+void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& region, DeviceStream stream);
 
 /// The same for stars of radius 2 to 4 in three dimensions; march: planes of a block.
 template <class T>
