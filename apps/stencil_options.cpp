@@ -192,7 +192,7 @@ void add_tuning(OptionSet& set) {
       "column, zigzag and their cuda_ forms: points along x of a column; 0: their own choice");
   add("base-steps", "cache_oblivious: time steps of a leaf; cuda_temporal: of a pass; 0: its own choice");
   add("block", "cuda_naive, cuda_column, cuda_zigzag: threads a block; 0: their own choice");
-  add("march", "cuda_streaming, cuda_temporal: rows or planes that a block walks; 0: its own choice");
+  add("march", "cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks; 0: its own choice");
 }
 
 void add_method(OptionSet& set) {

@@ -200,7 +200,7 @@ bool steps_plane(const DeviceSweep<T>& s) {
   if (s.dims != 2 || s.stride[0] > std::numeric_limits<int>::max()) return false;
   if (s.form == Form::box) return true;
   if (s.two_levels) return s.star == 1 && !s.hollow;
-  return s.square > 0 || s.star > 0;
+  return s.square > 0 || s.star == 1 || (s.star > 1 && !s.hollow);
 }
 
 template <class T>

@@ -1,5 +1,5 @@
 #pragma once
-// The fast part of one step.
+// Single steps without ghosts, by the shape of the stencil.
 
 #include "kernels/stencil/cuda.hpp"
 

@@ -198,8 +198,9 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-/// How many rows or planes a block walks when nothing else is asked for.
-constexpr index_t default_march = 8;  // the fastest of 8 to 128 on an H200, in two dimensions and three
+/// How many rows or planes a block walks when nothing else is asked for, where no faster kernel takes the
+/// step.
+constexpr index_t default_march = 8;
 
 template <class T>
 index_t aligned_below(index_t x) {

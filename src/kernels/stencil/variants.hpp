@@ -18,7 +18,7 @@ struct Tuning {
   index_t base_long = 0;  ///< cache_oblivious: edge of a leaf in the slowest dimension, walked in a wave
   index_t base_x = 0;     ///< cache_oblivious: x is cut above this
   index_t block = 0;      ///< cuda_naive, cuda_column, cuda_zigzag: threads a block
-  index_t march = 0;      ///< cuda_streaming, cuda_temporal: rows or planes that a block walks
+  index_t march = 0;      ///< cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks
   machine::Isa isa = machine::isa();
 };
 

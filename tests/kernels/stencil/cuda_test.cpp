@@ -229,6 +229,29 @@ TYPED_TEST(Device, WeightsAsDataInAnyBoxHaveTheHostsBits) {
   }
 }
 
+TYPED_TEST(Device, StarsWithoutTheirMiddleHaveTheHostsBits) {
+  for (const int dims : {2, 3}) {
+    for (const index_t radius : {1, 2, 3, 4}) {
+      const index_t width = 2 * radius + 1, deep = dims == 3 ? width : 1;
+      std::vector<double> weights(static_cast<std::size_t>(deep * width * width));
+      const auto set = [&](index_t z, index_t y, index_t x) {
+        weights[static_cast<std::size_t>((z * width + y) * width + x)] =
+            0.01 * static_cast<double>(1 + z + 2 * y + 3 * x);
+      };
+      const index_t middle = deep / 2;
+      for (index_t i = 0; i < width; ++i) {
+        if (i == radius) continue;
+        set(middle, radius, i);
+        set(middle, i, radius);
+        if (dims == 3) set(i, radius, radius);
+      }
+      const Index3 extent = dims == 3 ? Index3{{13, 21, 70}} : Index3{{1, 30, 71}};
+      expect_host_bits<TypeParam>({make_stencil("hollow", dims, {{deep, width, width}}, weights),
+                                   sides_of(Boundary::mirror), extent, 2});
+    }
+  }
+}
+
 /// A field that fills the device.
 TYPED_TEST(Device, LargeFieldsHaveTheHostsBits) {
   expect_host_bits<TypeParam>({named_stencil("heat", 2), sides_of(Boundary::mirror), {{1, 1201, 2111}}, 9});
