@@ -11,8 +11,8 @@ namespace tessera::stencil {
 template <class T>
 void streaming(const Sweep<T>& sweep, const Tuning& tuning) {
   const Stores stores = fits_in_cache(sweep) ? Stores::cached : Stores::through;
-  const Engine<T> engine(sweep, Loops::vector, stores, tuning.isa);
-  machine::parallel(sweep.threads, [&] {
+  machine::parallel(sweep.threads, [&] {  // the boundary too: a single step is too short to wake a team twice
+    const Engine<T> engine(sweep, Loops::vector, stores, tuning.isa);
     for (index_t step = 0; step < sweep.steps; ++step) {
       for_pieces(engine.region(step), sweep.threads, [&](const Box3& piece) { engine.compute(step, piece); });
     }
