@@ -5,8 +5,9 @@
 # Packages that the node lacks may lie as .deb files in .carry/ of this tree: they are unpacked beside the system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# The programs with a workload's device tests, and those of them that compute-sanitizer runs (it is some 100 times slower).
-declare -A tests checked raced program_tests
+# The programs with a workload's device tests, those of them that --quick runs, and those that compute-sanitizer runs (it is
+# some 100 times slower).
+declare -A tests brief checked raced program_tests
 tests[matmul]="kernels_matmul_variants_test kernels_matmul_device_test"
 checked[matmul]='*ExactOnIntegers*:*Anywhere*:*HoweverTheyTravel*'
 raced[matmul]='*ExactOnIntegers*:*SingleWarpsTakeShapes*' # racecheck is slower still
@@ -18,6 +19,7 @@ raced[transpose]='Device.*'
 tests[memory]="kernels_memory_device_probes_test kernels_device_functions_test machine_gpu_test run_device_test"
 checked[memory]='DeviceProbes.RunAndAreRight'
 tests[sort]="kernels_sort_sort_test"
+brief[sort]='DeviceVariants.*:CudaSort/1.*:CudaSort/4.*:CudaCounting.*:CudaRadix.*'
 checked[sort]='CudaSort/1.*UnderACheck*:CudaSort/2.*UnderACheck*:CudaSort/4.*UnderACheck*:CudaSort/5.*UnderACheck*:*RefusesTooWide*'
 tests[stencil]="kernels_stencil_cuda_test kernels_stencil_sweep_test"
 checked[stencil]='*UnderACheck*'
@@ -58,43 +60,65 @@ if [ ${#quick[@]} = 0 ]; then
   done
 fi
 cmake --build build/gpu --target "${targets[@]}" >build/gpu.log 2>&1 || { grep -E "error|FAILED" build/gpu.log; exit 1; }
-for workload in "${workloads[@]}"; do
-  echo "== $workload: tests on the device"
-  for name in ${tests[$workload]}; do
-    program=$(find build/gpu/tests -name "$name" -type f)
-    if [ "$workload" = exchange ]; then
-      for ranks in $(seq 1 $((2 * devices > 4 ? 2 * devices : 4))); do
-        echo "-- $name, $ranks ranks"
-        OMP_NUM_THREADS=2 under_mpirun "$ranks" "$program" --gtest_brief=1
-      done
-      if [ ${#quick[@]} != 0 ] || ! command -v compute-sanitizer >/dev/null; then continue; fi
-      OMP_NUM_THREADS=1 under_mpirun 2 compute-sanitizer --tool memcheck --error-exitcode 9 "$program" --gtest_brief=1 \
-        --gtest_filter="${checked[$workload]}" >build/gpu.log 2>&1 || { head -n 60 build/gpu.log; exit 9; }
-      grep "ERROR SUMMARY" build/gpu.log
-      continue
-    fi
-    OMP_NUM_THREADS=$(nproc) "$program" --gtest_brief=1
-    if [ ${#quick[@]} != 0 ] || ! command -v compute-sanitizer >/dev/null; then continue; fi
-    for tool in memcheck racecheck initcheck; do
-      filter=${checked[$workload]}
-      if [ $tool = racecheck ]; then filter=${raced[$workload]:-$filter}; fi
-      if [ -z "$("$program" --gtest_list_tests --gtest_filter="$filter" | grep '^  ')" ]; then continue; fi
-      OMP_NUM_THREADS=1 compute-sanitizer --tool $tool --error-exitcode 9 "$program" --gtest_brief=1 \
-        --gtest_filter="$filter" >build/gpu.log || { head -n 40 build/gpu.log; exit 9; }
-      tail -n 1 build/gpu.log
-    done
+# Ranks that talk GPU to GPU, and their errors of memory.
+exchange_tests() {
+  local name=$1 program=$2 ranks
+  for ranks in $(seq 1 $((2 * devices > 4 ? 2 * devices : 4))); do
+    echo "-- $name, $ranks ranks"
+    OMP_NUM_THREADS=2 under_mpirun "$ranks" "$program" --gtest_brief=1
   done
-done
+  if [ -z "$sanitizer" ]; then return; fi
+  OMP_NUM_THREADS=1 under_mpirun 2 "$sanitizer" --tool memcheck --error-exitcode 9 "$program" --gtest_brief=1 \
+    --gtest_filter="${checked[exchange]}" >"build/gpu.$name.log" 2>&1 || { head -n 60 "build/gpu.$name.log"; exit 9; }
+  grep "ERROR SUMMARY" "build/gpu.$name.log"
+}
+kernel_tests() {
+  local workload=$1 name=$2 program=$3 tool filter="*"
+  if [ ${#quick[@]} != 0 ]; then filter=${brief[$workload]:-*}; fi
+  OMP_NUM_THREADS=$(nproc) "$program" --gtest_brief=1 --gtest_filter="$filter"
+  if [ -z "$sanitizer" ]; then return; fi
+  for tool in memcheck racecheck initcheck; do
+    filter=${checked[$workload]}
+    if [ $tool = racecheck ]; then filter=${raced[$workload]:-$filter}; fi
+    if [ -z "$("$program" --gtest_list_tests --gtest_filter="$filter" | grep '^  ')" ]; then continue; fi
+    OMP_NUM_THREADS=1 "$sanitizer" --tool $tool --error-exitcode 9 "$program" --gtest_brief=1 \
+      --gtest_filter="$filter" >"build/gpu.$name.log" || { head -n 40 "build/gpu.$name.log"; exit 9; }
+    tail -n 1 "build/gpu.$name.log"
+  done
+}
+numpy_tests() {
+  local status=0 log=build/gpu.${program_tests[$1]}.log
+  echo "-- ${program_tests[$1]}"
+  if [ -z "$python" ]; then echo "skipped: no Python with h5py and numpy" && return; fi
+  TESSERA_DEVICE=gpu TESSERA_BIN=$PWD/build/gpu/bin/tessera TESSERA_TEST_SEED=1 "$python" "tests/apps/${program_tests[$1]}" AgainstNumpy \
+    >"$log" 2>&1 || status=$?
+  if [ $status != 0 ] && [ $status != 77 ]; then tail -n 60 "$log" && exit 1; fi
+  tail -n 3 "$log"
+}
+tests_of() {
+  local name program
+  for name in ${tests[$1]}; do
+    program=$(find build/gpu/tests -name "$name" -type f)
+    if [ "$1" = exchange ]; then exchange_tests "$name" "$program"; else kernel_tests "$1" "$name" "$program"; fi
+  done
+  if [ ${#quick[@]} = 0 ] && [ -n "${program_tests[$1]:-}" ]; then numpy_tests "$1"; fi
+}
+sanitizer=
+if [ ${#quick[@]} = 0 ]; then sanitizer=$(command -v compute-sanitizer || true); fi
+# Tests of all workloads at once, for they leave most of the machine idle; the tables after them, alone.
+declare -A running
 for workload in "${workloads[@]}"; do
-  if [ ${#quick[@]} != 0 ] || [ -z "${program_tests[$workload]:-}" ]; then continue; fi
-  echo "== $workload: tests of the program on the device"
-  if [ -z "$python" ]; then echo "skipped: no Python with h5py and numpy" && continue; fi
-  status=0
-  TESSERA_DEVICE=gpu TESSERA_BIN=$PWD/build/gpu/bin/tessera TESSERA_TEST_SEED=1 "$python" "tests/apps/${program_tests[$workload]}" AgainstNumpy \
-    >build/gpu.log 2>&1 || status=$?
-  if [ $status != 0 ] && [ $status != 77 ]; then tail -n 60 build/gpu.log && exit 1; fi
-  tail -n 3 build/gpu.log
+  tests_of "$workload" >"build/gpu.$workload.log" 2>&1 &
+  running[$workload]=$!
 done
+failed=0
+for workload in "${workloads[@]}"; do
+  status=0
+  wait "${running[$workload]}" || status=$?
+  echo "== $workload: tests on the device" && cat "build/gpu.$workload.log"
+  if [ $status != 0 ]; then echo "$workload: FAILED ($status)" && failed=$status; fi
+done
+if [ $failed != 0 ]; then exit "$failed"; fi
 for workload in "${workloads[@]}"; do
   echo "== $workload"
   if [ "$workload" = exchange ]; then

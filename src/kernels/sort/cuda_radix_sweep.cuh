@@ -159,7 +159,7 @@ class TileOfKeys {
     const Key* const from = (pass_.from_spare != 0 ? sweep_.block.spare_keys : sweep_.block.keys) + begin_;
 #pragma unroll
     for (int u = 0; u < S::items; ++u)
-      keys_[u] = full || place(u) < valid_ ? __ldcs(from + place(u)) : Key{0};
+      keys_[u] = full || place(u) < valid_ ? __ldcg(from + place(u)) : Key{0};
     if constexpr (has_values<Value>) {
       if (!makes_positions()) load_values<full>();
     }

@@ -2,6 +2,7 @@
 // What the device kernels of stencils share: vectors of 16 bytes, results written with their ghosts, blocks
 // of a region, the value of a point by any stencil.
 
+#include "kernels/cuda_cache.cuh"
 #include "kernels/stencil/cuda.hpp"
 #include "kernels/stencil/expression.hpp"
 #include "machine/cuda.hpp"
@@ -20,12 +21,18 @@ struct alignas(16) Vector {
 /// From 16-byte aligned memory that no thread of this kernel writes: through the first-level cache, and free
 /// to be moved across stores.
 __device__ __forceinline__ Vector<float> load_vector(const float* from) {
-  const float4 v = __ldg(reinterpret_cast<const float4*>(from));
-  return {{v.x, v.y, v.z, v.w}};
+  Vector<float> v;
+  asm("ld.global.nc.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
+      : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3])
+      : "l"(from), "l"(kernels::reads_stay()));
+  return v;
 }
 __device__ __forceinline__ Vector<double> load_vector(const double* from) {
-  const double2 v = __ldg(reinterpret_cast<const double2*>(from));
-  return {{v.x, v.y}};
+  Vector<double> v;
+  asm("ld.global.nc.L2::cache_hint.v2.f64 {%0, %1}, [%2], %3;"
+      : "=d"(v.at[0]), "=d"(v.at[1])
+      : "l"(from), "l"(kernels::reads_stay()));
+  return v;
 }
 template <class T, int length>
 __device__ __forceinline__ Vector<T, length> load_vectors(const T* from) {

@@ -200,7 +200,7 @@ void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& regi
   }
   constexpr int length = vector_length<T>;
   p.first_x = p.low[2] - ((p.low[2] % length) + length) % length;
-  p.march = narrow<int>(march > 0 ? march : sizeof(T) == 4 ? 64 : 16);
+  p.march = narrow<int>(march > 0 ? march : sizeof(T) == 4 ? 64 : 32);
   for (int k = 0; k < 7; ++k) p.weight[k] = s.weight[k];
   launch<SolidShape<4, 2, 4>>(s, p, stream);
 }

@@ -16,10 +16,10 @@ struct Launch {
 };
 
 /// A tile a block, whose wait others fill; with repetitions the tiles blockIdx.x, + gridDim.x, ...
-template <class Tile, bool in_on_vectors, int window, Read read>
+template <class Tile, bool in_on_vectors, int window>
 __global__ void __launch_bounds__(Tile::threads) vectorized(Launch launch) {
   extern __shared__ __align__(128) std::byte tile[];
-  const DeviceMove<read> move(tile);
+  const DeviceMove move(tile);
   const int thread = static_cast<int>(threadIdx.x);
   for (unsigned number = blockIdx.x; number < launch.total; number += gridDim.x) {
     const TilePart part = part_of<Tile, window>(launch.task, number % launch.tiles);
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(Tile::threads) vectorized(Launch launch) {
       store_patches<Tile, in_on_vectors>(thread, part, move);
     else
       store_windows<Tile, in_on_vectors, window>(thread, part, move);
-    __syncthreads();
+    if (number + gridDim.x < launch.total) __syncthreads();  // before the tile is filled again
   }
 }
 
@@ -52,10 +52,10 @@ unsigned resident(Kernel* kernel, int threads, int bytes) {
   return static_cast<unsigned>(std::max(1, blocks) * attribute(cudaDevAttrMultiProcessorCount));
 }
 
-template <class Tile, bool in_on_vectors, int window, Read read>
+template <class Tile, bool in_on_vectors, int window>
 void launch(const ConstRecords& a, const Records& b, const VectorPlan& plan, DeviceStream stream) {
   constexpr int extra = extra_rows<Tile>(window), bytes = Tile::size(extra);
-  const auto kernel = vectorized<Tile, in_on_vectors, window, read>;
+  const auto kernel = vectorized<Tile, in_on_vectors, window>;
   const index_t down = ceil_div(a.rows + extra, Tile::rows), right = ceil_div(a.cols, Tile::cols);
   const unsigned tiles = grid_of(down * right), total = grid_of(down * right * plan.repeats);
   machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
@@ -68,16 +68,15 @@ void launch(const ConstRecords& a, const Records& b, const VectorPlan& plan, Dev
 
 constexpr int sector = 32;  // bytes that memory delivers at least
 
-template <class Tile, Read read>
+template <class Tile>
 void launch_aligned(const ConstRecords& a, const Records& b, const VectorPlan& plan, DeviceStream stream) {
   const bool in = rows_on_vectors(a), out = rows_on_vectors(b);
   if constexpr (Tile::bytes == 16)  // records are vectors
-    launch<Tile, true, 0, read>(a, b, plan, stream);
+    launch<Tile, true, 0>(a, b, plan, stream);
   else if (out)
-    in ? launch<Tile, true, 0, read>(a, b, plan, stream) : launch<Tile, false, 0, read>(a, b, plan, stream);
+    in ? launch<Tile, true, 0>(a, b, plan, stream) : launch<Tile, false, 0>(a, b, plan, stream);
   else
-    in ? launch<Tile, true, sector, read>(a, b, plan, stream)
-       : launch<Tile, false, sector, read>(a, b, plan, stream);
+    in ? launch<Tile, true, sector>(a, b, plan, stream) : launch<Tile, false, sector>(a, b, plan, stream);
 }
 
 template <int bytes, std::size_t... number>
@@ -86,7 +85,7 @@ void launch_planned(const ConstRecords& a, const Records& b, const VectorPlan& p
   const auto fits = [&]<std::size_t which>(std::integral_constant<std::size_t, which>) {
     constexpr Tiling t = tilings<bytes>[which];
     if (plan.tiling != t) return false;
-    launch_aligned<TurnTile<bytes, t.in, t.out, t.threads>, t.read>(a, b, plan, stream);
+    launch_aligned<TurnTile<bytes, t.in, t.out, t.threads>>(a, b, plan, stream);
     return true;
   };
   require((fits(std::integral_constant<std::size_t, number>{}) || ...), ExitCode::internal,
@@ -101,11 +100,11 @@ void add_functions(std::vector<machine::DeviceFunction>& to, std::index_sequence
     using Tile = TurnTile<bytes, t.in, t.out, t.threads>;
     const std::string of = "records of " + std::to_string(bytes) + " bytes, tiles of " +
                            std::to_string(t.in) + " x " + std::to_string(t.out) + " bytes";
-    to.push_back(machine::device_function("cuda_vectorized", of, vectorized<Tile, true, 0, t.read>, t.threads,
+    to.push_back(machine::device_function("cuda_vectorized", of, vectorized<Tile, true, 0>, t.threads,
                                           Tile::size(extra_rows<Tile>(0))));
     if constexpr (bytes < 16) {
       to.push_back(machine::device_function("cuda_vectorized", of + ", rows anywhere",
-                                            vectorized<Tile, false, sector, t.read>, t.threads,
+                                            vectorized<Tile, false, sector>, t.threads,
                                             Tile::size(extra_rows<Tile>(sector))));
     }
   };

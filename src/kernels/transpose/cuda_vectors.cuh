@@ -1,6 +1,7 @@
 #pragma once
 // The moves of a tile on the device: asynchronous copies in, vectors out.
 
+#include "kernels/cuda_cache.cuh"
 #include "kernels/transpose/cuda_device.cuh"
 #include "kernels/transpose/turn_moves.hpp"
 
@@ -9,19 +10,17 @@ namespace tessera::transpose {
 /// All that this thread has asked for has arrived.
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-template <Read how>
+/// Lines read are the last to leave the second-level cache: a line that two tiles read, and its sectors that
+/// are asked for one after the other, else give way to what is written meanwhile.
 class DeviceMove {
  public:
   __device__ explicit DeviceMove(std::byte* tile)
       : tile_(tile), at_(static_cast<unsigned>(__cvta_generic_to_shared(tile))) {}
 
   __device__ __forceinline__ void copy_vector(int to, const std::byte* from) const {
-    if constexpr (how == Read::lines)
-      asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(at_ + to), "l"(from)
-                   : "memory");
-    else
-      asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(at_ + to), "l"(from)
-                   : "memory");
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(at_ + to),
+                 "l"(from), "l"(stays_)
+                 : "memory");
   }
   template <int bytes>
   __device__ __forceinline__ void copy_record(int to, const std::byte* from) const {
@@ -59,6 +58,7 @@ class DeviceMove {
  private:
   std::byte* tile_;
   unsigned at_;
+  unsigned long long stays_ = kernels::reads_stay();
 };
 
 }  // namespace tessera::transpose

@@ -99,21 +99,26 @@ template <class Tile, int window>
   return (beyond(part.a, 16) + row * static_cast<int>(part.a_stride % 16)) % 16;
 }
 
-/// Rows of a into the tile, in vectors; those that hold others' bytes, too, are left out.
+/// Rows of a into the tile, in vectors; those that hold others' bytes, too, are left out. A row is read by
+/// whole warps or even parts of one, so that a line is asked for once; the vector more of a row that begins
+/// off 16 bytes follows.
 template <class Tile, bool on_vectors, int window, class Move>
 TESSERA_DEVICE void load_vectors(int thread, const TilePart& part, const Move& move) {
-  constexpr int rows = Tile::rows + extra_rows<Tile>(window), lanes = Tile::in / 16 + (on_vectors ? 0 : 1);
+  constexpr int rows = Tile::rows + extra_rows<Tile>(window), lanes = Tile::in / 16;
   constexpr int rows_at_once = Tile::threads / lanes;
-  const int slot = thread % lanes, first = thread / lanes;
-  if (first >= rows_at_once) return;
   const int bytes = part.cols * Tile::bytes, last = bytes <= part.right - 16 ? bytes - 1 : part.right - 16;
-  const std::byte* from = part.a + first * part.a_stride;
-  TESSERA_UNROLL(8)
-  for (int k = 0; k < rows; k += rows_at_once, from += rows_at_once * part.a_stride) {
-    const int row = first + k;
+  const auto load = [&](int row, int slot, const std::byte* from) {
     const int at = 16 * slot - (on_vectors ? 0 : beyond(from, 16));  // from the first column of the tile
     if (row >= part.row_begin && row < part.row_end && at >= part.left && at <= last)
       move.copy_vector(Tile::offset(row, 16 * slot), from + at);
+  };
+  const int first = thread / lanes;
+  const std::byte* from = part.a + first * part.a_stride;
+  TESSERA_UNROLL(8)
+  for (int k = 0; k < rows; k += rows_at_once, from += rows_at_once * part.a_stride)
+    load(first + k, thread % lanes, from);
+  if constexpr (!on_vectors) {
+    for (int row = thread; row < rows; row += Tile::threads) load(row, lanes, part.a + row * part.a_stride);
   }
 }
 

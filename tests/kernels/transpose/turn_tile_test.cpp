@@ -112,10 +112,10 @@ TEST(VectorPlan, TakesSmallTilesForSmallMatricesAndLargeOnesWhereRowsBeginOffVec
   EXPECT_EQ(tiling(512, 511, 8), square_tiles);
   EXPECT_EQ(tiling(8192, 8192, 4), square_tiles_of_words);
   EXPECT_EQ(tiling(12345, 8000, 4), square_tiles_of_words);
-  EXPECT_EQ(tiling(8000, 12345, 4), wide_tiles_of_words);
+  EXPECT_EQ(tiling(8000, 12345, 4), wide_tiles);
   EXPECT_EQ(tiling(8192, 8192, 8), square_tiles);
   EXPECT_EQ(tiling(12345, 8000, 8), square_tiles);
-  EXPECT_EQ(tiling(8000, 12345, 8), large_tiles);
+  EXPECT_EQ(tiling(8000, 12345, 8), wide_tiles);
   EXPECT_EQ(tiling(8000, 12345, 16), square_tiles);
 }
 
