@@ -24,10 +24,10 @@ checked[sort]='CudaSort/1.*UnderACheck*:CudaSort/2.*UnderACheck*:CudaSort/4.*Und
 tests[stencil]="kernels_stencil_cuda_test kernels_stencil_sweep_test"
 checked[stencil]='*UnderACheck*'
 # Ranks that talk GPU to GPU: on every number of GPUs there is, and with two ranks a GPU.
-tests[exchange]="mpi_device_exchange_test dist_transpose_on_devices_test dist_matmul_on_devices_test dist_sort_on_devices_test"
+tests[exchange]="mpi_device_exchange_test dist_transpose_on_devices_test dist_matmul_on_devices_test dist_sort_on_devices_test dist_stencil_on_devices_test"
 devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 NCCL_NVLS_ENABLE=0
-checked[exchange]='*BringEveryPiece*:*OverlaysAnyTwoLayouts*:*HasTheBitsOfTheHost*:*OrdersByTheMap*'
+checked[exchange]='*BringEveryPiece*:*OverlaysAnyTwoLayouts*:*HasTheBitsOfTheHost*:*OrdersByTheMap*:*SeveralFieldsInOne*:*BringsBackParts*'
 under_mpirun() { mpirun --bind-to none --oversubscribe -n "$@"; }
 if [ -z "${TESSERA_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2'; then # perhaps a package of Python's has it
   found=$(find / -xdev -name libnccl.so.2 -print -quit 2>/dev/null || true)

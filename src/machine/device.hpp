@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "base/view.hpp"
@@ -100,6 +101,22 @@ void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& 
 void upload(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& device, int threads);
 /// host[0:m, 0:n] = device[0:m, 0:n]. What lies between the device's rows becomes zeros.
 void download(const MatrixView<std::byte>& device, const MatrixView<std::byte>& host, int threads);
+
+struct Upload {
+  MatrixView<const std::byte> host;
+  MatrixView<std::byte>
+      device;  ///< what lies between its rows, and so far behind the last one, becomes zeros
+};
+struct Download {
+  MatrixView<std::byte> device;  ///< what lies between its rows stays
+  MatrixView<std::byte> host;
+};
+/// Many at once, by so many threads; done on return.
+void upload(std::span<const Upload> parts, int threads);
+void download(std::span<const Download> parts, int threads);
+
+/// The bytes at `to` become zeros; asynchronous.
+void zero(std::byte* to, index_t bytes, StreamHandle stream);
 
 /// Until all that this rank asked of its device has been done.
 void synchronize();

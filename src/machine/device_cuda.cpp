@@ -132,6 +132,25 @@ void download(const MatrixView<std::byte>& device, const MatrixView<std::byte>& 
   (void)staging.finish();
 }
 
+void upload(std::span<const Upload> parts, int threads) {
+  if (parts.empty()) return;
+  cuda::Staging staging({.threads = threads});
+  for (const Upload& part : parts)
+    if (!part.host.empty()) staging.send(part.host, part.device);
+  (void)staging.finish();
+  synchronize();
+}
+
+void download(std::span<const Download> parts, int threads) {
+  if (parts.empty()) return;
+  cuda::Staging staging({.threads = threads});
+  for (const Download& part : parts)
+    if (!part.host.empty()) staging.bring(part.device, part.host, cuda::Staging::Between::kept);
+  (void)staging.finish();
+}
+
+void zero(std::byte* to, index_t bytes, StreamHandle stream) { cuda::zero(to, bytes, stream); }
+
 void synchronize() { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
 
 std::string identity() {

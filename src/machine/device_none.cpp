@@ -54,6 +54,17 @@ void download(const MatrixView<std::byte>& there, const MatrixView<std::byte>& h
   device::copy(there, host, nullptr);
 }
 
+void upload(std::span<const Upload> parts, int) {
+  for (const Upload& part : parts) device::copy(part.host, part.device, nullptr);
+}
+void download(std::span<const Download> parts, int) {
+  for (const Download& part : parts) device::copy(part.device, part.host, nullptr);
+}
+
+void zero(std::byte* to, index_t bytes, StreamHandle) {
+  if (bytes > 0) std::memset(to, 0, static_cast<std::size_t>(bytes));
+}
+
 void synchronize() {}
 
 std::string identity() { return {}; }

@@ -145,5 +145,6 @@ struct Bench {
 
 void products(Bench& bench);
 void sorts(Bench& bench);
+void stencils(Bench& bench);
 
 }  // namespace tessera::exchange_bench

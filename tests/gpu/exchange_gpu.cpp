@@ -1,8 +1,8 @@
-// Ranks that talk GPU to GPU, under mpirun: what the links give, and what of it transposes, products and
-// sorts reach whose data stays on the GPUs. Seconds are those of the slowest rank, medians; results are
+// Ranks that talk GPU to GPU, under mpirun: what the links give, and what of it transposes, products,
+// sorts and stencils reach whose data stays on the GPUs. Seconds are those of the slowest rank, medians; results are
 // checked.
 //
-//   mpirun -n 2 --bind-to none exchange_gpu [--quick] [links] [transpose] [matmul] [sort]
+//   mpirun -n 2 --bind-to none exchange_gpu [--quick] [links] [transpose] [matmul] [sort] [stencil]
 
 #include <string_view>
 
@@ -119,6 +119,7 @@ ExitCode run(const Communicator& comm, const std::vector<std::string_view>& word
   if (all || has("transpose")) transposes(bench);
   if (all || has("matmul")) products(bench);
   if (all || has("sort")) sorts(bench);
+  if (all || has("stencil")) stencils(bench);
   if (!bench.right && comm.is_root()) fmt::print("WRONG results above\n");
   return bench.right ? ExitCode::ok : ExitCode::verification;
 }

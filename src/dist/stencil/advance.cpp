@@ -62,8 +62,8 @@ void overlapped(Halo<T>& halo, DistributedField<T>& u, const Split& parts, index
   {
     const mpi::PhaseScope scope(phases, "compute");
     for (index_t field = 0; field < u.fields(); ++field) {
-      for (const Box3& edge : parts.edges) {
-        edges.emplace_back(u, field, edge, steps);
+      for (const Split::Edge& edge : parts.edges) {
+        edges.emplace_back(u, field, edge.box, steps);
         edges.back().take(u);
       }
       go(interior_sweep(u, field, parts.interior, steps, method.threads), method, phases);

@@ -40,12 +40,12 @@ Split split(Index3 size, const Edges& edges, Index3 depth) {
     if (sides[0] == Edge::exchanged) {
       Box3 low = core;
       low.high[d] = core.low[d] = std::min(depth[d], core.high[d]);
-      if (!low.empty()) result.edges.push_back(low);
+      if (!low.empty()) result.edges.push_back({low, d, 0});
     }
     if (sides[1] == Edge::exchanged) {
       Box3 high = core;
       high.low[d] = core.high[d] = std::max(size[d] - depth[d], core.low[d]);
-      if (!high.empty()) result.edges.push_back(high);
+      if (!high.empty()) result.edges.push_back({high, d, 1});
     }
   }
   return result;

@@ -10,8 +10,12 @@ namespace tessera::dist::stencil {
 
 /// A box in its part that some steps can do without the halo, and boxes around it; in local indices.
 struct Split {
+  struct Edge {
+    Box3 box;
+    int d, side;  ///< the side of the box that it lies at
+  };
   Box3 interior;
-  std::vector<Box3> edges;
+  std::vector<Edge> edges;  ///< each as long as those before it have left
 };
 /// depth: points of the halo by dimension. No edges where a box is less than two halos long: what an edge
 /// begins with would lie beyond the box.

@@ -4,15 +4,11 @@
 
 #include <vector>
 
-#include "kernels/stencil/cuda_sweep.hpp"
+#include "kernels/stencil/resident.hpp"
 #include "kernels/stencil/variants.hpp"
 #include "machine/occupancy.hpp"
 
-struct CUstream_st;
-
 namespace tessera::stencil {
-
-using DeviceStream = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
 
 // All steps of the sweep; returns which level holds the field after them. Level 0 and, with two time levels,
 // level 1 hold what a Sweep asks for, and their ghosts have been filled.
@@ -28,6 +24,16 @@ template <class T>
 [[nodiscard]] int cuda_streaming(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream);
 template <class T>
 [[nodiscard]] int cuda_temporal(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream);
+
+// What they make of a sweep.
+template <class T>
+[[nodiscard]] Passes single_steps(const DeviceSweep<T>& sweep, const Tuning&) {
+  return {sweep.steps, true};
+}
+template <class T>
+[[nodiscard]] Passes streaming_passes(const DeviceSweep<T>& sweep, const Tuning& tuning);
+template <class T>
+[[nodiscard]] Passes temporal_passes(const DeviceSweep<T>& sweep, const Tuning& tuning);
 
 /// Writes every ghost of the level: what repeats its points, and what is constant or given (as level 0 has
 /// it).
@@ -54,5 +60,6 @@ void add_solid_functions(std::vector<machine::DeviceFunction>& to);
 void add_temporal_functions(std::vector<machine::DeviceFunction>& to);
 void add_temporal_solid_functions(std::vector<machine::DeviceFunction>& to);
 void add_ghost_functions(std::vector<machine::DeviceFunction>& to);
+void add_halo_functions(std::vector<machine::DeviceFunction>& to);
 
 }  // namespace tessera::stencil

@@ -5,4 +5,11 @@ namespace tessera::stencil {
 std::vector<Variant> cuda_rows() { return {}; }
 std::vector<machine::DeviceFunction> device_functions() { return {}; }
 
+template <class T>
+const ResidentKernels<T>* resident_kernels() {
+  return nullptr;
+}
+template const ResidentKernels<float>* resident_kernels();
+template const ResidentKernels<double>* resident_kernels();
+
 }  // namespace tessera::stencil

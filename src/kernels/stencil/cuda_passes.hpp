@@ -2,6 +2,9 @@
 // Passes of several steps: which tiles compute what. A tile computes all steps on a span of points and keeps
 // those that nothing from beyond its ends has reached. Arithmetic only; the host's tests run it too.
 
+#include <algorithm>
+#include <vector>
+
 #include "kernels/stencil/cuda_sweep.hpp"
 
 namespace tessera::stencil {
@@ -59,25 +62,38 @@ struct Tiles {
 /// A dimension of a sweep in a pass from `done` steps to `done + steps`.
 template <class T>
 [[nodiscard]] Axis axis_of(const DeviceSweep<T>& s, int d, index_t done, index_t steps) {
-  const Region before = s.valid(done), after = s.valid(done + steps);
-  Axis axis{before.low[d], before.high[d], after.low[d], after.high[d]};
+  const Region after = s.valid(done + steps);
+  const auto around = [&](int side) {
+    return s.part.front[d][side] == Front::stays ? index_t{0} : s.radius[d] * steps;
+  };
+  Axis axis{after.low[d] - around(0), after.high[d] + around(1), after.low[d], after.high[d]};
   axis.wrapped = s.line[d].kind[0] == Boundary::periodic && !s.line[d].exchanged[0];
   for (int side = 0; side < 2; ++side) {
-    axis.edge[side] = !axis.wrapped && !s.line[d].exchanged[side];
+    axis.edge[side] = !axis.wrapped && s.part.front[d][side] == Front::stays;
     axis.kind[side] = s.line[d].kind[side];
   }
   return axis;
 }
 
-/// The steps of the next pass, one of `lengths` (ascending), at most `most` if any is: never one that leaves
-/// a single step over. 1 where no pass of several steps fits.
+/// The steps of the next pass when they are taken from the last one on, one of `lengths` (ascending), at most
+/// `most` if any is: never one that leaves a single step over. 1 where no pass of several steps fits.
 template <int count>
-[[nodiscard]] index_t next_pass(index_t left, index_t most, const int (&lengths)[count]) {
+[[nodiscard]] index_t last_pass(index_t left, index_t most, const int (&lengths)[count]) {
   for (int i = count - 1; i >= 0; --i) {
     const index_t length = lengths[i];
     if (length <= left && length <= most && left - length != 1) return length;
   }
   return 1;
+}
+
+/// The steps of all passes, none longer than the one after it.
+template <int count>
+[[nodiscard]] std::vector<index_t> pass_lengths(index_t steps, index_t most, const int (&lengths)[count]) {
+  std::vector<index_t> passes;
+  for (index_t left = steps; left > 0; left -= passes.back())
+    passes.push_back(last_pass(left, most, lengths));
+  std::sort(passes.begin(), passes.end());
+  return passes;
 }
 
 }  // namespace tessera::stencil

@@ -271,10 +271,17 @@ int cuda_streaming(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream s
   return static_cast<int>(s.steps % 2);
 }
 
+template <class T>
+Passes streaming_passes(const DeviceSweep<T>& s, const Tuning&) {
+  return {s.steps, !steps_solid(s) && !steps_plane(s) && !steps_far(s)};
+}
+
 template void streaming_step(const DeviceSweep<float>&, index_t, int, const Tuning&, DeviceStream);
 template void streaming_step(const DeviceSweep<double>&, index_t, int, const Tuning&, DeviceStream);
 template int cuda_streaming(const DeviceSweep<float>&, const Tuning&, DeviceStream);
 template int cuda_streaming(const DeviceSweep<double>&, const Tuning&, DeviceStream);
+template Passes streaming_passes(const DeviceSweep<float>&, const Tuning&);
+template Passes streaming_passes(const DeviceSweep<double>&, const Tuning&);
 
 void add_streaming_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&](const std::string& of, auto* function, int threads) {

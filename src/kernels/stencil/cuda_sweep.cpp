@@ -97,7 +97,12 @@ DeviceSweep<T> device_sweep(const Sweep<T>& sweep) {
   device.extent = sweep.extent();
   device.radius = stencil.radius;
   device.steps = sweep.steps;
-  for (int d = 0; d < 3; ++d) device.line[d] = line_of(sweep, d);
+  device.part.high = device.extent;
+  for (int d = 0; d < 3; ++d) {
+    device.line[d] = line_of(sweep, d);
+    for (int side = 0; side < 2; ++side)
+      if (device.line[d].exchanged[side]) device.part.front[d][side] = Front::retreats;
+  }
   device.stride = device_shape(device.line, static_cast<index_t>(sizeof(T))).stride;
   device.form = stencil.form;
   device.rule = stencil.rule;

@@ -76,6 +76,21 @@ struct Region {
   [[nodiscard]] TESSERA_HD bool empty() const { return size(0) <= 0 || size(1) <= 0 || size(2) <= 0; }
 };
 
+/// How an end of what a sweep computes moves from step to step, by as many points as the stencil reaches.
+enum class Front : signed char {
+  stays,     ///< a side of the field
+  retreats,  ///< from the points that are there before the first step
+  advances,  ///< over points that a part computed before this one has left behind
+};
+
+/// A part of a box: the points [low, high) after the last step of a sweep. Parts that meet where the front of
+/// the one retreats and that of the other advances compute every point of every step once, in the same
+/// memory: what the second reads the first has not overwritten, if no pass is longer than the next one.
+struct Part {
+  Index3 low, high;
+  Front front[3][2] = {};
+};
+
 constexpr int largest_square = 4;  // radius
 constexpr int most_weights = (2 * largest_square + 1) * (2 * largest_square + 1);
 
@@ -85,8 +100,9 @@ struct DeviceSweep {
   int dims = 2;
   Index3 extent;  ///< of the owned box
   Line line[3];
+  Part part;  ///< what is computed
   Index3 radius;
-  index_t steps = 0;
+  index_t steps = 0;                 ///< at most those that the lines have halos for
   T* level[2] = {nullptr, nullptr};  ///< the point (0, 0, 0); level 0 before the first step
   Index3 stride;
 
@@ -111,10 +127,15 @@ struct DeviceSweep {
   }
   /// The points that are right after `done` steps.
   [[nodiscard]] Region valid(index_t done) const {
-    Region region{{}, extent};
+    Region region{part.low, part.high};
+    const auto to_go = [&](int d, int side) {
+      const index_t points = radius[d] * (steps - done);
+      const Front front = part.front[d][side];
+      return front == Front::stays ? 0 : front == Front::retreats ? points : -points;
+    };
     for (int d = 0; d < 3; ++d) {
-      if (line[d].exchanged[0]) region.low[d] -= radius[d] * (steps - done);
-      if (line[d].exchanged[1]) region.high[d] += radius[d] * (steps - done);
+      region.low[d] -= to_go(d, 0);
+      region.high[d] += to_go(d, 1);
     }
     return region;
   }
@@ -141,5 +162,11 @@ struct DeviceShape {
 /// The sweep without its memory: level, tap_weight and tap_place are left to the caller.
 template <class T>
 [[nodiscard]] DeviceSweep<T> device_sweep(const Sweep<T>& sweep);
+
+/// What a kernel makes of a sweep.
+struct Passes {
+  index_t count = 0;          ///< launches one after the other, each from one level to the other
+  bool reads_ghosts = false;  ///< other than those that are constant or given: they have to be filled before
+};
 
 }  // namespace tessera::stencil

@@ -228,6 +228,12 @@ bool takes_passes(const DeviceSweep<T>& s) {
   return s.extent[2] > plane_length && s.extent[2] < (index_t{1} << 30);  // no lane holds both ends of a row
 }
 
+template <class T>
+std::vector<index_t> passes_of(const DeviceSweep<T>& s, const Tuning& tuning) {
+  const index_t most = tuning.base_steps > 0 ? tuning.base_steps : default_steps<T>(s.dims);
+  return s.dims == 3 ? pass_lengths(s.steps, most, solid_steps) : pass_lengths(s.steps, most, plane_steps<T>);
+}
+
 }  // namespace
 
 template <class T>
@@ -250,34 +256,40 @@ void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
   check_launch();
 }
 
+/// Single steps come first: passes leave ghosts as they are.
 template <class T>
 int cuda_temporal(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream stream) {
   if (!takes_passes(s)) return cuda_streaming(s, tuning, stream);
-  const index_t most = tuning.base_steps > 0 ? tuning.base_steps : default_steps<T>(s.dims);
   int level = 0;
-  bool ghosts_right = true;
-  for (index_t done = 0; done < s.steps;) {
-    const index_t left = s.steps - done;
-    const index_t steps =
-        s.dims == 3 ? next_pass(left, most, solid_steps) : next_pass(left, most, plane_steps<T>);
-    if (s.valid(done + steps).empty()) return level;
-    if (steps == 1) {
-      if (!ghosts_right) fill_ghosts(s, level, stream);
+  index_t done = 0;
+  for (const index_t steps : passes_of(s, tuning)) {
+    if (s.valid(done + steps).empty()) {
+      // the other parts of the box have it all
+    } else if (steps == 1) {
       streaming_step(s, done, level, tuning, stream);
     } else if (s.dims == 3) {
       march_solid(s, level, done, steps, tuning, stream);
     } else {
       march_plane(s, level, done, steps, tuning, stream);
     }
-    ghosts_right = steps == 1;
     level = 1 - level;
     done += steps;
   }
   return level;
 }
 
+template <class T>
+Passes temporal_passes(const DeviceSweep<T>& s, const Tuning& tuning) {
+  const Passes single = streaming_passes(s, tuning);
+  if (!takes_passes(s)) return single;
+  const std::vector<index_t> all = passes_of(s, tuning);
+  return {static_cast<index_t>(all.size()), single.reads_ghosts && !all.empty() && all.front() == 1};
+}
+
 template int cuda_temporal(const DeviceSweep<float>&, const Tuning&, DeviceStream);
 template int cuda_temporal(const DeviceSweep<double>&, const Tuning&, DeviceStream);
+template Passes temporal_passes(const DeviceSweep<float>&, const Tuning&);
+template Passes temporal_passes(const DeviceSweep<double>&, const Tuning&);
 
 void add_temporal_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&](const std::string& of, auto* function) {

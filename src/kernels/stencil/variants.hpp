@@ -7,6 +7,8 @@
 #include "kernels/variant.hpp"
 #include "machine/isa.hpp"
 
+struct CUstream_st;
+
 namespace tessera::stencil {
 
 /// What can be chosen within a variant; 0 is the variant's own choice.
@@ -22,9 +24,28 @@ struct Tuning {
   machine::Isa isa = machine::isa();
 };
 
+using DeviceStream = CUstream_st*;  // cudaStream_t, for those that do not know CUDA
+template <class T>
+struct DeviceSweep;
+struct Passes;
+
+/// The steps of a sweep whose levels lie on the device: launches them and returns the level that will hold
+/// the field.
+template <class T>
+struct DeviceKernel {
+  int (*run)(const DeviceSweep<T>& sweep, const Tuning& tuning, DeviceStream stream) = nullptr;
+  Passes (*passes)(const DeviceSweep<T>& sweep, const Tuning& tuning) = nullptr;
+};
+struct DeviceKernels {
+  DeviceKernel<float> f32;
+  DeviceKernel<double> f64;
+};
+
+/// on_device: what a device's variants do with fields that lie there already.
 struct Variant : VariantInfo {
   void (*f32)(const Sweep<float>&, const Tuning&);
   void (*f64)(const Sweep<double>&, const Tuning&);
+  DeviceKernels on_device = {};
 };
 
 [[nodiscard]] std::span<const Variant> variants();

@@ -169,19 +169,21 @@ TEST(DeviceTiles, IndicesBeyondAnEndAreReadWhereTheyAre) {
   EXPECT_EQ(plain.readable(0), 0);
 }
 
-TEST(DevicePasses, AddUpAndLeaveNoSingleStepOver) {
+TEST(DevicePasses, AddUpLeaveNoSingleStepOverAndGrow) {
   constexpr int lengths[] = {2, 3, 4, 6, 8, 12};
   for (index_t steps = 1; steps < 60; ++steps) {
-    index_t left = steps;
-    while (left > 0) {
-      const index_t pass = next_pass(left, 8, lengths);
+    index_t left = steps, before = 0;
+    for (const index_t pass : pass_lengths(steps, 8, lengths)) {
       EXPECT_LE(pass, 8);
       EXPECT_TRUE(pass > 1 || steps == 1) << steps;
+      EXPECT_GE(pass, before) << steps;
       left -= pass;
+      before = pass;
     }
     EXPECT_EQ(left, 0);
   }
-  EXPECT_EQ(next_pass(5, 1, lengths), 1);
+  EXPECT_EQ(pass_lengths(5, 1, lengths), std::vector<index_t>(5, 1));
+  EXPECT_TRUE(pass_lengths(0, 8, lengths).empty());
 }
 
 }  // namespace

@@ -1,0 +1,357 @@
+#include "dist/stencil/on_devices.hpp"
+
+#include <algorithm>
+
+#include "dist/stencil/overlap.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::dist::stencil {
+namespace {
+
+namespace device = machine::device;
+using tessera::stencil::device_shape;
+using tessera::stencil::device_sweep;
+using tessera::stencil::DeviceKernel;
+using tessera::stencil::DeviceShape;
+using tessera::stencil::Front;
+using tessera::stencil::Part;
+using tessera::stencil::Tap;
+
+template <class T>
+constexpr auto size_of = static_cast<index_t>(sizeof(T));
+
+Index3 times(Index3 radius, index_t steps) {
+  return {{radius[0] * steps, radius[1] * steps, radius[2] * steps}};
+}
+
+template <class T>
+DeviceKernel<T> kernel_of(const Method& method) {
+  const Variant* const row = method.kernel != nullptr ? method.kernel : tessera::stencil::best_device();
+  DeviceKernel<T> kernel;
+  if (row != nullptr) {
+    if constexpr (std::is_same_v<T, float>)
+      kernel = row->on_device.f32;
+    else
+      kernel = row->on_device.f64;
+  }
+  require(kernel.run != nullptr, ExitCode::usage,
+          "fields on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
+  return kernel;
+}
+
+/// The list in the device's memory.
+template <class Item>
+device::Block on_device(const std::vector<Item>& list) {
+  const auto bytes = static_cast<index_t>(list.size() * sizeof(Item));
+  device::Block block(bytes, device::Home::device);
+  device::upload(matrix_view(reinterpret_cast<const std::byte*>(list.data()), 1, bytes),
+                 matrix_view(block.data(), 1, bytes), 1);
+  return block;
+}
+
+/// A sweep of a box that has no memory, with halos for so many steps.
+template <class T>
+tessera::stencil::Sweep<T> shape_of(const Problem& problem, const Box3& box, index_t steps) {
+  tessera::stencil::Sweep<T> sweep{problem.stencil, problem.sides, problem.global, box.low, {}, steps};
+  for (GridView<T>& level : sweep.level) level.extent = box.size();
+  sweep.level[0].dims = sweep.level[1].dims = problem.stencil.dims;
+  return sweep;
+}
+
+/// move(from, to) for the rows of the box: all at once where they lie evenly apart in both levels, across
+/// planes too.
+template <class From, class To, class Move>
+void each_run_of_rows(From* from, const Index3& from_stride, To* to, const Index3& to_stride, const Box3& box,
+                      const Move& move) {
+  const index_t rows = box.size()[1], planes = box.size()[0], cols = box.size()[2];
+  const bool even = from_stride[0] == rows * from_stride[1] && to_stride[0] == rows * to_stride[1];
+  const index_t each = even ? planes : 1;
+  const auto run = [&](auto* level, const Index3& stride, index_t z) {
+    using Element = std::remove_reference_t<decltype(*level)>;
+    Element* const first = level + z * stride[0] + box.low[1] * stride[1] + box.low[2];
+    return in_bytes(MatrixView<Element>{first, each * rows, cols, stride[1]});
+  };
+  for (index_t z = box.low[0]; z < box.high[0]; z += each)
+    move(run(from, from_stride, z), run(to, to_stride, z));
+}
+
+}  // namespace
+
+std::vector<Part> device_parts(Index3 size, const Edges& edges, Index3 depth) {
+  const auto part_of = [&](const Box3& box) {
+    Part part{box.low, box.high};
+    for (int d = 0; d < 3; ++d) {
+      for (int side = 0; side < 2; ++side) {
+        const auto edge = edges[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)];
+        if (edge == Edge::exchanged) part.front[d][side] = Front::retreats;
+      }
+    }
+    return part;
+  };
+  const Split whole = split(size, edges, depth);
+  if (whole.edges.empty() || whole.interior.empty()) return {};
+  std::vector<Part> parts{part_of(whole.interior)};
+  // The last edges are the first that need only what is there, as those before them go around their ends.
+  for (auto edge = whole.edges.rbegin(); edge != whole.edges.rend(); ++edge) {
+    parts.push_back(part_of(edge->box));
+    parts.back().front[edge->d][1 - edge->side] = Front::advances;
+  }
+  return parts;
+}
+
+template <class T>
+index_t DeviceStencil<T>::device_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+                                       index_t halo_steps, index_t fields) {
+  const Box3 box = grid.of(rank);
+  if (box.empty()) return 0;
+  const auto sweep = device_sweep(shape_of<T>(problem, box, halo_steps));
+  const index_t levels = fields * (problem.stencil.two_levels() ? 2 : 1);
+  return 2 * fields * device_shape(sweep.line, size_of<T>).count * size_of<T> +
+         DeviceHalo<T>::device_bytes(problem, grid, rank, halo_steps, levels);
+}
+
+template <class T>
+DeviceStencil<T>::DeviceStencil(const mpi::DeviceExchange& exchange, const DistributedField<T>& u,
+                                const Method& method, const ResidentKernels<T>* kernels)
+    : rank_(exchange.comm().rank()),
+      problem_(u.problem()),
+      box_(u.box()),
+      edges_(edges_of(u.problem(), u.grid(), exchange.comm().rank())),
+      halo_steps_(u.halo_steps()),
+      fields_(u.fields()),
+      overlap_(method.overlap),
+      threads_(method.threads),
+      tuning_(method.tuning),
+      kernel_(kernel_of<T>(method)),
+      kernels_(*kernels),
+      sweep_(device_sweep(shape_of<T>(problem_, box_, halo_steps_))),
+      levels_(static_cast<std::size_t>(fields_)),
+      halo_(exchange, problem_, u.grid(), halo_steps_, fields_ * (problem_.stencil.two_levels() ? 2 : 1),
+            kernels_) {
+  mpi::together(exchange.comm(), "allocate", [&] {
+    require(!problem_.terms.any(), ExitCode::usage,
+            "the device variants of stencils know no coefficients, sources or masks");
+    if (box_.empty()) return;
+    const DeviceShape shape = device_shape(sweep_.line, size_of<T>);
+    origin_ = shape.origin;
+    for (auto& field : levels_) {
+      for (device::Block& level : field)
+        level = device::Block(shape.count * size_of<T>, device::Home::device);
+    }
+    std::vector<T> weights;
+    std::vector<Index3> places;
+    for (const Tap& tap : problem_.stencil.taps) {
+      weights.push_back(static_cast<T>(tap.weight));
+      places.push_back(tap.offset);
+    }
+    weights_ = on_device(weights);
+    places_ = on_device(places);
+    sweep_.tap_weight = reinterpret_cast<const T*>(weights_.data());
+    sweep_.tap_place = reinterpret_cast<const Index3*>(places_.data());
+  });
+}
+
+template <class T>
+auto DeviceStencil<T>::sweep_of(index_t field, index_t steps) const -> Sweep {
+  Sweep sweep = sweep_;
+  sweep.steps = steps;
+  for (index_t level = 0; level < 2; ++level) {
+    const device::Block& memory =
+        levels_[static_cast<std::size_t>(field)][static_cast<std::size_t>((turned_ + level) % 2)];
+    sweep.level[level] = reinterpret_cast<T*>(memory.data()) + origin_;
+  }
+  return sweep;
+}
+
+/// Levels of all fields whose halos are exchanged.
+template <class T>
+std::vector<T*> DeviceStencil<T>::travelling() const {
+  std::vector<T*> levels;
+  for (index_t field = 0; field < fields_; ++field) {
+    const Sweep sweep = sweep_of(field, 0);
+    levels.push_back(sweep.level[0]);
+    if (sweep.two_levels) levels.push_back(sweep.level[1]);
+  }
+  return levels;
+}
+
+template <class T>
+void DeviceStencil<T>::put(const DistributedField<T>& u) {
+  turned_ = 0;
+  if (box_.empty()) return;
+  for (auto& field : levels_) {
+    for (const device::Block& level : field) device::zero(level.data(), level.size(), edge_stream_);
+  }
+  edge_stream_.wait();
+  std::vector<device::Upload> uploads;
+  const Box3 all = sweep_.all();
+  for (index_t field = 0; field < fields_; ++field) {
+    const Sweep sweep = sweep_of(field, 0);
+    const auto add = [&](const GridView<const T>& from, T* to) {
+      each_run_of_rows(from.data, from.stride, to, sweep.stride, all,
+                       [&](const auto& host, const auto& there) {
+                         uploads.push_back({host, there});
+                       });
+    };
+    add(u.now(field), sweep.level[0]);
+    if (sweep.two_levels) add(u.past(field), sweep.level[1]);
+  }
+  device::upload(uploads, threads_);
+  for (index_t field = 0; field < fields_; ++field) {
+    for (const int level : {0, 1}) kernels_.fill_ghosts(sweep_of(field, 0), level, edge_stream_);
+  }
+  edge_stream_.wait();
+}
+
+template <class T>
+void DeviceStencil<T>::get(DistributedField<T>& u, const Box3& part) const {
+  const Box3 wanted = intersect(part, {{}, box_.size()});
+  if (box_.empty() || wanted.empty()) return;
+  std::vector<device::Download> downloads;
+  for (index_t field = 0; field < fields_; ++field) {
+    const Sweep sweep = sweep_of(field, 0);
+    const auto add = [&](T* from, const GridView<T>& to) {
+      each_run_of_rows(from, sweep.stride, to.data, to.stride, wanted,
+                       [&](const auto& there, const auto& host) {
+                         downloads.push_back({there, host});
+                       });
+    };
+    add(sweep.level[0], u.now(field));
+    if (sweep.two_levels) add(sweep.level[1], u.past(field));
+  }
+  device::download(downloads, threads_);
+}
+
+template <class T>
+auto DeviceStencil<T>::stretch_of(index_t steps) -> const Stretch& {
+  const auto known = stretches_.find(steps);
+  if (known != stretches_.end()) return known->second;
+  Stretch stretch{steps, {}, {}};
+  if (!box_.empty()) {
+    const Sweep sweep = sweep_of(0, steps);
+    stretch.passes = kernel_.passes(sweep, tuning_);
+    if (overlap_ == Overlap::yes)
+      stretch.parts = device_parts(box_.size(), edges_, times(problem_.stencil.radius, steps));
+    if (stretch.parts.empty()) stretch.parts = {sweep.part};
+  }
+  return stretches_.emplace(steps, std::move(stretch)).first->second;
+}
+
+template <class T>
+void DeviceStencil<T>::run(const Stretch& stretch, const Part& part, device::StreamHandle stream) {
+  for (index_t field = 0; field < fields_; ++field) {
+    Sweep sweep = sweep_of(field, stretch.steps);
+    sweep.part = part;
+    const int level = kernel_.run(sweep, tuning_, stream);
+    TESSERA_EXPECTS(level == stretch.passes.count % 2);
+    (void)level;
+  }
+}
+
+template <class T>
+void DeviceStencil<T>::fill_ghosts(index_t steps) {
+  for (index_t field = 0; field < fields_; ++field)
+    kernels_.fill_ghosts(sweep_of(field, steps), 0, edge_stream_);
+}
+
+/// What needs no halo. The neighbours' needs are packed first: they are the last stretch's edges.
+template <class T>
+void DeviceStencil<T>::begin(const Stretch& stretch, Laps& laps, const Laps& before) {
+  if (stretch.passes.reads_ghosts) {
+    before.interior[1].before_next(edge_stream_);
+    fill_ghosts(stretch.steps);
+    edges_done_.record(edge_stream_);
+  }
+  if (halo_.any()) {
+    halo_.pack(stretch.steps, travelling(), sweep_.stride, edge_stream_);
+    packed_.record(edge_stream_);
+  }
+  if (!stretch.overlaps()) return;
+  edges_done_.before_next(interior_stream_);
+  // Its second pass comes back to the level that is packed.
+  if (!stretch.independent()) packed_.before_next(interior_stream_);
+  laps.interior[0].record(interior_stream_);
+  run(stretch, stretch.parts.front(), interior_stream_);
+  laps.interior[1].record(interior_stream_);
+}
+
+/// The halo is here.
+template <class T>
+void DeviceStencil<T>::end(const Stretch& stretch, Laps& laps, const Laps& before) {
+  if (halo_.any()) halo_.unpack(travelling(), sweep_.stride, edge_stream_);
+  const bool waits = stretch.overlaps() && !stretch.independent();
+  (waits ? laps : before).interior[1].before_next(edge_stream_);
+  if (stretch.passes.reads_ghosts) fill_ghosts(stretch.steps);
+  laps.rest[0].record(edge_stream_);
+  for (std::size_t i = stretch.overlaps() ? 1 : 0; i < stretch.parts.size(); ++i)
+    run(stretch, stretch.parts[i], edge_stream_);
+  laps.rest[1].record(edge_stream_);
+  edges_done_.record(edge_stream_);
+  laps.any = true;
+  laps.overlapped = stretch.overlaps();
+}
+
+template <class T>
+Traffic DeviceStencil<T>::advance(index_t steps, mpi::Phases& phases) {
+  Traffic traffic;
+  for (index_t done = 0; done < steps;) {
+    const Stretch& stretch = stretch_of(std::min(halo_steps_, steps - done));
+    const Laps& before = laps_[lap_];
+    lap_ = (lap_ + 1) % laps_.size();
+    Laps& laps = laps_[lap_];
+    {
+      const mpi::PhaseScope scope(phases, "compute");
+      const mpi::Computing computing;
+      take_times(laps);
+      begin(stretch, laps, before);
+      if (halo_.any()) packed_.wait();
+    }
+    if (halo_.any()) {
+      const mpi::PhaseScope scope(phases, "exchange");
+      halo_.travel();
+      received_ += halo_.received_bytes();
+      traffic.messages += halo_.messages();
+    }
+    {
+      const mpi::PhaseScope scope(phases, "compute");
+      end(stretch, laps, before);
+    }
+    turned_ = (turned_ + stretch.passes.count) % 2;
+    done += stretch.steps;
+    ++traffic.exchanges;
+  }
+  finish(phases);
+  return traffic;
+}
+
+/// Of a stretch some time ago: the host runs ahead of the device by at most so many.
+template <class T>
+void DeviceStencil<T>::take_times(Laps& laps) {
+  const auto seconds_of = [](const device::Event(&lap)[2]) {
+    lap[1].wait();
+    return lap[1].seconds_since(lap[0]);
+  };
+  if (!laps.any) return;
+  (laps.overlapped ? edge_seconds_ : interior_seconds_) += seconds_of(laps.rest);
+  if (laps.overlapped) interior_seconds_ += seconds_of(laps.interior);
+  laps.any = false;
+}
+
+template <class T>
+void DeviceStencil<T>::finish(mpi::Phases& phases) {
+  {
+    const mpi::PhaseScope scope(phases, "compute");
+    const mpi::Computing computing;
+    interior_stream_.wait();
+    edge_stream_.wait();
+    for (Laps& laps : laps_) take_times(laps);
+  }
+  if (interior_seconds_ > 0) phases.add("interior", interior_seconds_);
+  if (edge_seconds_ > 0) phases.add("edges", edge_seconds_);
+  interior_seconds_ = edge_seconds_ = 0;
+}
+
+template class DeviceStencil<float>;
+template class DeviceStencil<double>;
+
+}  // namespace tessera::dist::stencil

@@ -1,0 +1,70 @@
+// Halos between a level and where they lie packed, those of all neighbours at once: into the memory of
+// another device too, if this one reaches it.
+
+#include <algorithm>
+
+#include "kernels/stencil/cuda_device.cuh"
+
+namespace tessera::stencil {
+namespace {
+
+constexpr unsigned threads = 256;
+constexpr unsigned most_blocks = 512;  // of a piece: what they do not hold at once they take in turns
+
+enum class Way { pack, unpack };
+
+/// Blocks (x) of a piece (y): neighbours in the packed piece by neighbours of a warp.
+template <Way way, class T>
+__global__ void __launch_bounds__(threads)
+    move_pieces(const __grid_constant__ HaloPieces<T> pieces, T* level) {
+  const typename HaloPieces<T>::Piece piece = pieces.piece[blockIdx.y];
+  for (unsigned i = blockIdx.x * threads + threadIdx.x; i < piece.count; i += gridDim.x * threads) {
+    T& at = level[place_in_level<T>(piece, pieces.stride, i)];
+    if constexpr (way == Way::pack) {
+      piece.packed[i] = at;
+    } else {
+      at = piece.packed[i];
+    }
+  }
+}
+
+template <Way way, class T>
+void launch(const HaloPieces<T>& pieces, T* level, DeviceStream stream) {
+  const unsigned largest = pieces.largest();
+  if (largest == 0) return;
+  const unsigned blocks = std::min(most_blocks, (largest + threads - 1) / threads);
+  move_pieces<way><<<dim3(blocks, static_cast<unsigned>(pieces.pieces)), threads, 0, stream>>>(pieces, level);
+  check_launch();
+}
+
+template <class T>
+void pack(const HaloPieces<T>& pieces, const T* level, DeviceStream stream) {
+  launch<Way::pack>(pieces, const_cast<T*>(level), stream);
+}
+template <class T>
+void unpack(const HaloPieces<T>& pieces, T* level, DeviceStream stream) {
+  launch<Way::unpack>(pieces, level, stream);
+}
+
+}  // namespace
+
+template <class T>
+const ResidentKernels<T>* resident_kernels() {
+  static constexpr ResidentKernels<T> kernels{fill_ghosts<T>, pack<T>, unpack<T>};
+  return &kernels;
+}
+template const ResidentKernels<float>* resident_kernels();
+template const ResidentKernels<double>* resident_kernels();
+
+void add_halo_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&]<class T>(const std::string& type, T) {
+    to.push_back(
+        machine::device_function("halos", type + ", packed", move_pieces<Way::pack, T>, int{threads}));
+    to.push_back(
+        machine::device_function("halos", type + ", unpacked", move_pieces<Way::unpack, T>, int{threads}));
+  };
+  add("f32", 0.0F);
+  add("f64", 0.0);
+}
+
+}  // namespace tessera::stencil

@@ -1,0 +1,60 @@
+#pragma once
+// What the tests of distributed sweeps begin with, and what they should come to.
+
+#include <limits>
+
+#include "dist/stencil/field.hpp"
+#include "kernels/stencil/oracle.hpp"
+
+namespace tessera::dist::stencil {
+
+namespace oracle = tessera::stencil::oracle;
+
+/// Own points from the oracle's start; given values, and NaN in every other ghost layer.
+template <class T>
+void fill(DistributedField<T>& u, int field = 0) {
+  const Problem& problem = u.problem();
+  const Box3 box = u.box(), frame = problem.with_frame();
+  if (box.empty()) return;
+  const auto& ghosts = u.ghosts();
+  const Index3 n = box.size();
+  for (index_t z = -ghosts[0][0]; z < n[0] + ghosts[0][1]; ++z) {
+    for (index_t y = -ghosts[1][0]; y < n[1] + ghosts[1][1]; ++y) {
+      for (index_t x = -ghosts[2][0]; x < n[2] + ghosts[2][1]; ++x) {
+        const Index3 local{{z, y, x}};
+        Index3 p{{z + box.low[0], y + box.low[1], x + box.low[2]}};
+        bool own = true, beyond = false;
+        for (int d = 0; d < 3; ++d) {
+          own = own && local[d] >= 0 && local[d] < n[d];
+          if (problem.periodic()[static_cast<std::size_t>(d)])
+            p[d] = oracle::outside_source(Boundary::periodic, p[d], problem.global[d]);
+          beyond = beyond || (p[d] < 0 && problem.given(d, 0)) ||
+                   (p[d] >= problem.global[d] && problem.given(d, 1));
+          beyond = beyond && p[d] >= frame.low[d] && p[d] < frame.high[d];
+        }
+        const T nan = std::numeric_limits<T>::quiet_NaN();
+        const T value = own || beyond ? oracle::initial<T>(problem.stencil, p, own ? 2 * field : 0) : nan;
+        u.now(field)(local) = value;
+        u.past(field)(local) = own ? oracle::initial<T>(problem.stencil, p, 2 * field + 1) : value;
+      }
+    }
+  }
+}
+
+/// Points of this rank's box whose bits are not the oracle's.
+template <class T>
+[[nodiscard]] index_t differing(const DistributedField<T>& u, const oracle::Grid<T>& want, int field = 0) {
+  const Box3 box = u.box();
+  index_t wrong = 0;
+  for (index_t z = box.low[0]; z < box.high[0]; ++z) {
+    for (index_t y = box.low[1]; y < box.high[1]; ++y) {
+      for (index_t x = box.low[2]; x < box.high[2]; ++x) {
+        const Index3 local{{z - box.low[0], y - box.low[1], x - box.low[2]}};
+        wrong += oracle::bits(u.now(field)(local)) == oracle::bits(want({{z, y, x}})) ? 0 : 1;
+      }
+    }
+  }
+  return wrong;
+}
+
+}  // namespace tessera::dist::stencil
