@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# bash tests/gpu.sh [--quick] [WORKLOAD...]: on a node with a GPU and without a network, builds, runs the device tests, looks for
-# errors and races with compute-sanitizer and prints the bench tables last. No workload named: all of them.
+# bash tests/gpu.sh [--quick | --sanitize] [WORKLOAD...]: on a node with a GPU and without a network, builds, runs the device
+# tests and prints the bench tables last. No workload named: all of them.
 # Without --quick the tests of the program run on the device too, where Python has h5py: TESSERA_DEVICE=gpu.
+# --sanitize: no tables; compute-sanitizer looks for errors of memory, races and what nobody has written. It takes its time.
 # Packages that the node lacks may lie as .deb files in .carry/ of this tree: they are unpacked beside the system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,8 +34,13 @@ if [ -z "${TESSERA_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2'; then 
   found=$(find / -xdev -name libnccl.so.2 -print -quit 2>/dev/null || true)
   if [ -n "$found" ]; then export TESSERA_NCCL=$found; fi
 fi
-quick=()
-if [ "${1:-}" = --quick ]; then quick=(--quick) && shift; fi
+quick=() sanitizer=
+if [ "${1:-}" = --quick ]; then
+  quick=(--quick) && shift
+elif [ "${1:-}" = --sanitize ]; then
+  sanitizer=$(command -v compute-sanitizer) || { echo "compute-sanitizer is not here: it comes with the CUDA Toolkit"; exit 1; }
+  shift
+fi
 workloads=("$@")
 if [ $# = 0 ]; then workloads=("${!tests[@]}"); fi
 prefix=$PWD/build/prefix
@@ -60,30 +66,42 @@ if [ ${#quick[@]} = 0 ]; then
   done
 fi
 cmake --build build/gpu --target "${targets[@]}" >build/gpu.log 2>&1 || { grep -E "error|FAILED" build/gpu.log; exit 1; }
-# Ranks that talk GPU to GPU, and their errors of memory.
+program_of() { find build/gpu/tests -name "$1" -type f; }
+# Ranks that talk GPU to GPU.
 exchange_tests() {
-  local name=$1 program=$2 ranks
+  local ranks
   for ranks in $(seq 1 $((2 * devices > 4 ? 2 * devices : 4))); do
-    echo "-- $name, $ranks ranks"
-    OMP_NUM_THREADS=2 under_mpirun "$ranks" "$program" --gtest_brief=1
+    echo "-- $1, $ranks ranks"
+    OMP_NUM_THREADS=2 under_mpirun "$ranks" "$(program_of "$1")" --gtest_brief=1
   done
-  if [ -z "$sanitizer" ]; then return; fi
-  OMP_NUM_THREADS=1 under_mpirun 2 "$sanitizer" --tool memcheck --error-exitcode 9 "$program" --gtest_brief=1 \
-    --gtest_filter="${checked[exchange]}" >"build/gpu.$name.log" 2>&1 || { head -n 60 "build/gpu.$name.log"; exit 9; }
-  grep "ERROR SUMMARY" "build/gpu.$name.log"
 }
 kernel_tests() {
-  local workload=$1 name=$2 program=$3 tool filter="*"
-  if [ ${#quick[@]} != 0 ]; then filter=${brief[$workload]:-*}; fi
-  OMP_NUM_THREADS=$(nproc) "$program" --gtest_brief=1 --gtest_filter="$filter"
-  if [ -z "$sanitizer" ]; then return; fi
-  for tool in memcheck racecheck initcheck; do
-    filter=${checked[$workload]}
-    if [ $tool = racecheck ]; then filter=${raced[$workload]:-$filter}; fi
-    if [ -z "$("$program" --gtest_list_tests --gtest_filter="$filter" | grep '^  ')" ]; then continue; fi
-    OMP_NUM_THREADS=1 "$sanitizer" --tool $tool --error-exitcode 9 "$program" --gtest_brief=1 \
-      --gtest_filter="$filter" >"build/gpu.$name.log" || { head -n 40 "build/gpu.$name.log"; exit 9; }
-    tail -n 1 "build/gpu.$name.log"
+  local filter="*"
+  if [ ${#quick[@]} != 0 ]; then filter=${brief[$1]:-*}; fi
+  OMP_NUM_THREADS=$(nproc) "$(program_of "$2")" --gtest_brief=1 --gtest_filter="$filter"
+}
+# One tool on one program; $1: what to start it by.
+sanitize() {
+  local start=$1 tool=$2 name=$3 filter=$4 program
+  program=$(program_of "$name")
+  if [ -z "$("$program" --gtest_list_tests --gtest_filter="$filter" | grep '^  ')" ]; then return; fi
+  # shellcheck disable=SC2086
+  OMP_NUM_THREADS=1 $start "$sanitizer" --tool "$tool" --error-exitcode 9 "$program" --gtest_brief=1 --gtest_filter="$filter" \
+    >build/gpu.log 2>&1 || { head -n 60 build/gpu.log; exit 9; }
+  echo "$name, $tool: $(grep "SUMMARY" build/gpu.log | sort | uniq -c)"
+}
+sanitize_all() { # one after the other: beside each other they take ten times as long
+  local workload name
+  for workload in "${workloads[@]}"; do
+    for name in ${tests[$workload]}; do
+      if [ "$workload" = exchange ]; then
+        sanitize "under_mpirun 2" memcheck "$name" "${checked[exchange]}"
+      else
+        sanitize "" memcheck "$name" "${checked[$workload]}"
+        sanitize "" racecheck "$name" "${raced[$workload]:-${checked[$workload]}}"
+        sanitize "" initcheck "$name" "${checked[$workload]}"
+      fi
+    done
   done
 }
 numpy_tests() {
@@ -96,15 +114,16 @@ numpy_tests() {
   tail -n 3 "$log"
 }
 tests_of() {
-  local name program
+  local name
   for name in ${tests[$1]}; do
-    program=$(find build/gpu/tests -name "$name" -type f)
-    if [ "$1" = exchange ]; then exchange_tests "$name" "$program"; else kernel_tests "$1" "$name" "$program"; fi
+    if [ "$1" = exchange ]; then exchange_tests "$name"; else kernel_tests "$1" "$name"; fi
   done
   if [ ${#quick[@]} = 0 ] && [ -n "${program_tests[$1]:-}" ]; then numpy_tests "$1"; fi
 }
-sanitizer=
-if [ ${#quick[@]} = 0 ]; then sanitizer=$(command -v compute-sanitizer || true); fi
+if [ -n "$sanitizer" ]; then
+  sanitize_all
+  exit
+fi
 # Tests of all workloads at once, for they leave most of the machine idle; the tables after them, alone.
 declare -A running
 for workload in "${workloads[@]}"; do
