@@ -4,6 +4,7 @@
 
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/common.hpp"
+#include "kernels/sort/displaced.hpp"
 #include "kernels/sort/runs.hpp"
 #include "kernels/sort/variants.hpp"
 
@@ -36,8 +37,8 @@ void merge_natural_runs(Item* data, Item* scratch, index_t n) {
 }  // namespace
 
 std::string_view name(Plan plan) {
-  constexpr std::array<std::string_view, 5> names{"nothing", "reverse", "merge_runs", "counting_bucketed",
-                                                  "radix"};
+  constexpr std::array<std::string_view, 6> names{"nothing",   "reverse",           "merge_runs",
+                                                  "displaced", "counting_bucketed", "radix"};
   return names[static_cast<std::size_t>(plan)];
 }
 
@@ -47,6 +48,7 @@ Plan choose(const Survey& seen, index_t n) {
   if (seen.descents < most_runs) return Plan::merge_runs;
   if (seen.range() < small_range && static_cast<index_t>(seen.range()) < n / 4)
     return Plan::counting_bucketed;
+  if (seen.descents < n / displaced_share) return Plan::displaced;
   return Plan::radix;
 }
 
@@ -66,6 +68,11 @@ void automatic(const Block<Item>& block) {
       return;
     case Plan::merge_runs:
       on_bits(block, [](Item* data, Item* scratch, index_t n) { merge_natural_runs(data, scratch, n); });
+      return;
+    case Plan::displaced:
+      on_bits(block, [](Item* data, Item* scratch, index_t n) {
+        if (!put_back_displaced(data, n)) radix<Item>({data, scratch, n});
+      });
       return;
     case Plan::counting_bucketed:
       counting_bucketed(block);

@@ -29,7 +29,7 @@ struct Variant : VariantInfo {
 [[nodiscard]] const Variant* best_device();
 
 /// What `auto` does with an input.
-enum class Plan { nothing, reverse, merge_runs, counting_bucketed, radix };
+enum class Plan { nothing, reverse, merge_runs, displaced, counting_bucketed, radix };
 [[nodiscard]] std::string_view name(Plan plan);
 [[nodiscard]] Plan choose(const Survey& seen, index_t n);
 /// Whether a survey of all might lead to another plan than radix.

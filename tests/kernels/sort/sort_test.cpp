@@ -234,6 +234,7 @@ TEST(Choose, KnowsTheShapes) {
   EXPECT_EQ(plan("sorted"), "nothing");
   EXPECT_EQ(plan("all_equal"), "nothing");
   EXPECT_EQ(plan("reverse"), "reverse");
+  EXPECT_EQ(plan("almost_sorted"), "displaced");
   EXPECT_EQ(plan("staggered"), "radix");
   EXPECT_EQ(plan("root_dup"), "counting_bucketed");
   EXPECT_EQ(plan("uniform"), "radix");

@@ -1,0 +1,183 @@
+#include "kernels/sort/displaced.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernels/sort/common.hpp"
+#include "kernels/sort/leaf.hpp"
+
+namespace tessera::sort {
+namespace {
+
+/// data[begin:end], sorted; and where it goes.
+struct Stretch {
+  index_t begin, end;
+  index_t to = 0;
+  [[nodiscard]] index_t size() const { return end - begin; }
+};
+
+Survey look(const Pair* data, index_t n, const Pair& before) {
+  Survey seen;
+  for (index_t i = 0; i < n; ++i) seen.descents += data[i] < (i == 0 ? before : data[i - 1]) ? 1 : 0;
+  return seen;
+}
+template <class B>
+Survey look(const B* data, index_t n, B before) {
+  return leaf_kernels<B>().survey(data, n, before, {});
+}
+
+/// The i in [begin, end) with data[i] < data[i - 1]; begin > 0.
+template <class Item>
+std::vector<index_t> descents(const Item* data, index_t begin, index_t end) {
+  constexpr index_t at_once = 256;
+  if (team() > 1 && end - begin > 8 * task_grain) {
+    const index_t middle = begin + (end - begin) / 2;
+    std::vector<index_t> found, right;
+    machine::fork_join([&] { found = descents(data, begin, middle); },
+                       [&] { right = descents(data, middle, end); });
+    found.insert(found.end(), right.begin(), right.end());
+    return found;
+  }
+  std::vector<index_t> found;
+  for (index_t from = begin; from < end; from += at_once) {
+    const index_t to = std::min(from + at_once, end);
+    if (look(data + from, to - from, data[from - 1]).descents == 0) continue;
+    for (index_t i = from; i < to; ++i) {
+      if (data[i] < data[i - 1]) found.push_back(i);
+    }
+  }
+  return found;
+}
+
+/// What stays in its order, and what does not.
+template <class Item>
+class Sieve {
+ public:
+  Sieve(const Item* data, index_t most) : data_(data), most_(most) {}
+
+  /// Runs come in order; false: more than the most are out.
+  bool take(index_t begin, index_t end) {
+    if (!kept_.empty()) {
+      const index_t first = fewest(begin, std::min(end - begin, most_ + 1));
+      if (begin + first < end) drop_last(above(data_[begin + first], most_ + 1));
+      drop(begin, begin + first);
+      begin += first;
+    }
+    if (begin < end) keep({begin, end});
+    return static_cast<index_t>(out_.size()) <= most_;
+  }
+  [[nodiscard]] const std::vector<Stretch>& kept() const { return kept_; }
+  [[nodiscard]] std::vector<Item>& out() { return out_; }
+
+ private:
+  /// How many items at the begin of the run give way, so that together with the kept ones above what is left
+  /// they are fewest; tried are 0 to 4, 8, 16, ... and all that lie below the last that is kept.
+  [[nodiscard]] index_t fewest(index_t begin, index_t n) const {
+    const index_t low = lower_bound(data_ + begin, n, data_[kept_.back().end - 1]);
+    index_t best = low, cost = low;
+    for (index_t first = 0; first < low && first < cost; first = first < 4 ? first + 1 : 2 * first) {
+      const index_t together = first + above(data_[begin + first], cost - first);
+      if (together < cost) best = first, cost = together;
+    }
+    return best;
+  }
+  /// How many kept items are greater than x; of `enough` or more, some number not below it.
+  [[nodiscard]] index_t above(const Item& x, index_t enough) const {
+    index_t count = 0;
+    for (auto s = kept_.rbegin(); s != kept_.rend() && count < enough; ++s) {
+      const index_t here = s->size() - upper_bound(data_ + s->begin, s->size(), x);
+      count += here;
+      if (here < s->size()) break;
+    }
+    return count;
+  }
+  void drop(index_t begin, index_t end) { out_.insert(out_.end(), data_ + begin, data_ + end); }
+  void drop_last(index_t count) {
+    while (count > 0) {
+      Stretch& last = kept_.back();
+      const index_t here = std::min(count, last.size());
+      drop(last.end - here, last.end);
+      last.end -= here;
+      count -= here;
+      if (last.size() == 0) kept_.pop_back();
+    }
+  }
+  void keep(const Stretch& s) {
+    if (!kept_.empty() && kept_.back().end == s.begin)
+      kept_.back().end = s.end;
+    else
+      kept_.push_back(s);
+  }
+
+  const Item* data_;
+  index_t most_;
+  std::vector<Stretch> kept_;
+  std::vector<Item> out_;
+};
+
+/// Cuts the kept stretches where sorted items belong between them, and says where all of them go.
+template <class Item>
+std::vector<Stretch> places(const Item* data, const std::vector<Stretch>& kept,
+                            const std::vector<Item>& items, std::vector<index_t>& place) {
+  std::vector<Stretch> moves;
+  std::size_t next = 0;
+  index_t to = 0;
+  for (Stretch rest : kept) {
+    while (next < items.size() && items[next] < data[rest.end - 1]) {
+      const index_t cut = upper_bound(data + rest.begin, rest.size(), items[next]);
+      if (cut > 0) moves.push_back({rest.begin, rest.begin + cut, to});
+      rest.begin += cut;
+      to += cut;
+      place[next++] = to++;
+    }
+    moves.push_back({rest.begin, rest.end, to});
+    to += rest.size();
+  }
+  for (; next < items.size(); ++next) place[next] = to++;
+  return moves;
+}
+
+/// In place: what goes down from the first, what goes up from the last, so that nothing is written over that
+/// is still to move.
+template <class Item>
+void move_all(Item* data, const std::vector<Stretch>& moves) {
+  const auto move = [&](const Stretch& s) {
+    std::memmove(data + s.to, data + s.begin, static_cast<std::size_t>(s.size()) * sizeof(Item));
+  };
+  for (auto s = moves.begin(); s != moves.end(); ++s) {
+    if (s->to < s->begin) move(*s);
+  }
+  for (auto s = moves.rbegin(); s != moves.rend(); ++s) {
+    if (s->to > s->begin) move(*s);
+  }
+}
+
+}  // namespace
+
+template <class Item>
+bool put_back_displaced(Item* data, index_t n) {
+  if (n < 2) return true;
+  const index_t most = n / displaced_share;
+  const std::vector<index_t> starts = descents(data, 1, n);
+  if (static_cast<index_t>(starts.size()) > most) return false;
+  Sieve<Item> sieve(data, most);
+  index_t begin = 0;
+  for (const index_t end : starts) {
+    if (!sieve.take(begin, end)) return false;
+    begin = end;
+  }
+  if (!sieve.take(begin, n)) return false;
+  std::vector<Item>& items = sieve.out();
+  std::sort(items.begin(), items.end());
+  std::vector<index_t> place(items.size());
+  move_all(data, places(data, sieve.kept(), items, place));
+  for (std::size_t i = 0; i < items.size(); ++i) data[place[i]] = items[i];
+  return true;
+}
+
+template bool put_back_displaced(std::uint32_t*, index_t);
+template bool put_back_displaced(std::uint64_t*, index_t);
+template bool put_back_displaced(Pair*, index_t);
+
+}  // namespace tessera::sort

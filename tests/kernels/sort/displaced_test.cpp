@@ -1,0 +1,119 @@
+// Nearly sorted input: what is out of place is put back, whatever it is; what is not nearly sorted stays as
+// it is.
+
+#include "kernels/sort/displaced.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "machine/fork_join.hpp"
+
+namespace tessera::sort {
+namespace {
+
+using Keys = std::vector<std::uint64_t>;
+
+Keys ramp(std::size_t n, std::uint64_t step = 3) {
+  Keys keys(n);
+  for (std::size_t i = 0; i < n; ++i) keys[i] = 1000 + step * i;
+  return keys;
+}
+
+/// Between sentinels; on one thread and on several.
+void expect_sorted(const Keys& keys, const std::string& what) {
+  Keys right = keys;
+  std::sort(right.begin(), right.end());
+  for (const int threads : {1, 3}) {
+    Keys guarded(keys.size() + 2, 77);
+    std::copy(keys.begin(), keys.end(), guarded.begin() + 1);
+    bool done = false;
+    machine::parallel(
+        threads, [&] { done = put_back_displaced(guarded.data() + 1, static_cast<index_t>(keys.size())); });
+    ASSERT_TRUE(done) << what;
+    EXPECT_EQ(guarded.front(), 77U) << what;
+    EXPECT_EQ(guarded.back(), 77U) << what;
+    EXPECT_TRUE(std::equal(right.begin(), right.end(), guarded.begin() + 1))
+        << what << ", threads " << threads;
+  }
+}
+
+void expect_left(const Keys& keys, const std::string& what) {
+  Keys after = keys;
+  EXPECT_FALSE(put_back_displaced(after.data(), static_cast<index_t>(after.size()))) << what;
+  EXPECT_EQ(after, keys) << what;
+}
+
+TEST(Displaced, ServesNothingAndFew) {
+  expect_sorted({}, "none");
+  expect_sorted({5}, "one");
+  expect_sorted({5, 7}, "two");
+  expect_left({7, 5}, "two, of which none may be out of place");
+}
+
+TEST(Displaced, PutsBackItemsAtTheEndsAndOneAfterTheOther) {
+  constexpr std::size_t n = 3001;
+  const auto with = [](std::initializer_list<std::pair<std::size_t, std::uint64_t>> changes) {
+    Keys keys = ramp(n);
+    for (const auto& [at, value] : changes) keys[at] = value;
+    return keys;
+  };
+  expect_sorted(with({{0, 9999999}}), "the greatest first");
+  expect_sorted(with({{n - 1, 0}}), "the least last");
+  expect_sorted(with({{0, 9999999}, {n - 1, 0}}), "both");
+  expect_sorted(with({{1, 0}}), "the least second");
+  expect_sorted(with({{700, 0}, {701, 0}, {702, 1}}), "a few low ones");
+  expect_sorted(with({{700, 8000000}, {701, 8000000}, {702, 8000001}}), "a few high ones");
+  expect_sorted(with({{700, 8000000}, {701, 0}, {702, 8000001}, {703, 0}}), "by turns");
+  expect_sorted(with({{700, 1000}, {701, 1000}}), "equal to the first");
+}
+
+TEST(Displaced, ServesRandomExchangesInsertionsAndBlocks) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t n = 2000 + below(3000), few = 1 + below(n / 260);
+    Keys keys = ramp(n, below(2) == 0 ? 3 : 0);
+    if (round % 3 != 2) {
+      for (std::size_t i = 0; i < few; ++i) {
+        if (round % 3 == 0)
+          std::swap(keys[below(n)], keys[below(n)]);
+        else
+          keys[below(n)] = below(5 * n);
+      }
+    } else {  // a block moves
+      const std::size_t from = below(n - few), to = below(n - few);
+      const Keys block(keys.begin() + static_cast<index_t>(from),
+                       keys.begin() + static_cast<index_t>(from + few));
+      keys.erase(keys.begin() + static_cast<index_t>(from), keys.begin() + static_cast<index_t>(from + few));
+      keys.insert(keys.begin() + static_cast<index_t>(to), block.begin(), block.end());
+    }
+    expect_sorted(keys, "round " + std::to_string(round));
+  }
+}
+
+TEST(Displaced, KeepsPairsStable) {
+  std::vector<Pair> pairs;
+  for (std::uint64_t i = 0; i < 5000; ++i) pairs.push_back({i / 50, i});
+  std::swap(pairs[100].key, pairs[4000].key);
+  std::swap(pairs[2222].key, pairs[2223].key);
+  auto right = pairs;
+  std::stable_sort(right.begin(), right.end(), [](const Pair& a, const Pair& b) { return a.key < b.key; });
+  ASSERT_TRUE(put_back_displaced(pairs.data(), 5000));
+  EXPECT_EQ(pairs, right);
+}
+
+TEST(Displaced, LeavesWhatIsNotNearlySorted) {
+  std::mt19937_64 random(3);
+  Keys keys = ramp(5000);
+  std::shuffle(keys.begin(), keys.end(), random);
+  expect_left(keys, "shuffled");
+  keys = ramp(5000);
+  std::rotate(keys.begin(), keys.begin() + 2500, keys.end());
+  expect_left(keys, "two halves exchanged");
+}
+
+}  // namespace
+}  // namespace tessera::sort
