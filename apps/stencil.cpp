@@ -7,6 +7,7 @@
 
 #include "command.hpp"
 #include "dist/stencil/halo_window.hpp"
+#include "dist/stencil/on_devices.hpp"
 #include "io/grid.hpp"
 #include "io/image.hpp"
 #include "io/raw_file.hpp"
@@ -53,18 +54,22 @@ run::Counted stand_in(const Request& request) {
                          .stencil = request.problem().stencil.name});
 }
 
-void describe(const Point& point, const std::string& hashes, index_t messages, run::Measured& measured) {
+/// halos: how they travel where the fields lie on the host.
+void describe(const Point& point, const std::string& hashes, index_t messages, const std::string& halos,
+              run::Measured& measured) {
   const Request& request = point.request;
   measured.stand_in = [&request] { return stand_in(request); };
-  measured.columns = {{"stencil", request.problem().stencil.name},
-                      {"shape", fmt::format("{}", fmt::join(request.extents(), "x"))},
-                      {"type", std::string(name(request.element))},
-                      {"steps", request.shape.steps},
-                      {"kernel", request.kernel},
-                      {"grid", layout::parts_text(request.plan.grid.parts, request.dims())},
-                      {"halo_steps", request.plan.halo_steps},
-                      {"messages", point.comm.sum(messages)},
-                      {"hash", hashes}};
+  measured.columns = {
+      {"stencil", request.problem().stencil.name},
+      {"shape", fmt::format("{}", fmt::join(request.extents(), "x"))},
+      {"type", std::string(name(request.element))},
+      {"steps", request.shape.steps},
+      {"kernel", request.kernel},
+      {"grid", layout::parts_text(request.plan.grid.parts, request.dims())},
+      {"halo_steps", request.plan.halo_steps},
+      {"messages", point.comm.sum(messages)},
+      {"exchange", request.gpus == nullptr ? halos : fmt::format("gpu_{}", mpi::name(request.gpus->way()))},
+      {"hash", hashes}};
   measured.work = request.updates();
   measured.rate_units = "Gpoints/s";
   measured.ceiling = "copy";
@@ -131,6 +136,38 @@ struct Stops {
   }
 };
 
+/// The fields where they are computed; the host's memory has what was brought of them.
+template <class T>
+class OnGpus {
+ public:
+  OnGpus(const mpi::DeviceExchange& exchange, const DistributedField<T>& u,
+         const dist::stencil::Method& method)
+      : comm_(exchange.comm()), there_(exchange, u, method) {}
+
+  void put(const DistributedField<T>& u, mpi::Phases& phases) {
+    mpi::together(comm_, "to device", [&] {
+      const mpi::PhaseScope scope(phases, "to device");
+      there_.put(u);
+    });
+    brought_ = true;
+  }
+  Traffic advance(index_t steps, mpi::Phases& phases) {
+    brought_ = brought_ && steps == 0;
+    return there_.advance(steps, phases);
+  }
+  void bring(DistributedField<T>& u, const Box3& part, mpi::Phases& phases) {
+    if (brought_) return;
+    const mpi::PhaseScope scope(phases, "from device");
+    there_.get(u, part);
+    brought_ = part == Box3{{}, u.box().size()};
+  }
+
+ private:
+  mpi::Communicator comm_;
+  dist::stencil::DeviceStencil<T> there_;
+  bool brought_ = true;
+};
+
 template <class T>
 class Run {
  public:
@@ -140,9 +177,7 @@ class Run {
       u_ = DistributedField<T>(request.problem(), request.plan.grid, point.comm.rank(),
                                request.plan.halo_steps, request.shape.fields);
     });
-    const std::string exchange = point.values.text("exchange");
-    if (exchange == "shared" || (exchange == "auto" && dist::stencil::HaloWindow<T>::fits(point.comm, u_)))
-      u_.use(std::make_shared<dist::stencil::HaloWindow<T>>(point.comm, u_));
+    choose_home();
     mpi::together(point.comm, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
       u_.use(load_terms<T>(request, point.inputs, point.comm.rank()));
@@ -165,12 +200,17 @@ class Run {
     Traffic traffic;
     const auto prepare = [&] {
       if (!resumes(values)) begin();
+      if (there_) there_->put(u_, once_);
     };
     run::Measured measured = run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases) {
       if (--left == 0) add_stops(stops, phases);
-      traffic = march(point_.comm, u_, first_, steps, point_.request.method, stops.all(), phases);
+      traffic = march(first_, steps, stops.all(), [&](index_t some) {
+        return there_ ? there_->advance(some, phases)
+                      : advance(point_.comm, u_, some, point_.request.method, phases);
+      });
       if (stops.snapshots) stops.snapshots->finish();
     });
+    u_.bring();
     measured.once = once_;
     if (stops.check) {
       const mpi::PhaseScope scope(measured.once, "verify");
@@ -178,7 +218,7 @@ class Run {
     }
     if (values.has("preview")) draw_picture(point_, u_, steps, values.text("preview"));
     if (stops.series) measured.tables.push_back({io::schema::series, stops.series->rows()});
-    describe(point_, hashes_of(point_, u_), traffic.messages, measured);
+    describe(point_, hashes_of(point_, u_), traffic.messages, u_.window() ? "shared" : "messages", measured);
     measured.work *= steps > 0 ? static_cast<double>(steps - first_) / static_cast<double>(steps) : 0;
     const bool right = outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
     if (right) describe_images(point_, outputs_, datasets_);
@@ -186,6 +226,20 @@ class Run {
   }
 
  private:
+  /// On the GPUs, or here, where neighbours of a node may read each other's halos.
+  void choose_home() {
+    const Request& request = point_.request;
+    if (request.gpus != nullptr) {
+      there_ = std::make_unique<OnGpus<T>>(*request.gpus, u_, request.method);
+      u_.keep_elsewhere([this](const Box3& part) { there_->bring(u_, part, once_); });
+      return;
+    }
+    using Window = dist::stencil::HaloWindow<T>;
+    const std::string exchange = point_.values.text("exchange");
+    if (exchange == "shared" || (exchange == "auto" && Window::fits(point_.comm, u_)))
+      u_.use(std::make_shared<Window>(point_.comm, u_));
+  }
+
   /// The field before the first step.
   void begin() {
     mpi::together(point_.comm, "read", [&] {
@@ -217,6 +271,7 @@ class Run {
 
   const Point& point_;
   DistributedField<T> u_;
+  std::unique_ptr<OnGpus<T>> there_;
   index_t first_ = 0;
   run::Outputs outputs_;
   Datasets datasets_;

@@ -11,6 +11,7 @@
 #include "dist/stencil/advance.hpp"
 #include "dist/stencil/plan.hpp"
 #include "run/ceilings.hpp"
+#include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
 #include "run/options.hpp"
 #include "run/session.hpp"
@@ -22,7 +23,8 @@ struct Inputs {
   std::vector<std::unique_ptr<run::Input>> in, past;  ///< a field each
   std::vector<std::unique_ptr<run::Input>> given;     ///< one for all fields, or a field each
   std::unique_ptr<run::Input> weights;
-  std::array<std::unique_ptr<run::Input>, 3> terms;  ///< by Term
+  std::array<std::unique_ptr<run::Input>, 3> terms;                                 ///< by Term
+  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
 /// One point of the sweep with everything looked up.
@@ -32,6 +34,7 @@ struct Request {
   dist::stencil::Method method;
   Element element = Element::f64;
   std::string kernel;
+  const mpi::DeviceExchange* gpus = nullptr;  ///< the fields stay there, and their halos travel so
   std::string init;
   std::vector<std::string> fields{"u"};  ///< their names
   index_t every = 0;                     ///< steps between two snapshots

@@ -66,6 +66,7 @@ run::Verdict Check<T>::verdict() const {
 template <class T>
 std::vector<tessera::stencil::Sum> Check<T>::sums() const {
   std::vector<tessera::stencil::Sum> all(static_cast<std::size_t>(u_.fields()));
+  u_.bring();
   for (index_t field = 0; field < u_.fields(); ++field) {
     tessera::stencil::Sum mine;
     if (!u_.box().empty()) mine = tessera::stencil::sum<T>(u_.now(field));

@@ -179,6 +179,7 @@ void Checkpoints<T>::plan_next(index_t step, double seconds) {
 template <class T>
 void Checkpoints<T>::write(index_t step) {
   const mpi::PhaseScope scope(phases_, "checkpoint");
+  u_.bring();
   const hid_t type = io::native_type(point_.request.element);
   std::vector<io::DatasetSpec> specs;
   for (const std::string& name : level_names(point_.request))

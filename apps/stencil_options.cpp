@@ -3,6 +3,7 @@
 #include "kernels/stencil/variants.hpp"
 #include "picture.hpp"
 #include "run/common_options.hpp"
+#include "run/gpu_exchange.hpp"
 #include "stencil.hpp"
 
 namespace tessera::apps::stencil {
@@ -208,11 +209,14 @@ void add_method(OptionSet& set) {
            .high = 1e9});
   set.add({.name = "overlap",
            .kind = Kind::choice,
-           .fallback = "no",
-           .help = "compute the interior of each box while the halo travels (copies the edges; same bits)",
+           .fallback = "auto",
+           .help =
+               "compute the interior of each box while the halo travels; same bits (auto: for fields that "
+               "stay on GPUs, where it costs nothing; on the CPU it copies the edges)",
            .group = "Method",
-           .choices = {"no", "yes"},
+           .choices = {"auto", "no", "yes"},
            .axis = true});
+  run::add_gpu_exchange(set);
   set.add(
       {.name = "exchange",
        .kind = Kind::choice,

@@ -70,6 +70,8 @@ void print_plan(const Request& request) {
   fmt::print("grid {} ({} ranks hold nothing), a halo of {} steps, so {} exchanges\n",
              layout::parts_text(grid.parts, dims), request.shape.ranks - grid.active(),
              request.plan.halo_steps, ceil_div(request.shape.steps, request.plan.halo_steps));
+  if (request.gpus != nullptr)
+    fmt::print("the fields stay on the GPUs; exchange: {}\n", request.gpus->text());
   Table table({"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
   constexpr index_t most_rows = 32;
   double slowest = 0, all = 0;

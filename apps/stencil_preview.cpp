@@ -123,6 +123,7 @@ std::vector<Panel> panels_of(const mpi::Communicator& comm, const dist::stencil:
   std::vector<Panel> panels;
   const Index3 n = u.problem().global;
   const Box3& box = u.box();
+  u.bring();
   const auto now = u.now(field);
   for (const Slice& slice : slices_of(u.problem())) {
     const auto [v, h] = axes_of(slice);

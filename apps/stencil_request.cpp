@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "dist/stencil/on_devices.hpp"
 #include "kernels/stencil/tuning.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -151,16 +152,57 @@ std::vector<index_t> extents_of(const Box3& box, int dims) {
   return extents;
 }
 
-/// The device sweeps where it is asked to: between exchanges a field goes there and back.
-void choose_place(const mpi::Communicator& comm, const Values& point, Request& request) {
+/// What the plan knows of GPUs before one is looked at: the memory of any, some launches an exchange, and a
+/// link between two of them.
+dist::stencil::Rates gpu_rates(mpi::DeviceWay way) {
+  const auto& devices = machine::gpus().devices;
+  const double memory = devices.empty() ? 2e12 : 0.85 * devices.front().bus_bandwidth();
+  const double link = way == mpi::DeviceWay::staged ? 5e9 : 100e9;
+  return {memory, {.latency = 40e-6, .message = 5e-6, .bandwidth = link, .crowd_bandwidth = link}, true};
+}
+
+/// Whether the fields stay on the GPUs, how their halos travel then, and the steps between two exchanges.
+template <class T>
+void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                     const tessera::stencil::Variant* row, Request& request) {
+  run::Residence residence{.ranks = request.shape.ranks, .saves_one_rank = true};
+  residence.possible = row != nullptr && !request.problem().terms.any();
+  auto shape = request.shape;
+  const auto plan = [&](mpi::DeviceWay way) {
+    shape.rates = gpu_rates(way);
+    return make_plan(shape);
+  };
+  if (residence.possible && shape.ranks == comm.size()) {
+    shape.pass_steps =
+        dist::stencil::steps_of_a_pass<T>(request.problem(), request.plan.grid, request.method);
+    residence.device_bytes =
+        dist::stencil::DeviceStencil<T>::device_bytes(request.problem(), request.plan.grid, comm.rank(),
+                                                      plan(mpi::DeviceWay::ipc).halo_steps, shape.fields);
+  }
+  request.gpus = inputs.gpus->at(comm, point, residence);
+  if (request.gpus == nullptr) return;
+  request.plan = plan(request.gpus->way());
+  request.shape = shape;
+  if (point.text("overlap") == "auto") request.method.overlap = dist::stencil::Overlap::yes;
+}
+
+/// The device sweeps where it is asked to. Where fields stay on the host they go there and back between two
+/// exchanges.
+void choose_place(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                  Request& request) {
   const auto needed = [&] {
     return dist::stencil::forecast(request.shape, request.plan, comm.rank()).field_bytes;
   };
   const auto* const row = run::asked_device_kernel(comm, point, tessera::stencil::variants(),
                                                    tessera::stencil::best_device(), needed);
-  if (row == nullptr) return;
-  request.method.kernel = row;
-  request.kernel = row->name;
+  if (row != nullptr) {
+    request.method.kernel = row;
+    request.kernel = row->name;
+  }
+  if (request.element == Element::f32)
+    choose_exchange<float>(comm, point, inputs, row, request);
+  else
+    choose_exchange<double>(comm, point, inputs, row, request);
 }
 
 void resolve_method(const Values& point, Request& request) {
@@ -285,7 +327,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   });
   resolve_machine(comm, point, ceilings, request);
   mpi::together(comm, "plan", [&] { request.plan = make_plan(request.shape); });
-  choose_place(comm, point, request);
+  choose_place(comm, point, inputs, request);
   return request;
 }
 

@@ -107,7 +107,9 @@ void Series<T>::look(index_t step, index_t field) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Index3 p = point_.request.probes[i];
     if (intersect(box, {p, {{p[0] + 1, p[1] + 1, p[2] + 1}}}).empty()) continue;
-    values[i] = static_cast<double>(now(p[0] - box.low[0], p[1] - box.low[1], p[2] - box.low[2]));
+    const Index3 at{{p[0] - box.low[0], p[1] - box.low[1], p[2] - box.low[2]}};
+    u_.bring({at, {{at[0] + 1, at[1] + 1, at[2] + 1}}});
+    values[i] = static_cast<double>(now(at));
   }
   point_.comm.sum(std::span(values));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -121,6 +123,7 @@ void Series<T>::look(index_t step, index_t field) {
 template <class T>
 void Series<T>::measure(index_t step, index_t field) {
   const auto& comm = point_.comm;
+  u_.bring();
   const Norms mine = u_.box().empty() ? Norms{} : norms_of<T>(u_.now(field), point_.request.method.threads);
   add(step, field, "min", comm.min(mine.low));
   add(step, field, "max", comm.max(mine.high));

@@ -29,6 +29,7 @@ void Snapshots<T>::at(index_t step) {
   finish();
   const mpi::PhaseScope scope(phases_, "snapshot");
   if (u_.box().empty()) return;
+  u_.bring();
   const Index3 size = u_.box().size();
   T* to = copy_.data();
   for (index_t field = 0; field < u_.fields(); ++field) {

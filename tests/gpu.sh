@@ -12,8 +12,9 @@ declare -A tests brief checked raced program_tests
 tests[matmul]="kernels_matmul_variants_test kernels_matmul_device_test"
 checked[matmul]='*ExactOnIntegers*:*Anywhere*:*HoweverTheyTravel*'
 raced[matmul]='*ExactOnIntegers*:*SingleWarpsTakeShapes*' # racecheck is slower still
-program_tests[matmul]=matmul_numpy.py
-program_tests[transpose]=transpose_numpy.py
+program_tests[matmul]="matmul_numpy.py AgainstNumpy"
+program_tests[transpose]="transpose_numpy.py AgainstNumpy"
+program_tests[stencil]="stencil_gpu.py OnGpus"
 tests[transpose]="kernels_transpose_cuda_test kernels_transpose_transpose_test"
 checked[transpose]='Device.*:*WhatItDoesNotHold*'
 raced[transpose]='Device.*'
@@ -105,10 +106,11 @@ sanitize_all() { # one after the other: beside each other they take ten times as
   done
 }
 numpy_tests() {
-  local status=0 log=build/gpu.${program_tests[$1]}.log
-  echo "-- ${program_tests[$1]}"
+  local status=0 log=build/gpu.$1.py.log script class
+  read -r script class <<<"${program_tests[$1]}"
+  echo "-- $script"
   if [ -z "$python" ]; then echo "skipped: no Python with h5py and numpy" && return; fi
-  TESSERA_DEVICE=gpu TESSERA_BIN=$PWD/build/gpu/bin/tessera TESSERA_TEST_SEED=1 "$python" "tests/apps/${program_tests[$1]}" AgainstNumpy \
+  TESSERA_DEVICE=gpu TESSERA_BIN=$PWD/build/gpu/bin/tessera TESSERA_TEST_SEED=1 "$python" "tests/apps/$script" "$class" \
     >"$log" 2>&1 || status=$?
   if [ $status != 0 ] && [ $status != 77 ]; then tail -n 60 "$log" && exit 1; fi
   tail -n 3 "$log"

@@ -39,7 +39,8 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
                                             const Residence& residence) {
   const std::string& wanted = point.text("gpu-exchange");
   const bool automatic = wanted == "auto";
-  if (wanted == "host" || (automatic && (comm.size() == 1 || !residence.possible))) return nullptr;
+  const bool alone = comm.size() == 1 && !residence.saves_one_rank;
+  if (wanted == "host" || (automatic && (alone || !residence.possible))) return nullptr;
   const auto devices = static_cast<index_t>(machine::gpus().devices.size());
   if (point.flag("plan") && (comm.max(-devices) == 0 || residence.ranks != comm.size())) return nullptr;
   mpi::together(comm, "device", [&] {

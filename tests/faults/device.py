@@ -13,7 +13,7 @@ import tessera
 
 END_SECONDS = 10
 STALL_LIMIT = 3
-WORKLOADS = {"transpose": ("--n", 3000), "matmul": ("--n", 3000)}
+WORKLOADS = {"transpose": ("--n", 3000), "matmul": ("--n", 3000), "stencil": ("--shape", "3000x3000", "--steps", 2000)}
 
 
 def devices():

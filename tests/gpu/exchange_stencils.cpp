@@ -65,24 +65,31 @@ double exchange_alone(const DeviceExchange& exchange, ds::DistributedField<T>& u
 }
 
 template <class T>
-Timed timed(const DeviceExchange& exchange, const Weak& weak, Overlap overlap, int repetitions) {
-  const Communicator& comm = exchange.comm();
+ds::DistributedField<T> field_of(const Communicator& comm, const Weak& weak) {
   const index_t boxes = comm.size();
   const ds::Problem problem = problem_of(weak, boxes);
   layout::GridLayout grid{problem.global, {{1, 1, 1}}, boxes};
   grid.parts[3 - weak.dims] = boxes;
   ds::DistributedField<T> u(problem, grid, comm.rank(), weak.halo_steps);
   fill(u);
+  return u;
+}
+
+template <class T>
+Timed timed(const DeviceExchange& exchange, const Weak& weak, ds::DistributedField<T>& u, Overlap overlap,
+            int repetitions) {
+  const Communicator& comm = exchange.comm();
   ds::DeviceStencil<T> there(exchange, u, {.threads = machine::default_threads(), .overlap = overlap});
   there.put(u);
   Timed result;
   mpi::Phases phases;
   {
-    const index_t steps = ds::sample_steps(problem.stencil, weak.halo_steps + 1);
+    const index_t steps = ds::sample_steps(u.problem().stencil, weak.halo_steps + 1);
     ds::Samples<T> samples(comm, u, steps, 3);
     there.advance(steps, phases);
-    there.get(u, {{}, u.box().size()});
+    u.keep_elsewhere([&](const Box3& part) { there.get(u, part); });
     samples.record(u);
+    u.keep_elsewhere({});
     result.right = samples.wrong() == 0;
   }
   phases = {};
@@ -95,7 +102,7 @@ Timed timed(const DeviceExchange& exchange, const Weak& weak, Overlap overlap, i
   result.seconds = seconds / steps;
   result.interior = comm.max(phases.of("interior")) / runs / steps;
   result.edges = comm.max(phases.of("edges")) / runs / steps;
-  if (boxes == 1) return result;
+  if (comm.size() == 1) return result;
   result.exchange = exchange_alone(exchange, u, repetitions);
   result.halo = 2 * static_cast<double>(weak.halo_steps) / static_cast<double>(weak.box[3 - weak.dims]);
   return result;
@@ -120,17 +127,21 @@ void rows_of(Bench& bench, const Weak& weak, Table& table) {
                bench.verdict(t.right)});
   };
   Timed one;
-  if (bench.comm.is_root())
-    one = timed<T>(DeviceExchange(Communicator::self(), DeviceWay::ipc), weak, Overlap::no, 5);
+  if (bench.comm.is_root()) {
+    const DeviceExchange alone(Communicator::self(), DeviceWay::ipc);
+    auto u = field_of<T>(alone.comm(), weak);
+    one = timed(alone, weak, u, Overlap::no, 5);
+  }
   one.seconds = bench.comm.max(one.seconds);
   one.interior = bench.comm.max(one.interior);
   one.right = bench.comm.sum(index_t{one.right ? 0 : 1}) == 0;
   add("one GPU", "-", 1, one, one);
+  auto u = field_of<T>(bench.comm, weak);
   for (const DeviceExchange& exchange : bench.ways) {
     const bool first = &exchange == &bench.ways.front();
     for (const Overlap overlap : {Overlap::yes, Overlap::no}) {
       if (overlap == Overlap::no && !first) continue;
-      const Timed many = timed<T>(exchange, weak, overlap, bench.quick ? 3 : 5);
+      const Timed many = timed(exchange, weak, u, overlap, bench.quick ? 3 : 5);
       add(std::string(name(exchange.way())), overlap == Overlap::yes ? "yes" : "no", bench.comm.size(), one,
           many);
     }

@@ -1,6 +1,7 @@
 #pragma once
 // A field whose boxes lie on the ranks, with its ghost layers and the level before.
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -80,6 +81,14 @@ class DistributedField {
   void use(std::shared_ptr<HaloWindow<T>> window) { window_ = std::move(window); }
   [[nodiscard]] const std::shared_ptr<HaloWindow<T>>& window() const { return window_; }
 
+  /// The values are kept elsewhere: now() and past() of a part of the box, in local indices, are right when
+  /// bring(part) has been called.
+  void keep_elsewhere(std::function<void(const Box3& part)> bring) { bring_ = std::move(bring); }
+  void bring(const Box3& part) const {
+    if (bring_) bring_(part);
+  }
+  void bring() const { bring({{}, box_.size()}); }
+
   /// What a kernel takes to go `steps` steps on from here.
   [[nodiscard]] Sweep<T> sweep(index_t steps, int threads, index_t field = 0);
   /// So many steps are done.
@@ -100,6 +109,7 @@ class DistributedField {
   std::vector<Field<T>> storage_{1};  ///< by field
   std::shared_ptr<const TermFields<T>> terms_;
   std::shared_ptr<HaloWindow<T>> window_;
+  std::function<void(const Box3&)> bring_;
   index_t turned_ = 0;
 };
 

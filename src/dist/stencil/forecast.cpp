@@ -26,6 +26,18 @@ double updates(const Problem& problem, const Edges& edges, const Box3& box, inde
   return sum;
 }
 
+/// Of a stretch on a device, whose memory bounds it: the interior while the halo travels. The edges of
+/// several passes wait for it.
+double device_seconds(const PlanRequest& request, double points, index_t steps, double travel) {
+  constexpr double launch = 4e-6;
+  const double levels = request.problem.stencil.two_levels() ? 3 : 2;
+  const auto passes = static_cast<double>(ceil_div(steps, request.pass_steps));
+  const double pass = points / static_cast<double>(steps) * levels *
+                      static_cast<double>(request.element_bytes) / request.rates.memory;
+  const double edges = passes > 1 && travel > 0 ? 2 * passes * launch : 0;
+  return std::max(passes * std::max(pass, launch), travel) + edges + launch;
+}
+
 /// The greater of what memory and what arithmetic takes for a point.
 double seconds_per_update(const PlanRequest& request, const Box3& box, index_t steps) {
   const Stencil& stencil = request.problem.stencil;
@@ -72,7 +84,9 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
     const double waited = messages == 0 ? 0 : out_of_step;
     result.exchange_seconds += static_cast<double>(count) * travel;
     result.seconds += static_cast<double>(count) *
-                      (points * seconds_per_update(request, box, steps) + packed + waited + travel);
+                      (request.pass_steps > 0
+                           ? device_seconds(request, points, steps, messages > 0 ? travel : 0)
+                           : points * seconds_per_update(request, box, steps) + packed + waited + travel);
   };
   if (request.steps >= plan.halo_steps) add(plan.halo_steps, request.steps / plan.halo_steps);
   if (request.steps % plan.halo_steps > 0) add(request.steps % plan.halo_steps, 1);

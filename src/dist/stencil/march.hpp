@@ -24,11 +24,10 @@ class Stop {
   virtual void at(index_t step) = 0;
 };
 
-/// u, which is after `first` steps, to `last`; in between, and at both ends, the stops in their order.
-/// Collective.
-template <class T>
-Traffic march(const mpi::Communicator& comm, DistributedField<T>& u, index_t first, index_t last,
-              const Method& method, std::span<Stop* const> stops, mpi::Phases& phases) {
+/// advance(steps) takes a field, which is after `first` steps, to `last`; in between, and at both ends, the
+/// stops in their order. Collective.
+template <class Advance>
+Traffic march(index_t first, index_t last, std::span<Stop* const> stops, const Advance& advance) {
   Traffic traffic;
   for (index_t step = first;;) {
     for (Stop* stop : stops) {
@@ -37,7 +36,7 @@ Traffic march(const mpi::Communicator& comm, DistributedField<T>& u, index_t fir
     if (step == last) return traffic;
     index_t end = last;
     for (const Stop* stop : stops) end = std::min(end, stop->next(step + 1));
-    traffic += advance(comm, u, end - step, method, phases);
+    traffic += advance(end - step);
     step = end;
   }
 }

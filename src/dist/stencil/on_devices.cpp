@@ -100,6 +100,18 @@ std::vector<Part> device_parts(Index3 size, const Edges& edges, Index3 depth) {
 }
 
 template <class T>
+index_t steps_of_a_pass(const Problem& problem, const layout::GridLayout& grid, const Method& method) {
+  const DeviceKernel<T> kernel = kernel_of<T>(method);
+  constexpr index_t longest = 16;
+  index_t most = 1;
+  for (index_t steps = 2; steps <= longest && !grid.of(0).empty(); ++steps) {
+    if (kernel.passes(device_sweep(shape_of<T>(problem, grid.of(0), steps)), method.tuning).count == 1)
+      most = steps;
+  }
+  return most;
+}
+
+template <class T>
 index_t DeviceStencil<T>::device_bytes(const Problem& problem, const layout::GridLayout& grid, index_t rank,
                                        index_t halo_steps, index_t fields) {
   const Box3 box = grid.of(rank);
@@ -351,6 +363,8 @@ void DeviceStencil<T>::finish(mpi::Phases& phases) {
   interior_seconds_ = edge_seconds_ = 0;
 }
 
+template index_t steps_of_a_pass<float>(const Problem&, const layout::GridLayout&, const Method&);
+template index_t steps_of_a_pass<double>(const Problem&, const layout::GridLayout&, const Method&);
 template class DeviceStencil<float>;
 template class DeviceStencil<double>;
 

@@ -14,6 +14,12 @@ namespace tessera::dist::stencil {
 /// depth: points of the halo by dimension. Empty where a box is less than two halos long, or has none.
 [[nodiscard]] std::vector<tessera::stencil::Part> device_parts(Index3 size, const Edges& edges, Index3 depth);
 
+/// The most steps of a stretch that the method's kernel takes in a single pass, the same on every rank; 1
+/// where there is no kernel.
+template <class T>
+[[nodiscard]] index_t steps_of_a_pass(const Problem& problem, const layout::GridLayout& grid,
+                                      const Method& method);
+
 /// While the halo travels the interior of every box is computed on a stream of its own; then the edges. Where
 /// a stretch between two exchanges is a single pass, the edges of one exchange and the halo of the next one
 /// do not wait for the interior either: only the interior's own steps are on the way from stretch to stretch.

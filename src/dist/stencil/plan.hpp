@@ -30,7 +30,8 @@ struct PlanRequest {
   bool blocks_time = true;           ///< the kernel keeps data in cache over several steps
   index_t cache_bytes = 0;           ///< of this rank's share of the last cache
   Rates rates = {};
-  index_t fields = 1;  ///< that go the same way at once
+  index_t fields = 1;      ///< that go the same way at once
+  index_t pass_steps = 0;  ///< of fields that stay on devices: what their kernel takes in one pass
 };
 
 struct Plan {

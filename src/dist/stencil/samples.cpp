@@ -41,6 +41,30 @@ Box3 owned(const Problem& problem, const Box3& box) {
   return all;
 }
 
+/// f(part) for the parts of the rank's box, in local indices, that a box covers whose periodic dimensions are
+/// unrolled.
+template <class F>
+void each_covered(const Problem& problem, const Box3& unrolled, const Box3& own, const F& f) {
+  std::array<std::vector<std::pair<index_t, index_t>>, 3> ranges;
+  for (int d = 0; d < 3; ++d) {
+    const index_t n = problem.global[d];
+    const bool periodic = problem.periodic()[static_cast<std::size_t>(d)];
+    index_t turn = periodic ? unrolled.low[d] - wrapped(unrolled.low[d], n) : 0;
+    for (; turn < unrolled.high[d]; turn += n) {
+      const index_t low = std::max(unrolled.low[d] - turn, own.low[d]),
+                    high = std::min(unrolled.high[d] - turn, own.high[d]);
+      if (low < high) ranges[static_cast<std::size_t>(d)].emplace_back(low - own.low[d], high - own.low[d]);
+      if (!periodic) break;
+    }
+  }
+  for (const auto& z : ranges[0]) {
+    for (const auto& y : ranges[1]) {
+      for (const auto& x : ranges[2])
+        f(Box3{{{z.first, y.first, x.first}}, {{z.second, y.second, x.second}}});
+    }
+  }
+}
+
 }  // namespace
 
 index_t sample_steps(const Stencil& stencil, index_t most) {
@@ -108,6 +132,7 @@ template <class T>
 void Samples<T>::gather(const DistributedField<T>& u, Sample& sample) const {
   const auto periodic = problem_.periodic();
   const Box3 mine = owned(problem_, u.box());
+  each_covered(problem_, sample.box, u.box(), [&](const Box3& part) { u.bring(part); });
   const auto now = u.now(field_), past = u.past(field_);
   const bool two_levels = problem_.stencil.two_levels();
   const Terms<T> terms = u.terms();
@@ -170,8 +195,10 @@ void Samples<T>::record(const DistributedField<T>& u) {
   const Box3& box = u.box();
   for (std::size_t i = 0; i < samples_.size(); ++i) {
     const Index3 p = samples_[i].point;
-    if (holds(box, p))
-      got_[i] = static_cast<double>(now(p[0] - box.low[0], p[1] - box.low[1], p[2] - box.low[2]));
+    if (!holds(box, p)) continue;
+    const Index3 at{{p[0] - box.low[0], p[1] - box.low[1], p[2] - box.low[2]}};
+    u.bring({at, {{at[0] + 1, at[1] + 1, at[2] + 1}}});
+    got_[i] = static_cast<double>(now(at));
   }
   comm_.sum(std::span(got_));
 }
