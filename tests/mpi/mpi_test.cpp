@@ -247,6 +247,11 @@ TEST(Redistribute, ReplicatesWhereSeveralRanksNeedTheSame) {
   }
 }
 
+TEST(Transfer, EmptyBlocksNeedNoMemory) {
+  copy_block<float>({nullptr, 3, 0, 0}, {nullptr, 3, 0, 0});
+  copy_block<double>({nullptr, 0, 3, 3}, {nullptr, 0, 3, 3});
+}
+
 TEST(Communicator, SumsBeforeAndGathersSeveral) {
   const Communicator comm = Communicator::world();
   const index_t p = comm.size(), r = comm.rank();
