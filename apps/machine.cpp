@@ -111,8 +111,8 @@ ExitCode body(const mpi::Communicator& comm, bool show, double seconds) {
     replace(ceilings, {"mpi_latency", 2, costs.latency_seconds * 1e6, "us"});
     replace(ceilings, {"mpi_message", 2, costs.message_seconds * 1e6, "us"});
     replace(ceilings, {"mpi_bandwidth", 2, costs.bandwidth / 1e9, "GB/s"});
-    replace(ceilings, {"mpi_next_rank", comm.size(), costs.near_bandwidth / 1e9, "GB/s"});
-    replace(ceilings, {"mpi_far_rank", comm.size(), costs.far_bandwidth / 1e9, "GB/s"});
+    for (std::size_t i = 0; i < costs.shift_bandwidth.size(); ++i)
+      replace(ceilings, {run::shift_name(i), comm.size(), costs.shift_bandwidth[i] / 1e9, "GB/s"});
     replace(ceilings, {"mpi_all_to_all", comm.size(), costs.all_to_all_bandwidth / 1e9, "GB/s"});
   }
   mpi::on_root(comm, "machine", [&] {

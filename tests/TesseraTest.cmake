@@ -36,10 +36,12 @@ set(TESSERA_MPI_ENVIRONMENT
   OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
   OMPI_MCA_mpi_yield_when_idle=1 OMP_WAIT_POLICY=passive)
 # Open MPI's leaks are told by frames that only the slow unwinder finds; elsewhere it would cost minutes.
+set(TESSERA_SANITIZER_ENVIRONMENT)
 if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
-  list(APPEND TESSERA_MPI_ENVIRONMENT
+  set(TESSERA_SANITIZER_ENVIRONMENT
     ASAN_OPTIONS=fast_unwind_on_malloc=0:allocator_may_return_null=1
     LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/lsan.supp:print_suppressions=0)
+  list(APPEND TESSERA_MPI_ENVIRONMENT ${TESSERA_SANITIZER_ENVIRONMENT})
 endif()
 
 # tessera_script(<name> <file> [ARGUMENTS <test>...] [LABELS <label>...] [TIMEOUT <s>] [ENVIRONMENT <name=value>...] [SLOW <s>])
@@ -48,7 +50,7 @@ endif()
 # exit code 77 shows as skipped; its random cases are those of one seed, the same in every run. With SLOW also <name>_all, the complete set, labelled slow, with that time-out.
 function(tessera_script name file)
   cmake_parse_arguments(T "" "TIMEOUT;SLOW" "ARGUMENTS;LABELS;ENVIRONMENT" ${ARGN})
-  set(environment "TESSERA_BIN=$<TARGET_FILE:tessera>;PYTHONDONTWRITEBYTECODE=1;${T_ENVIRONMENT}")
+  set(environment "TESSERA_BIN=$<TARGET_FILE:tessera>;PYTHONDONTWRITEBYTECODE=1;${TESSERA_SANITIZER_ENVIRONMENT};${T_ENVIRONMENT}")
   add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} PROCESSORS 2
                        SKIP_RETURN_CODE 77 ENVIRONMENT "${environment};TESSERA_TEST_SEED=1")

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "mpi/agreement.hpp"
-#include "mpi/long_sums.hpp"
+#include "mpi/long_collectives.hpp"
 #include "mpi/network.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 // One message: well under the 2 GiB of an int count, large enough for full bandwidth. Open MPI 4.1 is
 // MPI 3.1: it has no large-count calls, and an int count of 2^32 + 5 silently sends 5 bytes.
 constexpr index_t piece_bytes = index_t{1} << 30;
-constexpr int chain_tag = 104;
+constexpr int chain_tag = 104, scan_tag = 107;
 
 template <class Call>
 void in_pieces(index_t bytes, const Call& call) {
@@ -188,14 +188,28 @@ std::vector<index_t> Communicator::all_gather(index_t value) const {
 }
 
 void Communicator::sum_before(std::span<index_t> values) const {
-  const auto count = narrow<int>(values.size());
-  check(MPI_Exscan(MPI_IN_PLACE, values.data(), count, MPI_INT64_T, MPI_SUM, handle()), "MPI_Exscan");
-  if (is_root()) std::fill(values.begin(), values.end(), index_t{0});  // where MPI leaves them undefined
-  heartbeat();
+  // In log2(ranks) rounds (Hillis and Steele 1986); what Open MPI takes goes from rank to rank.
+  std::vector<index_t> with_mine(values.begin(), values.end()), before(values.size(), 0), more(values.size());
+  for (int distance = 1; distance < size_; distance *= 2) {
+    Request arriving, leaving;
+    const bool receives = rank_ >= distance;
+    if (receives) arriving = receive(std::as_writable_bytes(std::span(more)), rank_ - distance, scan_tag);
+    if (rank_ + distance < size_)
+      leaving = send(std::as_bytes(std::span(with_mine)), rank_ + distance, scan_tag);
+    arriving.wait();
+    leaving.wait();
+    for (std::size_t i = 0; receives && i < more.size(); ++i) {
+      before[i] += more[i];
+      with_mine[i] += more[i];
+    }
+  }
+  std::copy(before.begin(), before.end(), values.begin());
 }
 
 void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
   TESSERA_EXPECTS(all.size() == mine.size() * static_cast<std::size_t>(size_));
+  if (gathers_by_doubling(static_cast<index_t>(all.size()), size_))
+    return gather_by_doubling(*this, mine, all);
   const auto count = narrow<int>(mine.size());
   check(MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, handle()), "MPI_Allgather");
   heartbeat();

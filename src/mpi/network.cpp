@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
-#include "mpi/long_sums.hpp"
+#include "mpi/long_collectives.hpp"
 
 namespace tessera::mpi {
 namespace {
@@ -21,11 +22,32 @@ double rounds(index_t ranks) {
   return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(ranks - 1)));
 }
 
-double bandwidth_of(const Network& network, Line line) {
-  return line == Line::row ? network.near_bandwidth : network.far_bandwidth;
+/// Of the measured distances the one that counts at 2^i.
+double seconds_at(const Network& network, std::size_t i) {
+  i = std::min(i, network.shift_bandwidth.size() - 1);
+  while (i > 0 && network.shift_bandwidth[i] == 0) --i;
+  return 1 / network.shift_bandwidth[i];
+}
+
+/// Rounds between ranks 1, 2, 4, ... apart, the nearest with half of the bytes, each next one with half of
+/// that.
+double halving_rounds(const Network& network, double bytes, index_t ranks) {
+  double seconds = 0;
+  for (index_t distance = 1; distance < ranks; distance *= 2) {
+    bytes /= 2;
+    seconds += network.latency + bytes * shift_seconds(network, distance);
+  }
+  return seconds;
 }
 
 }  // namespace
+
+double shift_seconds(const Network& network, index_t distance) {
+  const auto below = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(distance)) - 1);
+  const double share = static_cast<double>(distance) / std::ldexp(1.0, static_cast<int>(below)) - 1;
+  // So many more ranks send across a border that is so much nearer than they reach.
+  return std::lerp(seconds_at(network, below), seconds_at(network, below + 1), share);
+}
 
 double at_once(const Network& network, const Load& load) {
   if (load.sent + load.received == 0) return 0;
@@ -43,32 +65,46 @@ index_t chain_segment(index_t bytes, index_t ranks) {
   return std::clamp(round_up(ceil_div(bytes, 4 * ranks), 64), shortest_segment, longest_segment);
 }
 
-double chain_filling(const Network& network, double bytes, index_t ranks, Line line) {
+double chain_filling(const Network& network, double bytes, Line line) {
   const auto size = static_cast<index_t>(bytes);
-  if (!goes_along_a_chain(size, ranks)) return 0;
-  return network.latency + static_cast<double>(chain_segment(size, ranks)) / bandwidth_of(network, line);
+  if (!goes_along_a_chain(size, line.ranks)) return 0;
+  return network.latency +
+         static_cast<double>(chain_segment(size, line.ranks)) * shift_seconds(network, line.distance);
 }
 
-double broadcast(const Network& network, double bytes, index_t ranks, Line line) {
-  if (ranks <= 1) return 0;
-  const double travel = bytes / bandwidth_of(network, line);
+double broadcast(const Network& network, double bytes, Line line) {
+  if (line.ranks <= 1) return 0;
   const auto size = static_cast<index_t>(bytes);
-  if (!goes_along_a_chain(size, ranks)) return rounds(ranks) * (network.latency + travel);
-  const auto segments = static_cast<double>(ceil_div(size, chain_segment(size, ranks)));
-  return network.latency + travel + segments * network.message +
-         static_cast<double>(ranks - 2) * chain_filling(network, bytes, ranks, line);
+  if (!goes_along_a_chain(size, line.ranks)) {
+    // In a tree, to the half of the line, to its quarters, ...: of the ranks up to that far one line's share
+    // sends.
+    double seconds = 0;
+    for (index_t reach = 1; reach < line.ranks; reach *= 2) {
+      const double crowd = shift_seconds(network, reach * line.distance) / static_cast<double>(reach);
+      seconds += network.latency + bytes * std::max(crowd, 1 / network.bandwidth);
+    }
+    return seconds;
+  }
+  const auto segments = static_cast<double>(ceil_div(size, chain_segment(size, line.ranks)));
+  return network.latency + bytes * shift_seconds(network, line.distance) + segments * network.message +
+         static_cast<double>(line.ranks - 2) * chain_filling(network, bytes, line);
 }
 
 double all_gather(const Network& network, double bytes_of_all, index_t ranks) {
   if (ranks <= 1) return 0;
+  if (gathers_by_doubling(static_cast<index_t>(bytes_of_all), ranks))
+    return halving_rounds(network, bytes_of_all, ranks);
   const double steps = bytes_of_all < ring_bytes ? rounds(ranks) : static_cast<double>(ranks - 1);
   return steps * network.latency + bytes_of_all / network.crowd_bandwidth;
 }
 
 double all_reduce(const Network& network, double bytes, index_t ranks) {
   if (ranks <= 1) return 0;
-  if (sums_in_parts(static_cast<index_t>(bytes), ranks))
-    return 2 * rounds(ranks) * network.latency + 2 * bytes / network.crowd_bandwidth;
+  if (sums_in_parts(static_cast<index_t>(bytes), ranks)) {
+    const auto paired = static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(ranks)));
+    const double others = paired == ranks ? 0 : network.latency + bytes * shift_seconds(network, paired);
+    return 2 * (others + halving_rounds(network, bytes, paired));
+  }
   return rounds(ranks) * (network.latency + bytes / network.crowd_bandwidth);
 }
 

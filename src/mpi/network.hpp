@@ -3,9 +3,13 @@
 //
 // A message alone takes latency + bytes / bandwidth (Hockney 1994). Of many at once a rank sends one after
 // the other and takes one after the other, `message` seconds each, while they travel side by side (LogGP,
-// Alexandrov et al. 1995), and when all ranks do so the network gives each of them crowd_bandwidth.
-// Collectives are taken to be the better of the textbook algorithms for short and for long vectors (Thakur,
-// Rabenseifner and Gropp 2005), as the libraries choose them.
+// Alexandrov et al. 1995), and when all ranks do so the network gives each of them crowd_bandwidth. When
+// every rank sends to the one so much further, how much each gets depends on how many of them share the links
+// between switches or groups: the distance says that. Collectives are taken to be the better of the textbook
+// algorithms for short and for long vectors (Thakur, Rabenseifner and Gropp 2005), as the libraries choose
+// them.
+
+#include <array>
 
 #include "base/index.hpp"
 
@@ -17,9 +21,12 @@ struct Network {
   double message = 0.5e-6;       ///< of a latency, what a rank's processor spends on sending or on taking
   double bandwidth = 5e9;        ///< bytes/s between two ranks, nobody else talking
   double crowd_bandwidth = 5e9;  ///< bytes/s that a rank receives while all send to all
-  double near_bandwidth = 5e9;   ///< ... while every rank sends to the next one
-  double far_bandwidth = 5e9;    ///< ... to the one sqrt(ranks) further, as in the columns of a grid
+  /// ... while every rank sends to the one 1, 2, 4, ... further; 0: as at half that distance
+  std::array<double, 24> shift_bandwidth{5e9};
 };
+
+/// Seconds that a byte takes while every rank sends to the one so much further.
+[[nodiscard]] double shift_seconds(const Network& network, index_t distance);
 
 /// Long messages go to all along a chain of ranks, in segments: while one is received the one before it is
 /// passed on (van de Geijn and Watts 1997). What libraries take for them on few ranks sends all of the
@@ -34,17 +41,20 @@ struct Load {
   index_t received_bytes = 0;
 };
 
-/// Of a grid of ranks all rows at once, or all columns: neighbours are next ranks, or lie far apart.
-enum class Line { row, column };
-
 /// Seconds until it is done; 0 without messages.
 [[nodiscard]] double at_once(const Network& network, const Load& load);
 
+/// Ranks first, first + distance, ...: a row of a grid, or a column; all rows or all columns at once.
+struct Line {
+  index_t ranks = 1;
+  index_t distance = 1;  ///< of neighbours
+};
+
 // Collectives of so many ranks; 0 for one.
-[[nodiscard]] double broadcast(const Network& network, double bytes, index_t ranks, Line line);
+[[nodiscard]] double broadcast(const Network& network, double bytes, Line line);
 /// By how much a rank of the chain has its data later than the one before it; 0 where there is no chain.
 /// Ranks that go on to the next broadcast once they have this one wait for the whole chain only once.
-[[nodiscard]] double chain_filling(const Network& network, double bytes, index_t ranks, Line line);
+[[nodiscard]] double chain_filling(const Network& network, double bytes, Line line);
 [[nodiscard]] double all_gather(const Network& network, double bytes_of_all, index_t ranks);
 [[nodiscard]] double all_reduce(const Network& network, double bytes, index_t ranks);
 [[nodiscard]] double scan(const Network& network, double bytes, index_t ranks);

@@ -1,7 +1,7 @@
 #include "mpi/probes.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 
 #include "base/statistics.hpp"
 #include "base/timer.hpp"
@@ -91,13 +91,12 @@ void measure_shifts(const Communicator& comm, double seconds, MessageCosts& cost
   machine::Buffer<std::byte> out(large), in(large);
   std::fill(out.begin(), out.end(), std::byte{1});
   std::fill(in.begin(), in.end(), std::byte{0});
-  const int far = std::max(1, static_cast<int>(std::lround(std::sqrt(comm.size()))));
-  const auto bandwidth = [&](int distance) {
-    return static_cast<double>(large) /
-           median_seconds(comm, seconds, [&] { shift(comm, out.span(), in.span(), distance); });
-  };
-  costs.near_bandwidth = bandwidth(1);
-  costs.far_bandwidth = bandwidth(far);
+  const int distances = std::bit_width(static_cast<unsigned>(comm.size() - 1));
+  for (int distance = 1; distance < comm.size(); distance *= 2) {
+    const double step =
+        median_seconds(comm, seconds / distances, [&] { shift(comm, out.span(), in.span(), distance); });
+    costs.shift_bandwidth.push_back(static_cast<double>(large) / step);
+  }
 }
 
 MessageCosts measure_messages(const Communicator& comm, double seconds, Probe probe) {
@@ -128,9 +127,12 @@ MessageCosts measure_messages(const Communicator& comm, double seconds, Probe pr
 }
 
 Network network(const MessageCosts& costs, index_t ranks) {
-  return {costs.latency_seconds, costs.message_seconds,
-          costs.bandwidth,       costs.all_to_all_bandwidth / static_cast<double>(ranks),
-          costs.near_bandwidth,  costs.far_bandwidth};
+  Network result{.latency = costs.latency_seconds,
+                 .message = costs.message_seconds,
+                 .bandwidth = costs.bandwidth,
+                 .crowd_bandwidth = costs.all_to_all_bandwidth / static_cast<double>(ranks)};
+  std::copy(costs.shift_bandwidth.begin(), costs.shift_bandwidth.end(), result.shift_bandwidth.begin());
+  return result;
 }
 
 }  // namespace tessera::mpi

@@ -1,6 +1,8 @@
 #pragma once
 // What messages cost here, measured.
 
+#include <vector>
+
 #include "mpi/communicator.hpp"
 #include "mpi/network.hpp"
 
@@ -12,8 +14,8 @@ struct MessageCosts {
   double bandwidth = 0;        ///< bytes/s one way, messages of 4 MiB between ranks 0 and size / 2
   double all_to_all_bandwidth =
       0;  ///< bytes/s received by all ranks together, equal blocks from everyone to everyone
-  double near_bandwidth = 0;  ///< bytes/s received by a rank while each sends 4 MiB to the next
-  double far_bandwidth = 0;   ///< ... to the one sqrt(size) further
+  std::vector<double>
+      shift_bandwidth;  ///< bytes/s received by a rank while each sends 4 MiB to the one 1, 2, 4, ... further
 };
 
 enum class Probe { pair, pair_and_all };  ///< pair: without what all do at once, 0 then
@@ -22,7 +24,7 @@ enum class Probe { pair, pair_and_all };  ///< pair: without what all do at once
 [[nodiscard]] MessageCosts measure_messages(const Communicator& comm, double seconds,
                                             Probe probe = Probe::pair_and_all);
 
-/// Of these the bandwidths between neighbours alone.
+/// Of these the bandwidths of shifts alone.
 void measure_shifts(const Communicator& comm, double seconds, MessageCosts& costs);
 
 /// The same in the terms of plans.

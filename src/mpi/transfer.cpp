@@ -29,6 +29,7 @@ bool contiguous(MatrixView<T> view) {
 
 template <class T>
 void copy_block(MatrixView<const T> from, MatrixView<T> to) {
+  if (from.empty()) return;  // there may be no memory
   for (index_t i = 0; i < from.rows; ++i) {
     std::memcpy(&to(i, 0), &from(i, 0), static_cast<std::size_t>(from.cols) * sizeof(T));
   }

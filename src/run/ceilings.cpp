@@ -45,6 +45,8 @@ std::optional<machine::TaskCosts> task_costs(const Ceilings& ceilings, int threa
   return machine::TaskCosts{*fork * 1e-6, *join * 1e-6, *steal * 1e-6};
 }
 
+std::string shift_name(std::size_t exponent) { return fmt::format("mpi_shift_{}", index_t{1} << exponent); }
+
 mpi::Network network(const Ceilings& ceilings, index_t ranks) {
   mpi::Network result;
   if (const auto us = ceilings.at("mpi_latency", 2)) {
@@ -53,7 +55,7 @@ mpi::Network network(const Ceilings& ceilings, index_t ranks) {
   }
   if (const auto rate = ceilings.at("mpi_bandwidth", 2)) result.bandwidth = *rate * 1e9;
   // Of what was measured with several numbers of ranks, that with the most up to these.
-  const auto nearest = [&](const char* name, double otherwise) {
+  const auto nearest = [&](const std::string& name, double otherwise) {
     const Ceiling* best = nullptr;
     for (const Ceiling& one : ceilings.all) {
       if (one.name == name && one.threads <= ranks && (best == nullptr || one.threads > best->threads))
@@ -64,8 +66,9 @@ mpi::Network network(const Ceilings& ceilings, index_t ranks) {
   };
   const auto [together, among] = nearest("mpi_all_to_all", result.bandwidth);
   result.crowd_bandwidth = together / static_cast<double>(among);
-  result.near_bandwidth = nearest("mpi_next_rank", result.bandwidth).first;
-  result.far_bandwidth = nearest("mpi_far_rank", result.crowd_bandwidth).first;
+  result.shift_bandwidth = {result.bandwidth, result.crowd_bandwidth};
+  for (std::size_t i = 0; i < result.shift_bandwidth.size(); ++i)
+    result.shift_bandwidth[i] = nearest(shift_name(i), result.shift_bandwidth[i]).first;
   return result;
 }
 

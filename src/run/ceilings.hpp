@@ -34,6 +34,9 @@ struct Ceilings {
 /// The costs in a team of so many threads; nothing where no team was ever measured.
 [[nodiscard]] std::optional<machine::TaskCosts> task_costs(const Ceilings& ceilings, int threads);
 
+/// The name of the bandwidth while every rank sends to the one 2^exponent further.
+[[nodiscard]] std::string shift_name(std::size_t exponent);
+
 /// What messages cost between so many ranks; a common network's figures where they were never measured.
 [[nodiscard]] mpi::Network network(const Ceilings& ceilings, index_t ranks);
 

@@ -1,48 +1,13 @@
-"""Whatever happens to a writing run: under the final name there is no file, the old one, or the complete new one.
+"""Killed ranks and launchers, ranks that stop: everything ends soon, and no file is half written."""
 
-Killed ranks and launchers, full disks, failing and lying calls, a rank that stops.
-"""
-
-import concurrent.futures
 import os
 import random
-import shutil
 import signal
-import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apps"))
+from fault import GONE_SECONDS, RANKS, Fault
 import tessera
-from tessera import CANNOT_CREATE, IO, MEMORY, OK, STALLED, h5py, numpy
-
-RANKS = 3
-GONE_SECONDS = 5
-FAILING_CALLS = os.environ.get("TESSERA_FAILING_CALLS", "")  # the library that makes calls fail
-
-
-class Fault(tessera.Case):
-    def setUp(self):
-        super().setUp()
-        self.out = self.path("c.h5")
-
-    def start(self, *arguments, **how):
-        job = tessera.Job(arguments, folder=self.folder, **how)
-        self.addCleanup(job.end)
-        return job
-
-    def partials(self, folder=None):
-        return [name for name in os.listdir(folder or self.folder) if ".partial" in name]
-
-    def assert_verified(self, file, told=""):
-        result = tessera.run("verify", file)
-        self.assertEqual(result.code, OK, f"a file under its final name is wrong\n{result}\n{told}")
-
-    def assert_gone(self, job, told=""):
-        left = job.wait_gone(tessera.slack(GONE_SECONDS))
-        self.assertEqual(left, {}, f"processes are left\n{told}")
+from tessera import OK, STALLED
 
 
 class Killed(Fault):
@@ -118,12 +83,6 @@ class Killed(Fault):
             self.assert_gone(job, str(result))
             self.assertFalse(os.path.exists(self.out))
 
-    def wait_for_partial(self):
-        end = time.monotonic() + 30
-        while not self.partials():
-            self.assertLess(time.monotonic(), end, "the run does not begin")
-            time.sleep(0.02)
-
 
 class Stalled(Fault):
     LIMIT = 2
@@ -133,7 +92,7 @@ class Stalled(Fault):
         for rank in range(RANKS):
             job = self.start("matmul", "--n", 200, "--repetitions", 1000000, "--out", "c.h5:/C", "--stall-limit",
                              self.LIMIT, ranks=RANKS)
-            Killed.wait_for_partial(self)
+            self.wait_for_partial()
             time.sleep(0.5)
             pid = job.ranks()[rank]
             os.kill(pid, signal.SIGSTOP)
@@ -150,7 +109,6 @@ class Stalled(Fault):
             for name in self.partials():
                 os.unlink(self.path(name))
 
-
     def test_a_long_computation(self):
         """A kernel that runs for longer than the limit is no stall; a rank that is stopped in it is one."""
         product = ("matmul", "--n", 1400, "--kernel", "naive", "--repetitions", 1, "--warmups", 0, "--stall-limit", 0.5)
@@ -165,251 +123,6 @@ class Stalled(Fault):
         result = job.wait(timeout=60)
         self.assertEqual(result.code, STALLED, str(result))
         self.assert_gone(job, str(result))
-
-
-class FullDisk(Fault):
-    """A disk of a few MiB of memory."""
-
-    def setUp(self):
-        super().setUp()
-        if os.geteuid() != 0:
-            self.skipTest("only root can mount a small disk")
-        self.disk = self.path("disk")
-        os.mkdir(self.disk)
-        self.mount(16 << 20)
-
-    def mount(self, size):
-        made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.disk], capture_output=True)
-        if made.returncode != 0:
-            self.skipTest(f"cannot mount a small disk here: {made.stderr.decode().strip()}")
-        self.addCleanup(subprocess.run, ["umount", self.disk], check=False)
-
-    def fill(self, leave):
-        """Leaves so many bytes free."""
-        state = os.statvfs(self.disk)
-        with open(os.path.join(self.disk, "filler"), "wb") as filler:
-            os.posix_fallocate(filler.fileno(), 0, state.f_bavail * state.f_frsize - leave)
-
-    def test_no_space_for_the_output(self):
-        for ranks in (0, RANKS):
-            result = self.fail_with(CANNOT_CREATE, "matmul", "--n", 2048, "--k", 8, "--out", f"{self.disk}/c.h5:/C",
-                                    ranks=ranks, words=("c.h5", "No space left", "32.0 MiB"))
-            self.assertLess(result.seconds, tessera.slack(3))
-            self.assertEqual(os.listdir(self.disk), [])
-
-    def test_hardly_any_space(self):
-        """The disk fills at every place of the protocol: all or nothing."""
-        need, outcomes = 256 * 256 * 8, []
-        for spare in range(-4096, 32 * 4096, 4096):
-            self.fill(need + spare)
-            result = self.run_tessera("matmul", "--n", 256, "--repetitions", 1, "--out", f"{self.disk}/c.h5:/C")
-            told = f"{spare} bytes to spare\n{result}"
-            outcomes.append(result.code)
-            if result.code == OK:
-                self.assert_verified(f"{self.disk}/c.h5", told)
-                os.unlink(f"{self.disk}/c.h5")
-            else:
-                self.assertIn(result.code, (CANNOT_CREATE, IO), told)
-                self.assertEqual(len(result.errors), 1, told)
-                self.assertIn("c.h5", result.errors[0], told)
-            self.assertEqual(os.listdir(self.disk), ["filler"], told)
-            os.unlink(os.path.join(self.disk, "filler"))
-        self.assertIn(OK, outcomes)
-        self.assertNotEqual(outcomes[0], OK)
-
-    def test_no_space_for_the_results(self):
-        """The results of earlier runs stay as they are."""
-        results = f"{self.disk}/r.h5"
-        self.succeed("matmul", "--n", 8, "--results", results)
-        before, size = tessera.digest(results), os.path.getsize(results)
-        codes = []
-        for leave in (0, 4096, size // 2, size, size + 8192, size + 65536, size + 131072, 8 << 20):
-            self.fill(leave)
-            result = self.run_tessera("matmul", "--n", 9, "--results", results)
-            codes.append(result.code)
-            told = f"{leave} bytes left\n{result}"
-            if result.code == OK:
-                with h5py.File(results) as file:
-                    self.assertEqual(len(file), 2, told)
-            else:
-                self.assertIn(result.code, (CANNOT_CREATE, IO), told)
-                self.assertEqual(len(result.errors), 1, told)
-                self.assertIn("r.h5", result.errors[0], told)
-                self.assertEqual(tessera.digest(results), before, told)
-            self.assertEqual(self.partials(self.disk), [], told)
-            os.unlink(os.path.join(self.disk, "filler"))
-            if result.code == OK:
-                break
-        self.assertNotEqual(codes[0], OK)
-        self.assertEqual(codes[-1], OK)
-
-
-class FileSizeLimit(Fault):
-    @unittest.skipUnless(shutil.which("prlimit"), "needs prlimit")
-    def test_larger_than_allowed(self):
-        """ulimit -f: one line, and not the death by a signal."""
-        self.fail_with(CANNOT_CREATE, f"--fsize={32 << 20}", tessera.PROGRAM, "matmul", "--n", 2300, "--k", 8, "--out",
-                       "c.h5:/C", program="prlimit", words="c.h5")
-        self.assertEqual(os.listdir(self.folder), [])
-
-
-@unittest.skipUnless(FAILING_CALLS, "TESSERA_FAILING_CALLS names no library")
-class FailingCalls(Fault):
-    """The n-th call of each kind fails, n = 1, 2, ... until a run is not touched any more."""
-
-    PRODUCT = ["matmul", "--m", 60, "--n", 50, "--k", 40, "--repetitions", 1, "--warmups", 0, "--seed", 5]
-    MEMORY_CALLS = ("allocate", "new")
-    ERRORS = {"ENOMEM": 12, "EIO": 5, "ENOSPC": 28, "EINTR": 4, "EDQUOT": 122, "EROFS": 30, "EMFILE": 24, "EOPNOTSUPP": 95}
-
-    def setUp(self):
-        super().setUp()
-        self.succeed(*self.PRODUCT, "--out", "want.h5:/C")
-        self.want = tessera.read_matrix(self.path("want.h5"))
-
-    def run_with_fault(self, folder, call, number, action, *arguments, path=".partial-", rank=None, ranks=0):
-        """The result, and whether the fault happened."""
-        log = os.path.join(folder, "happened.log")
-        environment = {"LD_PRELOAD": FAILING_CALLS, "FAULT_CALL": call, "FAULT_NUMBER": str(number), "FAULT_PATH": path,
-                       "FAULT_ACTION": str(self.ERRORS.get(action, action)), "FAULT_LOG": log}
-        if rank is not None:
-            environment["FAULT_RANK"] = str(rank)
-        result = self.run_tessera(*arguments, folder=folder, environment=environment, ranks=ranks)
-        happened = os.path.exists(log)
-        if happened:
-            os.unlink(log)
-        return result, happened
-
-    def judge(self, folder, result, told, legal, killed, codes=(CANNOT_CREATE, IO)):
-        """All or nothing; legal faults change nothing."""
-        out = os.path.join(folder, "c.h5")
-        if os.path.exists(out):
-            self.assert_verified(out, told)
-            numpy.testing.assert_array_equal(tessera.read_matrix(out), self.want, told)
-            os.unlink(out)
-        else:
-            self.assertNotEqual(result.code, OK, told)
-        if legal:
-            self.assertEqual(result.code, OK, told)
-        elif not killed and result.code != OK:
-            self.assertIn(result.code, codes, told)
-            self.assertEqual(len(result.errors), 1, told)
-            if MEMORY not in codes or result.command[0] != "mpirun":  # a rank that dies alone leaves that to the next run
-                self.assertEqual(self.partials(folder), [], told)
-        for name in self.partials(folder):
-            os.unlink(os.path.join(folder, name))
-
-    def walk(self, call, action, rank=None, ranks=0, step=1):
-        """Until untouched; returns how many calls there were, and how often the run went on nevertheless."""
-        step = 1 if tessera.SLOW else step
-        folder = tempfile.mkdtemp(dir=self.folder)
-        legal = action in ("short", "EINTR") or (call, action) == ("fallocate", "EOPNOTSUPP")
-        passed = []
-        for number in range(1, 200, step):
-            result, happened = self.run_with_fault(folder, call, number, action, *self.PRODUCT, "--out", "c.h5:/C",
-                                                   rank=rank, ranks=ranks)
-            told = f"{call} {number} gets {action} on rank {rank} of {ranks}\n{result}"
-            self.judge(folder, result, told, legal or not happened, action.startswith("kill"))
-            if not happened:
-                return f"{call} {action} on rank {rank} of {ranks}: {number - step} calls, passed {passed}"
-            if result.code == OK:
-                passed.append(number)
-        self.fail(f"no end of {call}")
-
-    def walk_all(self, walks):
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for line in pool.map(lambda w: self.walk(*w[:4], **(w[4] if len(w) > 4 else {})), walks):
-                print(f"\n  {line}", end="", flush=True)
-
-    def test_errors(self):
-        self.walk_all([("pwrite", "EIO"), ("pwrite", "ENOSPC"), ("fsync", "EIO"), ("rename", "EIO"),
-                       ("fallocate", "ENOSPC"), ("fallocate", "EDQUOT"), ("ftruncate", "EIO"), ("open", "EMFILE"),
-                       ("open", "EROFS"), ("pread", "EIO")])
-
-    def test_legal_surprises(self):
-        """Short writes and reads, interruptions, a file system that cannot reserve: the run goes on."""
-        self.walk_all([("pwrite", "short"), ("pread", "short"), ("fallocate", "EOPNOTSUPP"), ("fallocate", "EINTR")])
-
-    def test_a_device_that_lies(self):
-        """A changed bit in what was written, success told: found by reading back, or harmless."""
-        self.walk_all([("pwrite", "lie")])
-
-    def test_killed_at_every_call(self):
-        kills = ("kill", "kill_after") if tessera.SLOW else ("kill",)
-        self.walk_all([(call, kill) for call in ("pwrite", "fsync", "ftruncate", "fallocate") for kill in kills]
-                      + [("rename", "kill"), ("rename", "kill_after")])
-
-    def test_faults_of_one_rank_of_three(self):
-        self.walk_all([("pwrite", "EIO", 2, 3), ("pwrite", "ENOSPC", 1, 3), ("pwrite", "lie", 1, 3),
-                       ("fsync", "EIO", 2, 3), ("open", "EMFILE", 1, 3), ("rename", "EIO", 0, 3),
-                       ("fallocate", "ENOSPC", 0, 3), ("pwrite", "kill", 1, 3)])
-
-    def find_number(self, folder, call, rank, ranks):
-        """How many calls of that kind there are in a run, up to a power of 2."""
-        number = 1
-        while self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, path="", rank=rank, ranks=ranks)[1]:
-            number *= 2
-        return number
-
-    def walk_memory(self, call, rank, ranks):
-        rng = random.Random(f"{tessera.SEED} {call} {rank} {ranks}")
-        folder = tempfile.mkdtemp(dir=self.folder)
-        most = self.find_number(folder, call, rank, ranks)
-        count = most - 1 if tessera.SLOW and not ranks else min(most - 1, 400 if tessera.SLOW else 25)
-        drawn = sorted(rng.sample(range(1, most), count))
-        outcomes = {}
-        for number in drawn:
-            result, happened = self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, "--out", "c.h5:/C", path="",
-                                                   rank=rank, ranks=ranks)
-            told = f"{call} {number} gets no memory on rank {rank} of {ranks}\n{result}"
-            self.judge(folder, result, told, not happened, False, (MEMORY,))
-            outcomes[result.code] = outcomes.get(result.code, 0) + 1
-        self.assertGreater(most, 1, f"no {call} was refused")
-        return f"{call} without memory on rank {rank} of {ranks}: {len(drawn)} of fewer than {most} calls, ends {outcomes}"
-
-    def test_no_memory(self):
-        """Any request for memory may be refused: one line, code 71, and no file; or the request was no need."""
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for line in pool.map(lambda w: self.walk_memory(*w), [("allocate", None, 0), ("new", None, 0), ("allocate", 1, 3), ("new", 2, 3)]):
-                print(f"\n  {line}", end="", flush=True)
-
-    def test_overwriting_keeps_the_old_file(self):
-        folder = tempfile.mkdtemp(dir=self.folder)
-        out = os.path.join(folder, "c.h5")
-        self.succeed("matmul", "--n", 33, "--out", "c.h5:/C", folder=folder)
-        old = tessera.digest(out)
-        for call, action in (("pwrite", "EIO"), ("fsync", "EIO"), ("rename", "EIO"), ("rename", "kill"),
-                             ("fallocate", "ENOSPC")):
-            result, happened = self.run_with_fault(folder, call, 1, action, *self.PRODUCT, "--out", "c.h5:/C",
-                                                   "--overwrite")
-            self.assertTrue(happened)
-            self.assertNotEqual(result.code, OK, str(result))
-            self.assertEqual(tessera.digest(out), old, str(result))
-
-    def test_results_stay_whole(self):
-        """The results file is the old one or the new one after any failing call."""
-        results = self.path("r.h5")
-        self.succeed("matmul", "--n", 8, "--results", results)
-        before = tessera.digest(results)
-        for call, action in (("pwrite", "EIO"), ("pwrite", "ENOSPC"), ("fsync", "EIO"), ("rename", "EIO"),
-                             ("ftruncate", "EIO")):
-            happened, number, step = True, 1, 1 if tessera.SLOW else 3
-            while happened:
-                with open(results, "rb") as file:
-                    whole = file.read()
-                result, happened = self.run_with_fault(self.folder, call, number, action, "matmul", "--n", 9,
-                                                       "--repetitions", 1, "--results", results, path=".r.h5.partial")
-                told = f"{call} {number} gets {action}\n{result}"
-                if result.code == OK:
-                    with h5py.File(results) as file:
-                        for run in file.values():
-                            self.assertGreater(len(run["summary/median"]), 0, told)
-                else:
-                    self.assertIn(result.code, (CANNOT_CREATE, IO), told)
-                    self.assertEqual(len(result.errors), 1, told)
-                    self.assertEqual(tessera.digest(results), before, told)
-                with open(results, "wb") as file:
-                    file.write(whole)
-                number += step
 
 
 if __name__ == "__main__":

@@ -88,11 +88,54 @@ TEST(Network, AChainIsFilledWithSegments) {
   EXPECT_FALSE(goes_along_a_chain(1000, 64));
   ASSERT_TRUE(goes_along_a_chain(1 << 20, 64));
   const Network network{
-      .latency = 2e-6, .message = 0, .bandwidth = 1e10, .crowd_bandwidth = 1e10, .near_bandwidth = 1e10};
+      .latency = 2e-6, .message = 0, .bandwidth = 1e10, .crowd_bandwidth = 1e10, .shift_bandwidth = {1e10}};
   const double alone = 2e-6 + 8e6 / 1e10;
-  EXPECT_NEAR(broadcast(network, 8e6, 4, Line::row), alone * (1 + 2.0 / 16), 0.1 * alone);
-  EXPECT_LT(broadcast(network, 8e6, 64, Line::row), 1.5 * alone);
-  EXPECT_EQ(chain_filling(network, 1000, 64, Line::row), 0);
+  EXPECT_NEAR(broadcast(network, 8e6, {4, 1}), alone * (1 + 2.0 / 16), 0.1 * alone);
+  EXPECT_LT(broadcast(network, 8e6, {64, 1}), 1.5 * alone);
+  EXPECT_EQ(chain_filling(network, 1000, {64, 1}), 0);
+}
+
+TEST(Network, ShiftsBetweenMeasuredDistancesLieBetweenTheirSeconds) {
+  const Network network{.shift_bandwidth = {8e9, 4e9, 2e9}};
+  EXPECT_DOUBLE_EQ(shift_seconds(network, 1), 1 / 8e9);
+  EXPECT_DOUBLE_EQ(shift_seconds(network, 3), (1 / 4e9 + 1 / 2e9) / 2);
+  EXPECT_DOUBLE_EQ(shift_seconds(network, 4), 1 / 2e9);
+  EXPECT_DOUBLE_EQ(shift_seconds(network, 1000), 1 / 2e9) << "as at the longest that was measured";
+  EXPECT_DOUBLE_EQ(shift_seconds(network, index_t{1} << 60), 1 / 2e9);
+}
+
+TEST(Network, LinesWhoseRanksLieApartTakeWhatTheirDistanceGives) {
+  const Network network{
+      .latency = 1e-6, .message = 0, .bandwidth = 8e9, .shift_bandwidth = {8e9, 8e9, 8e9, 8e9, 1e9}};
+  EXPECT_NEAR(broadcast(network, 8e6, {4, 16}) / broadcast(network, 8e6, {4, 1}), 8, 0.1);
+  EXPECT_NEAR(broadcast(network, 8e3, {2, 16}), 1e-6 + 8e3 / 1e9, 1e-9);
+  EXPECT_NEAR(broadcast(network, 8e3, {2, 1}), 1e-6 + 8e3 / 8e9, 1e-9);
+}
+
+TEST(Network, LongSumsAndGathersAreMostlyTheNeighbours) {
+  const Network network{.latency = 0,
+                        .message = 0,
+                        .bandwidth = 8e9,
+                        .crowd_bandwidth = 1e9,
+                        .shift_bandwidth = {8e9, 8e9, 1e9}};
+  const double near = 3 * 1e6 / 4 / 8e9, far = 1e6 / 8 / 1e9;
+  EXPECT_DOUBLE_EQ(all_gather(network, 1e6, 8), near + far);
+  EXPECT_DOUBLE_EQ(all_reduce(network, 1e6, 8), 2 * (near + far));
+  EXPECT_DOUBLE_EQ(all_reduce(network, 1e6, 9), 2 * (near + far + 1e6 / 1e9)) << "one hands its part on";
+}
+
+TEST(Communicator, GathersBlocksOfAnyLengthInTheOrderOfTheRanks) {
+  const Communicator comm = Communicator::world();
+  const auto p = static_cast<std::size_t>(comm.size());
+  for (const std::size_t length :
+       {0, 1, 4095, 4096, 4097, 100003}) {  // short ones, and long ones by doubling
+    const std::vector<unsigned char> mine(length, static_cast<unsigned char>(comm.rank() + 1));
+    std::vector<unsigned char> all(length * p + 1, 0xee);
+    comm.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all).first(length * p)));
+    bool right = all.back() == 0xee;
+    for (std::size_t i = 0; i < length * p; ++i) right = right && all[i] == i / length + 1;
+    EXPECT_TRUE(right) << length;
+  }
 }
 
 TEST(Communicator, SplitsByColor) {
@@ -202,6 +245,11 @@ TEST(Redistribute, ReplicatesWhereSeveralRanksNeedTheSame) {
     const layout::Range rows = home.of(r).rows;
     for (index_t i = rows.begin; i < rows.end; ++i) EXPECT_EQ(to[i * 4 + 3], static_cast<float>(r));
   }
+}
+
+TEST(Transfer, EmptyBlocksNeedNoMemory) {
+  copy_block<float>({nullptr, 3, 0, 0}, {nullptr, 3, 0, 0});
+  copy_block<double>({nullptr, 0, 3, 3}, {nullptr, 0, 3, 3});
 }
 
 TEST(Communicator, SumsBeforeAndGathersSeveral) {
@@ -339,7 +387,7 @@ TEST(Probes, GivePlausibleCosts) {
   const MessageCosts costs = measure_messages(comm, 0.03);
   EXPECT_GT(costs.bandwidth, 1e6);
   EXPECT_GT(costs.all_to_all_bandwidth, 1e6);
-  EXPECT_GT(std::min(costs.near_bandwidth, costs.far_bandwidth), 1e6);
+  EXPECT_GT(*std::min_element(costs.shift_bandwidth.begin(), costs.shift_bandwidth.end()), 1e6);
   EXPECT_GT(costs.latency_seconds, 1e-8);
 }
 

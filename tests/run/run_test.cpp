@@ -191,6 +191,22 @@ TEST(Threads, AreACrowdWhereSeveralWaitForOneUnit) {
   EXPECT_FALSE(is_crowded(4, 4, 0)) << "nobody says how many units there are";
 }
 
+TEST(Ceilings, GiveThePlanWhatShiftsWereMeasuredOnNoMoreRanks) {
+  Ceilings ceilings;
+  EXPECT_EQ(network(ceilings, 8).shift_bandwidth[0], mpi::Network{}.bandwidth);
+  ceilings.all = {{"mpi_bandwidth", 2, 10, "GB/s"}, {shift_name(0), 4, 9, "GB/s"},
+                  {shift_name(1), 4, 8, "GB/s"},    {shift_name(1), 16, 7, "GB/s"},
+                  {shift_name(3), 16, 2, "GB/s"},   {"mpi_all_to_all", 16, 48, "GB/s"}};
+  EXPECT_EQ(shift_name(3), "mpi_shift_8");
+  const mpi::Network few = network(ceilings, 8), many = network(ceilings, 100);
+  EXPECT_EQ(few.shift_bandwidth[1], 8e9);
+  EXPECT_EQ(many.shift_bandwidth[0], 9e9);
+  EXPECT_EQ(many.shift_bandwidth[1], 7e9);
+  EXPECT_EQ(many.shift_bandwidth[2], 0) << "taken from the distance below";
+  EXPECT_EQ(many.shift_bandwidth[3], 2e9);
+  EXPECT_EQ(many.crowd_bandwidth, 3e9);
+}
+
 TEST(Ceilings, SurviveTheFileAndInterpolate) {
   const std::string file =
       (std::filesystem::temp_directory_path() / ("tessera_ceilings_" + std::to_string(getpid())) / "m.toml")

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 
+#include "links.hpp"
 #include "mpi/probes.hpp"
 #include "mpi/runtime.hpp"
 #include "problems.hpp"
@@ -43,6 +44,8 @@ mpi::Network network_of(const mpi::Communicator& comm, double crowd_bandwidth) {
 
 ExitCode body(const mpi::Communicator& comm, int count, char** arguments) {
   require(count > 1, ExitCode::usage, "smpi_scale <bytes/s of a rank when all send to all> [workload]...");
+  if (comm.is_root()) queue_on_lanes();
+  comm.barrier();
   const mpi::Network network = network_of(comm, std::stod(arguments[1]));
   if (comm.is_root())
     fmt::print(

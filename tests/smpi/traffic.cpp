@@ -52,9 +52,4 @@ int MPI_Alltoall(const void* from, int count, MPI_Datatype type, void* to, int t
   return PMPI_Alltoall(from, count, type, to, to_count, to_type, comm);
 }
 
-int MPI_Exscan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  ++traffic().collectives;
-  return PMPI_Exscan(from, to, count, type, op, comm);
-}
-
 }  // extern "C"

@@ -189,20 +189,21 @@ double recursive_seconds(const ForecastRequest& q, const Leaves& leaves, const H
 /// One operand's panels along the lines of the grid. A chain of ranks is filled once, and again by as much as
 /// its beginning moves on with the owners of k.
 double panel_seconds(const std::vector<layout::Range>& panels, const BlockMap& owners, index_t bytes_a_k,
-                     index_t ranks, mpi::Line line, const mpi::Network& network) {
+                     mpi::Line line, const mpi::Network& network) {
   double seconds = 0, filling = 0;
   index_t first = -1, last = 0;
   for (const layout::Range k : panels) {
     if (k.empty()) continue;
     const auto bytes = static_cast<double>(bytes_a_k * k.size());
-    const double step = chain_filling(network, bytes, ranks, line);
-    seconds += broadcast(network, bytes, ranks, line) - static_cast<double>(ranks - 2) * step;
+    const double step = chain_filling(network, bytes, line);
+    seconds += broadcast(network, bytes, line) - static_cast<double>(line.ranks - 2) * step;
     filling = std::max(filling, step);
     last = owners.owner(k.begin);
     if (first < 0) first = last;
   }
-  return ranks <= 1 ? 0
-                    : seconds + static_cast<double>(ranks - 2 + last - std::max<index_t>(first, 0)) * filling;
+  return line.ranks <= 1
+             ? 0
+             : seconds + static_cast<double>(line.ranks - 2 + last - std::max<index_t>(first, 0)) * filling;
 }
 
 double summa_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves, const Homes& homes,
@@ -213,9 +214,8 @@ double summa_seconds(const ForecastRequest& q, const Method& method, const Leave
                    move_seconds(at.c, homes.c, q.element_bytes, network) * (q.reads_c ? 2 : 1);
   const auto panels = summa_panels(at.k_of_a, at.k_of_b, leaves, method.panel);
   return seconds +
-         panel_seconds(panels, at.k_of_a, q.element_bytes * at.m.size(0), at.grid.cols, mpi::Line::row,
-                       network) +
-         panel_seconds(panels, at.k_of_b, q.element_bytes * at.n.size(0), at.grid.rows, mpi::Line::column,
+         panel_seconds(panels, at.k_of_a, q.element_bytes * at.m.size(0), {at.grid.cols, 1}, network) +
+         panel_seconds(panels, at.k_of_b, q.element_bytes * at.n.size(0), {at.grid.rows, at.grid.cols},
                        network);
 }
 

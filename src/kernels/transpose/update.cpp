@@ -51,8 +51,9 @@ void update_leaf(const Update<T>& u, const Block& block, const CombineSet& combi
       if (conjugates) conjugate_rows(scratch, block);
     }
   }
+  const bool reads_a = !fetches && u.alpha != 0;  // else there may be no a
   for (index_t i = 0; i < block.rows; ++i) {
-    const T* const row = fetches ? scratch + i * leaf_side : &u.a(block.i + i, block.j);
+    const T* const row = reads_a ? &u.a(block.i + i, block.j) : scratch + i * leaf_side;
     combine(combines, u.alpha, reinterpret_cast<const Real<T>*>(row), u.beta,
             reinterpret_cast<Real<T>*>(&u.b(block.i + i, block.j)), parts * block.cols);
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -105,6 +106,20 @@ TYPED_TEST(UpdateOf, EveryShapeOpAndFactorMatchesTheDefinitionExactly) {
         for (const T beta : {T(0), T(1), T(0.7)}) expect_update<T>(rows, cols, op, alpha, beta);
       }
     }
+  }
+}
+
+TYPED_TEST(UpdateOf, NothingOfAMatrixWithFactorZeroIsNeeded) {
+  using T = TypeParam;
+  for (const Op op : {Op::none, Op::transpose}) {
+    std::vector<T> b(70 * 90, T(2));
+    update(Update<T>{T(0),
+                     {nullptr, op == Op::none ? 70 : 90, op == Op::none ? 90 : 70, 90},
+                     op,
+                     T(3),
+                     {b.data(), 70, 90, 90}},
+           {.threads = 2});
+    EXPECT_EQ(std::count(b.begin(), b.end(), T(6)), 70 * 90);
   }
 }
 

@@ -1,0 +1,100 @@
+"""Full disks and limits of size: one line, and no file or the complete one."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from fault import RANKS, Fault
+import tessera
+from tessera import CANNOT_CREATE, IO, OK, h5py
+
+
+class FullDisk(Fault):
+    """A disk of a few MiB of memory."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("only root can mount a small disk")
+        self.disk = self.path("disk")
+        os.mkdir(self.disk)
+        self.mount(16 << 20)
+
+    def mount(self, size):
+        made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.disk], capture_output=True)
+        if made.returncode != 0:
+            self.skipTest(f"cannot mount a small disk here: {made.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", self.disk], check=False)
+
+    def fill(self, leave):
+        """Leaves so many bytes free."""
+        state = os.statvfs(self.disk)
+        with open(os.path.join(self.disk, "filler"), "wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, state.f_bavail * state.f_frsize - leave)
+
+    def test_no_space_for_the_output(self):
+        for ranks in (0, RANKS):
+            result = self.fail_with(CANNOT_CREATE, "matmul", "--n", 2048, "--k", 8, "--out", f"{self.disk}/c.h5:/C",
+                                    ranks=ranks, words=("c.h5", "No space left", "32.0 MiB"))
+            self.assertLess(result.seconds, tessera.slack(3))
+            self.assertEqual(os.listdir(self.disk), [])
+
+    def test_hardly_any_space(self):
+        """The disk fills at every place of the protocol: all or nothing."""
+        need, outcomes = 256 * 256 * 8, []
+        for spare in range(-4096, 32 * 4096, 4096):
+            self.fill(need + spare)
+            result = self.run_tessera("matmul", "--n", 256, "--repetitions", 1, "--out", f"{self.disk}/c.h5:/C")
+            told = f"{spare} bytes to spare\n{result}"
+            outcomes.append(result.code)
+            if result.code == OK:
+                self.assert_verified(f"{self.disk}/c.h5", told)
+                os.unlink(f"{self.disk}/c.h5")
+            else:
+                self.assertIn(result.code, (CANNOT_CREATE, IO), told)
+                self.assertEqual(len(result.errors), 1, told)
+                self.assertIn("c.h5", result.errors[0], told)
+            self.assertEqual(os.listdir(self.disk), ["filler"], told)
+            os.unlink(os.path.join(self.disk, "filler"))
+        self.assertIn(OK, outcomes)
+        self.assertNotEqual(outcomes[0], OK)
+
+    def test_no_space_for_the_results(self):
+        """The results of earlier runs stay as they are."""
+        results = f"{self.disk}/r.h5"
+        self.succeed("matmul", "--n", 8, "--results", results)
+        before, size = tessera.digest(results), os.path.getsize(results)
+        codes = []
+        for leave in (0, 4096, size // 2, size, size + 8192, size + 65536, size + 131072, 8 << 20):
+            self.fill(leave)
+            result = self.run_tessera("matmul", "--n", 9, "--results", results)
+            codes.append(result.code)
+            told = f"{leave} bytes left\n{result}"
+            if result.code == OK:
+                with h5py.File(results) as file:
+                    self.assertEqual(len(file), 2, told)
+            else:
+                self.assertIn(result.code, (CANNOT_CREATE, IO), told)
+                self.assertEqual(len(result.errors), 1, told)
+                self.assertIn("r.h5", result.errors[0], told)
+                self.assertEqual(tessera.digest(results), before, told)
+            self.assertEqual(self.partials(self.disk), [], told)
+            os.unlink(os.path.join(self.disk, "filler"))
+            if result.code == OK:
+                break
+        self.assertNotEqual(codes[0], OK)
+        self.assertEqual(codes[-1], OK)
+
+
+class FileSizeLimit(Fault):
+    @unittest.skipUnless(shutil.which("prlimit"), "needs prlimit")
+    def test_larger_than_allowed(self):
+        """ulimit -f: one line, and not the death by a signal."""
+        self.fail_with(CANNOT_CREATE, f"--fsize={32 << 20}", tessera.PROGRAM, "matmul", "--n", 2300, "--k", 8, "--out",
+                       "c.h5:/C", program="prlimit", words="c.h5")
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == "__main__":
+    tessera.main()
