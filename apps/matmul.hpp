@@ -1,6 +1,7 @@
 #pragma once
 // Shared by the files of the matmul command.
 
+#include <memory>
 #include <optional>
 
 #include "base/element.hpp"
@@ -9,6 +10,7 @@
 #include "mpi/communicator.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
+#include "run/inputs.hpp"
 #include "run/options.hpp"
 
 namespace tessera::apps::matmul {
@@ -17,15 +19,58 @@ namespace tessera::apps::matmul {
 struct Request {
   dist::matmul::ForecastRequest shape;
   Element element = Element::f64;
-  double alpha = 1;
-  double beta = 0;
+  Complex<double> alpha = 1;
+  Complex<double> beta = 0;
   dist::matmul::Method method;
   std::string algorithm;
   const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
 };
 
+/// The inputs that files hold, and what the first look found.
+struct Inputs {
+  std::unique_ptr<run::Input> a, b, c;
+  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
+};
+
+struct Extents {
+  index_t rows, cols;
+};
+/// A matrix of that shape after op, as it is stored.
+[[nodiscard]] constexpr Extents stored(dist::matmul::Op op, index_t rows, index_t cols) {
+  return turns(op) ? Extents{cols, rows} : Extents{rows, cols};
+}
+
+/// Collective.
+[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
+
+/// alpha or beta among the elements.
+template <class T>
+[[nodiscard]] T factor(Complex<double> x) {
+  if constexpr (is_complex<T>) {
+    return {static_cast<Real<T>>(x.re), static_cast<Real<T>>(x.im)};
+  } else {
+    return static_cast<T>(x.re);
+  }
+}
+
 /// The options of the command.
 [[nodiscard]] run::OptionSet declare_options();
+
+/// A product whose matrices stay on the ranks' GPUs.
+template <class T>
+class OnGpus {
+ public:
+  virtual ~OnGpus() = default;
+  virtual void put_operands(const MatrixView<const T>& a, const MatrixView<const T>& b) = 0;
+  virtual void put_c(const MatrixView<const T>& c) = 0;
+  virtual void get_c(const MatrixView<T>& c) = 0;
+  /// Collective.
+  virtual void run(mpi::Phases& phases) = 0;
+};
+/// Takes the memory there, where the request has it so. Collective.
+template <class T>
+[[nodiscard]] std::unique_ptr<OnGpus<T>> on_gpus(const Request& request,
+                                                 const dist::matmul::Product<T>& product);
 
 /// What of the machine bounds the arithmetic: the CPU's fma, or the device's, in f64 by its tensor units.
 [[nodiscard]] std::string ceiling_of(const Request& request);

@@ -16,5 +16,7 @@ void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t
 
 template void fill_random<float>(DistributedMatrix<float>&, std::uint64_t, std::uint64_t);
 template void fill_random<double>(DistributedMatrix<double>&, std::uint64_t, std::uint64_t);
+template void fill_random<Complex<float>>(DistributedMatrix<Complex<float>>&, std::uint64_t, std::uint64_t);
+template void fill_random<Complex<double>>(DistributedMatrix<Complex<double>>&, std::uint64_t, std::uint64_t);
 
 }  // namespace tessera::dist

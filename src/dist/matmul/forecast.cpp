@@ -52,7 +52,7 @@ Forecast recursive_rank(const ForecastRequest& q, const Plan& plan, const Homes&
   Forecast f;
   f.home_bytes = (homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area()) * element;
   if (!mine.empty()) {
-    f.flops = 2.0 * static_cast<double>(mine.m.size()) * static_cast<double>(mine.n.size()) *
+    f.flops = q.flops_each * static_cast<double>(mine.m.size()) * static_cast<double>(mine.n.size()) *
               static_cast<double>(plan.k_range(mine).size());
   }
   add_move(f, homes.a, a, rank, element);
@@ -110,7 +110,8 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
   Forecast f;
   f.home_bytes = (homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area()) * element;
   const index_t mine_m = m.size(grid.row(rank)), mine_n = n.size(grid.col(rank));
-  f.flops = 2.0 * static_cast<double>(mine_m) * static_cast<double>(mine_n) * static_cast<double>(q.k);
+  f.flops =
+      q.flops_each * static_cast<double>(mine_m) * static_cast<double>(mine_n) * static_cast<double>(q.k);
   add_move(f, homes.a, a, rank, element);
   add_move(f, homes.b, b, rank, element);
   const bool at_home = c == homes.c;

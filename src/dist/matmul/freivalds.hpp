@@ -21,14 +21,14 @@ class Freivalds {
   /// operand holds NaN or infinity, its row or column of c must be non-finite throughout, and the rest is
   /// checked as ever; else the ratio is NaN, which fails. Only where numbers are not finite, a row is passed
   /// over when its old c is not, or when its bound is near or beyond the largest number of T, for then c may
-  /// overflow rightly.
+  /// overflow rightly. Complex numbers are taken for the real matrices (re, -im; im, re).
   [[nodiscard]] double ratio() const;
 
   static constexpr double tolerance = 16;
 
  private:
   struct Sides {
-    std::vector<double> value;  // (vectors, m)
+    std::vector<double> value;  // (vectors, m); a complex vector in two rows
     std::vector<double> bound;
   };
   struct Mask {

@@ -12,6 +12,7 @@ namespace tessera::dist::matmul {
 using tessera::matmul::Leaves;
 using tessera::matmul::Op;
 using tessera::matmul::Subtree;
+using tessera::matmul::turns;
 
 /// The part of the product that one rank computes: c[m, n] += op(a)[m, k] op(b)[k, n], k given by whole
 /// leaves.

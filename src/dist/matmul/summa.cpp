@@ -48,7 +48,7 @@ struct PanelSource {
   /// The panel k, copied from its owner and broadcast along the line.
   MatrixView<const T> panel(Range k, mpi::Phases& phases) {
     const index_t owner = k.empty() ? 0 : owners.owner(k.begin);
-    const bool k_is_cols = op == k_is_cols_when;
+    const bool k_is_cols = turns(op) == turns(k_is_cols_when);
     const auto view = k_is_cols ? matrix_view(storage.data(), extent, k.size())
                                 : matrix_view(storage.data(), k.size(), extent);
     if (line.rank() == owner) {
@@ -178,5 +178,9 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
 
 template void summa<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);
 template void summa<double>(const mpi::Communicator&, const Product<double>&, const Method&, mpi::Phases&);
+template void summa<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&, const Method&,
+                                    mpi::Phases&);
+template void summa<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&, const Method&,
+                                     mpi::Phases&);
 
 }  // namespace tessera::dist::matmul
