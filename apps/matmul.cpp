@@ -16,32 +16,14 @@
 #include "run/outputs.hpp"
 
 namespace tessera::apps {
-namespace {
+namespace matmul {
 
 using dist::DistributedMatrix;
-using dist::matmul::Method;
 using dist::matmul::Op;
-using matmul::Inputs;
-using matmul::Request;
+using dist::matmul::stored;
 using run::Values;
 
 namespace kernels = tessera::matmul;
-
-template <class T>
-DistributedMatrix<T> load(const mpi::Communicator& comm, const run::Input* input, index_t rows, index_t cols,
-                          std::uint64_t seed, std::uint64_t stream, mpi::Phases& phases) {
-  DistributedMatrix<T> matrix;
-  mpi::together(comm, "read", [&] {
-    const mpi::PhaseScope scope(phases, "read");
-    matrix = DistributedMatrix<T>(comm, layout::row_blocks(rows, cols, comm.size()));
-    if (input != nullptr) {
-      io::read_box<T>(input->name(), matrix.box(), matrix.view());
-    } else {
-      fill_random(matrix, seed, stream);
-    }
-  });
-  return matrix;
-}
 
 run::Outputs open_output(const mpi::Communicator& comm, const Values& point, const Request& request) {
   run::Outputs outputs;
@@ -52,6 +34,8 @@ run::Outputs open_output(const mpi::Communicator& comm, const Values& point, con
   outputs.open(comm, point);
   return outputs;
 }
+
+namespace {
 
 std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
   const auto& q = request.shape;
@@ -82,7 +66,17 @@ run::Counted stand_in(const Request& request) {
                          .column_width = tuning.column_width});
 }
 
-/// In units of T's roundoff: what operands rounded to fewer bits explain comes on top, twice over.
+}  // namespace
+
+void describe(const Values& point, const Request& request, run::Measured& measured) {
+  const auto& q = request.shape;
+  measured.columns = columns_of(point, request);
+  measured.work =
+      q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
+  measured.rate_units = "GFLOP/s";
+  measured.ceiling = ceiling_of(request);
+}
+
 template <class T>
 double tolerance_of(const Request& request) {
   constexpr double full = dist::matmul::Freivalds<T>::tolerance;
@@ -92,6 +86,29 @@ double tolerance_of(const Request& request) {
          4 * std::ldexp(1.0, std::numeric_limits<Real<T>>::digits - kernels::significant_bits(precision));
 }
 
+template double tolerance_of<float>(const Request&);
+template double tolerance_of<double>(const Request&);
+template double tolerance_of<Complex<float>>(const Request&);
+template double tolerance_of<Complex<double>>(const Request&);
+
+namespace {
+
+template <class T>
+DistributedMatrix<T> load(const mpi::Communicator& comm, const run::Input* input, index_t rows, index_t cols,
+                          std::uint64_t seed, std::uint64_t stream, mpi::Phases& phases) {
+  DistributedMatrix<T> matrix;
+  mpi::together(comm, "read", [&] {
+    const mpi::PhaseScope scope(phases, "read");
+    matrix = DistributedMatrix<T>(comm, layout::row_blocks(rows, cols, comm.size()));
+    if (input != nullptr) {
+      io::read_box<T>(input->name(), matrix.box(), matrix.view());
+    } else {
+      fill_random(matrix, seed, stream);
+    }
+  });
+  return matrix;
+}
+
 template <class T>
 bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                const Request& request, run::Session& session) {
@@ -99,7 +116,7 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   const auto seed = static_cast<std::uint64_t>(point.integer("seed"));
   run::Outputs outputs = open_output(comm, point, request);
   mpi::Phases once;
-  const auto a_shape = matmul::stored(q.op_a, q.m, q.k), b_shape = matmul::stored(q.op_b, q.k, q.n);
+  const auto a_shape = stored(q.op_a, q.m, q.k), b_shape = stored(q.op_b, q.k, q.n);
   const auto a = load<T>(comm, inputs.a.get(), a_shape.rows, a_shape.cols, seed, 1, once);
   const auto b = load<T>(comm, inputs.b.get(), b_shape.rows, b_shape.cols, seed, 2, once);
   const bool reads_c = q.reads_c;
@@ -111,20 +128,20 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
     std::fill_n(c.view().data, c.box().area(),
                 T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
   });
-  std::unique_ptr<matmul::OnGpus<T>> there;
+  std::unique_ptr<OnGpus<T>> there;
   const auto restore = [&] {
     if (reads_c && there) there->put_c(old_c.view());
     if (reads_c) mpi::copy_block<T>(old_c.view(), c.view());
   };
   restore();
-  const dist::matmul::Product<T> product{matmul::factor<T>(request.alpha), a, q.op_a, b, q.op_b,
-                                         matmul::factor<T>(request.beta),  c};
+  const dist::matmul::Product<T> product{factor<T>(request.alpha), a, q.op_a, b, q.op_b,
+                                         factor<T>(request.beta),  c};
   const bool verify = !point.flag("no-verify");
   std::optional<dist::matmul::Freivalds<T>> check;
   if (verify) check.emplace(comm, product, seed, request.method.threads);
 
   if (request.gpus != nullptr) {
-    there = matmul::on_gpus(request, product);
+    there = on_gpus(request, product);
     mpi::together(comm, "to device", [&] {
       const mpi::PhaseScope scope(once, "to device");
       there->put_operands(a.view(), b.view());
@@ -144,12 +161,8 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
     there.reset();
   }
   measured.once = once;
-  measured.columns = columns_of(point, request);
+  describe(point, request, measured);
   measured.stand_in = [&] { return stand_in(request); };
-  measured.work =
-      q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
-  measured.rate_units = "GFLOP/s";
-  measured.ceiling = matmul::ceiling_of(request);
   if (verify) {
     const mpi::PhaseScope scope(measured.once, "verify");
     measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(request)};
@@ -162,23 +175,34 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
 
 PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
   const auto plan = [&comm, inputs](const Values& point, run::Session& session) {
-    const Request request = matmul::resolve(comm, point, *inputs);
+    const Request request = resolve(comm, point, *inputs);
     const index_t on_node = comm.node().size();
     const index_t per_node =
         point.has("ranks") ? std::min<index_t>(point.integer("ranks"), machine::default_threads()) : on_node;
-    if (comm.is_root()) matmul::print_plan(request, session.ceilings(), per_node);
+    const auto stream = stream_if_needed(comm, point, request);
+    if (!comm.is_root()) return;
+    if (stream)
+      print_stream(request, *stream);
+    else
+      print_plan(request, session.ceilings(), per_node);
   };
   const auto run = [&comm, inputs](const Values& point, run::Session& session) {
-    const Request request = matmul::resolve(comm, point, *inputs);
+    const Request request = resolve(comm, point, *inputs);
+    if (const auto stream = stream_if_needed(comm, point, request))
+      return run_stream({comm, point, request, *inputs, session}, *stream);
     const auto forecasts = forecast(request.shape, request.method);
     run::require_memory(comm, point, forecasts[static_cast<std::size_t>(comm.rank())].memory(),
-                        [&](index_t ranks) { return matmul::most_memory(request, ranks); });
+                        [&](index_t ranks) { return most_memory(request, ranks); });
     return dispatch_field(request.element, [&]<class T>(Type<T>) {
       return run_point<T>(comm, point, *inputs, request, session);
     });
   };
   const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {
-    return matmul::need_of(matmul::resolve(comm, point, *inputs), ceilings, per_node);
+    const Request request = resolve(comm, point, *inputs);
+    Need most = need_of(request, ceilings, per_node);
+    if (const index_t limit = point.bytes("memory"); limit > 0 && can_stream(point, request))
+      most.memory = std::min(most.memory, limit);  // out of core
+    return most;
   };
   return {plan, run, need};
 }
@@ -218,10 +242,11 @@ Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
 }
 
 }  // namespace
+}  // namespace matmul
 
 Command matmul_command() {
   static const run::OptionSet set = matmul::declare_options();
-  return workload_command(set, [](const run::Parsed& parsed) { return look(set, parsed); });
+  return workload_command(set, [](const run::Parsed& parsed) { return matmul::look(set, parsed); });
 }
 
 }  // namespace tessera::apps

@@ -7,11 +7,14 @@
 #include "base/element.hpp"
 #include "command.hpp"
 #include "dist/matmul/multiply.hpp"
+#include "dist/matmul/out_of_core.hpp"
 #include "mpi/communicator.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
 #include "run/options.hpp"
+#include "run/outputs.hpp"
+#include "run/session.hpp"
 
 namespace tessera::apps::matmul {
 
@@ -23,6 +26,7 @@ struct Request {
   Complex<double> beta = 0;
   dist::matmul::Method method;
   std::string algorithm;
+  std::vector<index_t> a_chunk, b_chunk;      ///< as stored; empty where it is contiguous
   const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
 };
 
@@ -32,13 +36,7 @@ struct Inputs {
   std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
-struct Extents {
-  index_t rows, cols;
-};
-/// A matrix of that shape after op, as it is stored.
-[[nodiscard]] constexpr Extents stored(dist::matmul::Op op, index_t rows, index_t cols) {
-  return turns(op) ? Extents{cols, rows} : Extents{rows, cols};
-}
+using dist::matmul::Extents;
 
 /// Collective.
 [[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
@@ -52,6 +50,34 @@ template <class T>
     return static_cast<T>(x.re);
   }
 }
+
+/// Makes the file of C, where there is one. Collective.
+[[nodiscard]] run::Outputs open_output(const mpi::Communicator& comm, const run::Values& point,
+                                       const Request& request);
+/// Columns, work and ceiling of a measurement.
+void describe(const run::Values& point, const Request& request, run::Measured& measured);
+/// In units of T's roundoff: what operands rounded to fewer bits explain comes on top.
+template <class T>
+[[nodiscard]] double tolerance_of(const Request& request);
+
+/// Everything that an out-of-core run knows.
+struct StreamPoint {
+  const mpi::Communicator& comm;
+  const run::Values& values;
+  const Request& request;
+  const Inputs& inputs;
+  run::Session& session;
+};
+/// Whether the result has a file to go to, tile by tile.
+[[nodiscard]] bool can_stream(const run::Values& values, const Request& request);
+/// How the product goes through memory where it is to go out of core: asked for, or more than the ranks may
+/// hold. Collective.
+[[nodiscard]] std::optional<dist::matmul::Stream> stream_if_needed(const mpi::Communicator& comm,
+                                                                   const run::Values& values,
+                                                                   const Request& request);
+/// Whether the result is right. Collective.
+[[nodiscard]] bool run_stream(const StreamPoint& point, const dist::matmul::Stream& stream);
+void print_stream(const Request& request, const dist::matmul::Stream& stream);
 
 /// The options of the command.
 [[nodiscard]] run::OptionSet declare_options();

@@ -134,6 +134,15 @@ run::OptionSet declare_options() {
   set.add({.name = "grid",
            .help = "summa's grid of ranks, ROWSxCOLS (default: the nearest to squares)",
            .group = "Method"});
+  set.add(
+      {.name = "out-of-core",
+       .kind = run::Kind::choice,
+       .fallback = "auto",
+       .help =
+           "C in tiles, from panels of A and B that are read as they are needed (auto: where memory does not "
+           "suffice and --out is given)",
+       .group = "Machine",
+       .choices = {"auto", "always", "never"}});
   run::add_plan_ranks(set);
   run::add_job_options(
       set, "auto: go on where a run that was stopped ended, after the points that --results holds");

@@ -16,6 +16,7 @@ namespace {
 
 using dist::matmul::Method;
 using dist::matmul::Op;
+using dist::matmul::stored;
 using run::Values;
 
 namespace kernels = tessera::matmul;
@@ -98,6 +99,8 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   q.m = logical_shape(a, q.op_a).rows;
   q.k = logical_shape(a, q.op_a).cols;
   q.n = logical_shape(b, q.op_b).cols;
+  request.a_chunk = a.chunk;
+  request.b_chunk = b.chunk;
   if (!inputs.c) return;
   const io::DatasetInfo& c = infos[2];
   mpi::on_root(comm, "open input", [&] {

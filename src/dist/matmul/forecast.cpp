@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/leaf_stack.hpp"
 
 namespace tessera::dist::matmul {
 namespace {
@@ -126,8 +127,7 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
                    kb.size(grid.row(rank)) * mine_n * (grid.rows > 1 ? 1 : 0)) *
                   element;
   f.messages += panels * ((grid.cols > 1 ? 1 : 0) + (grid.rows > 1 ? 1 : 0));
-  index_t waiting = 0;  // matrices on the stack of leaf sums, beside c
-  while ((index_t{1} << waiting) < leaves.count()) ++waiting;
+  const index_t waiting = most_waiting(leaves);
   f.work_bytes += ((a == homes.a ? 0 : a.of(rank).area()) + (b == homes.b ? 0 : b.of(rank).area()) +
                    (at_home ? 0 : mine_m * mine_n) + waiting * mine_m * mine_n + panel * (mine_m + mine_n)) *
                   element;

@@ -102,28 +102,75 @@ void copy_masked(MatrixView<const T> from, const layout::Box& box, MatrixView<T>
   }
 }
 
+/// add(box, strip) for strips of a part, copied with some elements set to zero.
+template <class T, class Keep, class Add>
+void each_masked(const layout::Box& box, MatrixView<const T> part, const Keep& keep, const Add& add) {
+  const index_t strip = std::max<index_t>(1, strip_elements / std::max<index_t>(1, part.cols));
+  machine::Buffer<T> copy(std::min(strip, part.rows) * part.cols);
+  for (index_t i = 0; i < part.rows; i += strip) {
+    const index_t count = std::min(strip, part.rows - i);
+    const layout::Box rows{{box.rows.begin + i, box.rows.begin + i + count}, box.cols};
+    const auto masked = matrix_view(copy.data(), count, part.cols);
+    copy_masked(part.rows_range(i, count), rows, masked, keep);
+    add(rows, masked);
+  }
+}
+
+/// What this rank holds of a matrix.
+template <class T>
+class HeldPart : public Parts<T> {
+ public:
+  explicit HeldPart(const DistributedMatrix<T>& matrix) : matrix_(matrix) {}
+  void each(const typename Parts<T>::Body& body) const override { body(matrix_.box(), matrix_.view()); }
+
+ private:
+  const DistributedMatrix<T>& matrix_;
+};
+
+template <class T>
+PassingProduct<T> passing(const Product<T>& product) {
+  const auto held = [](const DistributedMatrix<T>& matrix) { return std::make_shared<HeldPart<T>>(matrix); };
+  const auto c = held(product.c);
+  return {product.m(),
+          product.n(),
+          product.k(),
+          product.alpha,
+          held(product.a),
+          product.op_a,
+          held(product.b),
+          product.op_b,
+          product.beta,
+          c,
+          c};
+}
+
 }  // namespace
 
 template <class T>
 Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
                         int threads)
-    : comm_(comm), product_(product), seed_(seed), threads_(threads) {
-  if (product.beta == T{0}) return;
+    : Freivalds(comm, passing(product), seed, threads) {}
+
+template <class T>
+Freivalds<T>::Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed,
+                        int threads)
+    : comm_(comm), product_(std::move(product)), seed_(seed), threads_(threads) {
+  if (product_.beta == T{0}) return;
   const std::vector<double> x = draw_vectors(nullptr);
-  start_ = through(product.c, Op::none, x, absolute(x), product.m(), nullptr);
+  start_ = through(*product_.old_c, Op::none, x, absolute(x), product_.m, nullptr);
   const Mask mask = find_nonfinite();
   if (!mask.any) return;
   const std::vector<double> masked = draw_vectors(&mask);
-  masked_start_ = through(product.c, Op::none, masked, absolute(masked), product.m(), &mask);
+  masked_start_ = through(*product_.old_c, Op::none, masked, absolute(masked), product_.m, &mask);
 }
 
 /// Vectors of +-1, with 0 where the mask leaves a column out.
 template <class T>
 std::vector<double> Freivalds<T>::draw_vectors(const Mask* mask) const {
-  std::vector<double> x = zeros<T>(product_.n());
+  std::vector<double> x = zeros<T>(product_.n);
   for (index_t v = 0; v < lines<T>; ++v) {
-    for (index_t j = 0; j < product_.n(); ++j) {
-      const auto at = static_cast<std::size_t>(v * product_.n() + j);
+    for (index_t j = 0; j < product_.n; ++j) {
+      const auto at = static_cast<std::size_t>(v * product_.n + j);
       x[at] = (random_bits(seed_, 0xF0, static_cast<index_t>(at)) & 1) != 0 ? 1 : -1;
       if (mask != nullptr && mask->cols[static_cast<std::size_t>(j)] != 0) x[at] = 0;
     }
@@ -132,32 +179,17 @@ std::vector<double> Freivalds<T>::draw_vectors(const Mask* mask) const {
 }
 
 template <class T>
-typename Freivalds<T>::Sides Freivalds<T>::through(const DistributedMatrix<T>& matrix, Op op,
+typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op,
                                                    const std::vector<double>& x,
                                                    const std::vector<double>& abs_x, index_t rows,
                                                    const Mask* mask) const {
   Sides sides{zeros<T>(rows), zeros<T>(rows)};
-  const layout::Box& box = matrix.box();
-  const auto view = matrix.view();
-  const bool is_c = &matrix == &product_.c;
-  const index_t strip = mask == nullptr
-                            ? std::max<index_t>(1, view.rows)
-                            : std::max<index_t>(1, strip_elements / std::max<index_t>(1, view.cols));
-  machine::Buffer<T> copy(mask == nullptr ? 0 : std::min(strip, view.rows) * view.cols);
-  for (index_t i = 0; i < view.rows; i += strip) {
-    const index_t count = std::min(strip, view.rows - i);
-    layout::Box part = box;
-    part.rows = {box.rows.begin + i, box.rows.begin + i + count};
-    MatrixView<const T> block = view.rows_range(i, count);
-    if (mask != nullptr) {
-      const auto masked = matrix_view(copy.data(), count, view.cols);
-      copy_masked(block, part, masked, [&](index_t row, index_t col, T value) {
-        if (!is_c) return is_finite(value);
-        return mask->rows[static_cast<std::size_t>(row)] == 0 &&
-               mask->cols[static_cast<std::size_t>(col)] == 0;
-      });
-      block = masked;
-    }
+  const bool is_c = &matrix == product_.c.get() || &matrix == product_.old_c.get();
+  const auto keep = [&](index_t row, index_t col, T value) {
+    if (!is_c) return is_finite(value);
+    return mask->rows[static_cast<std::size_t>(row)] == 0 && mask->cols[static_cast<std::size_t>(col)] == 0;
+  };
+  const auto add = [&](const layout::Box& part, MatrixView<const T> block) {
     const layout::Box logical = op == Op::none ? part : transposed(part);
     const auto in = [&](const std::vector<double>& v) {
       return rows_of<T>(v).cols_range(logical.cols.begin, logical.cols.size());
@@ -169,7 +201,11 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const DistributedMatrix<T>& m
       tessera::matmul::multiply_vectors<T>(block, op, {in(x), in(abs_x), out(sides.value), out(sides.bound)});
     });
     mpi::heartbeat();
-  }
+  };
+  matrix.each([&](const layout::Box& box, MatrixView<const T> part) {
+    if (mask == nullptr) return add(box, part);
+    each_masked(box, part, keep, add);
+  });
   comm_.sum(sides.value);
   comm_.sum(sides.bound);
   return sides;
@@ -188,9 +224,9 @@ template <class T>
 double Freivalds<T>::ratio(const Mask* mask) const {
   const std::vector<double> x = draw_vectors(mask), ones = absolute(x);
   const Sides& before = mask != nullptr && mask->any ? masked_start_ : start_;
-  const Sides got = through(product_.c, Op::none, x, ones, product_.m(), mask);
-  const Sides bx = through(product_.b, product_.op_b, x, ones, product_.k(), mask);
-  const Sides want = through(product_.a, product_.op_a, bx.value, bx.bound, product_.m(), mask);
+  const Sides got = through(*product_.c, Op::none, x, ones, product_.m, mask);
+  const Sides bx = through(*product_.b, product_.op_b, x, ones, product_.k, mask);
+  const Sides want = through(*product_.a, product_.op_a, bx.value, bx.bound, product_.m, mask);
   // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here either.
   const std::vector<double> product = times(product_.alpha, want.value),
                             product_bound = times_bound(product_.alpha, want.bound),
@@ -199,11 +235,11 @@ double Freivalds<T>::ratio(const Mask* mask) const {
   constexpr double unit = std::numeric_limits<Real<T>>::epsilon() / 2;
   constexpr double may_overflow = std::numeric_limits<Real<T>>::max() / 4;
   const double underflow = static_cast<double>(std::numeric_limits<Real<T>>::denorm_min()) *
-                           static_cast<double>(lines<T> / vectors * product_.n()) *
-                           (size(product_.alpha) * static_cast<double>(product_.k()) + 2);
+                           static_cast<double>(lines<T> / vectors * product_.n) *
+                           (size(product_.alpha) * static_cast<double>(product_.k) + 2);
   double worst = 0;
   for (std::size_t i = 0; i < got.value.size(); ++i) {
-    if (mask != nullptr && mask->rows[i % static_cast<std::size_t>(product_.m())] != 0) continue;
+    if (mask != nullptr && mask->rows[i % static_cast<std::size_t>(product_.m)] != 0) continue;
     const bool starts = product_.beta != T{0};
     const double bound = product_bound[i] + (starts ? start_bound[i] : 0);
     if (mask != nullptr && !(bound < may_overflow))
@@ -219,21 +255,21 @@ double Freivalds<T>::ratio(const Mask* mask) const {
 
 template <class T>
 typename Freivalds<T>::Mask Freivalds<T>::find_nonfinite() const {
-  Mask mask{std::vector<double>(static_cast<std::size_t>(product_.m())),
-            std::vector<double>(static_cast<std::size_t>(product_.n())), false};
-  const auto mark = [](const DistributedMatrix<T>& matrix, bool by_row, std::vector<double>& marks) {
-    const auto view = matrix.view();
-    for (index_t i = 0; i < view.rows; ++i) {
-      for (index_t j = 0; j < view.cols; ++j) {
-        if (is_finite(view(i, j))) continue;
-        marks[static_cast<std::size_t>(by_row ? matrix.box().rows.begin + i : matrix.box().cols.begin + j)] =
-            1;
+  Mask mask{std::vector<double>(static_cast<std::size_t>(product_.m)),
+            std::vector<double>(static_cast<std::size_t>(product_.n)), false};
+  const auto mark = [](const Parts<T>& matrix, bool by_row, std::vector<double>& marks) {
+    matrix.each([&](const layout::Box& box, MatrixView<const T> part) {
+      for (index_t i = 0; i < part.rows; ++i) {
+        for (index_t j = 0; j < part.cols; ++j) {
+          if (is_finite(part(i, j))) continue;
+          marks[static_cast<std::size_t>(by_row ? box.rows.begin + i : box.cols.begin + j)] = 1;
+        }
       }
-    }
+    });
   };
   if (product_.alpha != T{0}) {
-    mark(product_.a, product_.op_a == Op::none, mask.rows);
-    mark(product_.b, turns(product_.op_b), mask.cols);
+    mark(*product_.a, product_.op_a == Op::none, mask.rows);
+    mark(*product_.b, turns(product_.op_b), mask.cols);
   }
   comm_.max(mask.rows);
   comm_.max(mask.cols);
@@ -245,16 +281,16 @@ typename Freivalds<T>::Mask Freivalds<T>::find_nonfinite() const {
 
 template <class T>
 bool Freivalds<T>::c_is_nonfinite_where(const Mask& mask) const {
-  const auto view = product_.c.view();
-  const layout::Box& box = product_.c.box();
   index_t wrong = 0;
-  for (index_t i = 0; i < view.rows; ++i) {
-    const bool row = mask.rows[static_cast<std::size_t>(box.rows.begin + i)] != 0;
-    for (index_t j = 0; j < view.cols; ++j) {
-      const bool expected = row || mask.cols[static_cast<std::size_t>(box.cols.begin + j)] != 0;
-      wrong += expected && is_finite(view(i, j)) ? 1 : 0;
+  product_.c->each([&](const layout::Box& box, MatrixView<const T> part) {
+    for (index_t i = 0; i < part.rows; ++i) {
+      const bool row = mask.rows[static_cast<std::size_t>(box.rows.begin + i)] != 0;
+      for (index_t j = 0; j < part.cols; ++j) {
+        const bool expected = row || mask.cols[static_cast<std::size_t>(box.cols.begin + j)] != 0;
+        wrong += expected && is_finite(part(i, j)) ? 1 : 0;
+      }
     }
-  }
+  });
   return comm_.sum(wrong) == 0;
 }
 
