@@ -194,7 +194,7 @@ class AgainstNumpy(tessera.Case):
         turn = {"N": lambda x: x, "T": lambda x: x.T, "H": lambda x: x.conj().T}
         kernels, ways, ops = deck(draw, tessera.kernels("matmul") + ["auto"]), deck(draw, algorithms()), \
             deck(draw, COMPLEX_OPS)
-        for number in range(24):
+        for _ in range(16):
             kind, op, (m, n, k) = draw.choice(list(COMPLEX)), next(ops), draw.choice(
                 [(61, 83, 97), (1, 5, 2100), (130, 30, 64), (7, 0, 3), (5, 6, 0), (33, 27, 1030)])
             alpha, beta = draw.choice([1, 1.5 - 2j, 1j, 0]), draw.choice([0, 1, -0.5 + 0.25j])

@@ -130,7 +130,7 @@ Stream plan_stream(const StreamRequest& request, index_t bytes) {
   }
   require(search.best.has_value(), ExitCode::memory,
           "out of core the product goes through at least " + human_bytes(real(search.least)) +
-              " a rank and there are " + human_bytes(real(bytes)) + "; allow more");
+              " a rank, and --memory or what is free allows " + human_bytes(real(bytes)) + "; allow more");
   return *search.best;
 }
 
