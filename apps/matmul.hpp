@@ -1,15 +1,20 @@
 #pragma once
 // Shared by the files of the matmul command.
 
+#include <memory>
 #include <optional>
 
 #include "base/element.hpp"
 #include "command.hpp"
 #include "dist/matmul/multiply.hpp"
+#include "dist/matmul/out_of_core.hpp"
 #include "mpi/communicator.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
+#include "run/inputs.hpp"
 #include "run/options.hpp"
+#include "run/outputs.hpp"
+#include "run/session.hpp"
 
 namespace tessera::apps::matmul {
 
@@ -17,15 +22,81 @@ namespace tessera::apps::matmul {
 struct Request {
   dist::matmul::ForecastRequest shape;
   Element element = Element::f64;
-  double alpha = 1;
-  double beta = 0;
+  Complex<double> alpha = 1;
+  Complex<double> beta = 0;
   dist::matmul::Method method;
   std::string algorithm;
+  std::vector<index_t> a_chunk, b_chunk;      ///< as stored; empty where it is contiguous
   const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
 };
 
+/// The inputs that files hold, and what the first look found.
+struct Inputs {
+  std::unique_ptr<run::Input> a, b, c;
+  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
+};
+
+using dist::matmul::Extents;
+
+/// Collective.
+[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
+
+/// alpha or beta among the elements.
+template <class T>
+[[nodiscard]] T factor(Complex<double> x) {
+  if constexpr (is_complex<T>) {
+    return {static_cast<Real<T>>(x.re), static_cast<Real<T>>(x.im)};
+  } else {
+    return static_cast<T>(x.re);
+  }
+}
+
+/// Makes the file of C, where there is one. Collective.
+[[nodiscard]] run::Outputs open_output(const mpi::Communicator& comm, const run::Values& point,
+                                       const Request& request);
+/// Columns, work and ceiling of a measurement.
+void describe(const run::Values& point, const Request& request, run::Measured& measured);
+/// In units of T's roundoff: what operands rounded to fewer bits explain comes on top.
+template <class T>
+[[nodiscard]] double tolerance_of(const Request& request);
+
+/// Everything that an out-of-core run knows.
+struct StreamPoint {
+  const mpi::Communicator& comm;
+  const run::Values& values;
+  const Request& request;
+  const Inputs& inputs;
+  run::Session& session;
+};
+/// Whether the result has a file to go to, tile by tile.
+[[nodiscard]] bool can_stream(const run::Values& values, const Request& request);
+/// How the product goes through memory where it is to go out of core: asked for, or more than the ranks may
+/// hold. Collective.
+[[nodiscard]] std::optional<dist::matmul::Stream> stream_if_needed(const mpi::Communicator& comm,
+                                                                   const run::Values& values,
+                                                                   const Request& request);
+/// Whether the result is right. Collective.
+[[nodiscard]] bool run_stream(const StreamPoint& point, const dist::matmul::Stream& stream);
+void print_stream(const Request& request, const dist::matmul::Stream& stream);
+
 /// The options of the command.
 [[nodiscard]] run::OptionSet declare_options();
+
+/// A product whose matrices stay on the ranks' GPUs.
+template <class T>
+class OnGpus {
+ public:
+  virtual ~OnGpus() = default;
+  virtual void put_operands(const MatrixView<const T>& a, const MatrixView<const T>& b) = 0;
+  virtual void put_c(const MatrixView<const T>& c) = 0;
+  virtual void get_c(const MatrixView<T>& c) = 0;
+  /// Collective.
+  virtual void run(mpi::Phases& phases) = 0;
+};
+/// Takes the memory there, where the request has it so. Collective.
+template <class T>
+[[nodiscard]] std::unique_ptr<OnGpus<T>> on_gpus(const Request& request,
+                                                 const dist::matmul::Product<T>& product);
 
 /// What of the machine bounds the arithmetic: the CPU's fma, or the device's, in f64 by its tensor units.
 [[nodiscard]] std::string ceiling_of(const Request& request);

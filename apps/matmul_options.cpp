@@ -50,32 +50,32 @@ run::OptionSet declare_options() {
   set.add({.name = "type",
            .kind = run::Kind::choice,
            .fallback = "auto",
-           .help = "what to compute in (auto: as wide as the inputs, f64 when generated)",
+           .help = "what to compute in (auto: as wide as the inputs, complex if one is, f64 when generated)",
            .group = "Data",
-           .choices = {"auto", "f32", "f64"},
+           .choices = {"auto", "f32", "f64", "c64", "c128"},
            .axis = true});
   run::add_seed(set, "of generated operands and of the check's vectors");
   set.add({.name = "trans-a",
            .kind = run::Kind::choice,
            .fallback = "N",
-           .help = "op(A)",
+           .help = "op(A): as it is, transposed, or transposed and conjugated",
            .group = "Product",
-           .choices = {"N", "T"},
+           .choices = {"N", "T", "H"},
            .axis = true});
   set.add({.name = "trans-b",
            .kind = run::Kind::choice,
            .fallback = "N",
            .help = "op(B)",
            .group = "Product",
-           .choices = {"N", "T"},
+           .choices = {"N", "T", "H"},
            .axis = true});
   set.add({.name = "alpha",
-           .kind = run::Kind::real,
+           .kind = run::Kind::complex,
            .fallback = "1",
-           .help = "factor of the product",
+           .help = "factor of the product; complex ones as 1.5-2j",
            .group = "Product"});
   set.add({.name = "beta",
-           .kind = run::Kind::real,
+           .kind = run::Kind::complex,
            .fallback = "0",
            .help = "factor of the old C",
            .group = "Product"});
@@ -134,6 +134,15 @@ run::OptionSet declare_options() {
   set.add({.name = "grid",
            .help = "summa's grid of ranks, ROWSxCOLS (default: the nearest to squares)",
            .group = "Method"});
+  set.add(
+      {.name = "out-of-core",
+       .kind = run::Kind::choice,
+       .fallback = "auto",
+       .help =
+           "C in tiles, from panels of A and B that are read as they are needed (auto: where memory does not "
+           "suffice and --out is given)",
+       .group = "Machine",
+       .choices = {"auto", "always", "never"}});
   run::add_plan_ranks(set);
   run::add_job_options(
       set, "auto: go on where a run that was stopped ended, after the points that --results holds");

@@ -55,7 +55,7 @@ void print_pieces(const Request& request) {
 }  // namespace
 
 std::string ceiling_of(const Request& request) {
-  const bool single = request.element == Element::f32;
+  const bool single = request.element == Element::f32 || request.element == Element::c64;
   if (request.method.kernel->space == Space::host) return single ? "fma_f32" : "fma_f64";
   return single ? "gpu_fma_f32" : "gpu_mma_f64";
 }
@@ -102,7 +102,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   }
   fmt::print("{}", table.text());
   if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
-  const auto total = static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * 2e-9;
+  const auto total =
+      static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * q.flops_each * 1e-9;
   fmt::print("in all {} GFLOP; the worst rank receives {} and holds {}; predicted {}\n", human_number(total),
              human(words), human(most),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));

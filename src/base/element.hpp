@@ -7,11 +7,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/complex.hpp"
 #include "base/error.hpp"
 
 namespace tessera {
 
-enum class Element { f32, f64, i32, i64, u32, u64 };
+enum class Element { f32, f64, i32, i64, u32, u64, c64, c128 };
 
 struct ElementInfo {
   Element element;
@@ -26,8 +27,14 @@ inline constexpr std::array<ElementInfo, 6> elements{{{Element::f32, "f32", 4},
                                                       {Element::u32, "u32", 4},
                                                       {Element::u64, "u64", 8}}};
 
+/// Numbers without an order: those above are compared, and these are not.
+inline constexpr std::array<ElementInfo, 2> complex_elements{
+    {{Element::c64, "c64", 8}, {Element::c128, "c128", 16}}};
+
+[[nodiscard]] constexpr bool is_complex_element(Element element) { return element >= Element::c64; }
 [[nodiscard]] constexpr const ElementInfo& info(Element element) {
-  return elements[static_cast<std::size_t>(element)];
+  const auto at = static_cast<std::size_t>(element);
+  return at < elements.size() ? elements[at] : complex_elements[at - elements.size()];
 }
 [[nodiscard]] constexpr std::string_view name(Element element) { return info(element).name; }
 [[nodiscard]] constexpr std::size_t bytes(Element element) { return info(element).bytes; }
@@ -46,6 +53,10 @@ template <>
 struct ElementOf<std::uint32_t> : std::integral_constant<Element, Element::u32> {};
 template <>
 struct ElementOf<std::uint64_t> : std::integral_constant<Element, Element::u64> {};
+template <>
+struct ElementOf<Complex<float>> : std::integral_constant<Element, Element::c64> {};
+template <>
+struct ElementOf<Complex<double>> : std::integral_constant<Element, Element::c128> {};
 template <class T>
 inline constexpr Element element_of = ElementOf<T>::value;
 
@@ -63,9 +74,18 @@ decltype(auto) dispatch_floating(Element element, F&& f) {
   return std::forward<F>(f)(Type<double>{});
 }
 
-/// f(Type<T>{}) for any element type.
+/// f(Type<T>{}) for any type whose elements are real or complex numbers with a fraction.
+template <class F>
+decltype(auto) dispatch_field(Element element, F&& f) {
+  if (element == Element::c64) return std::forward<F>(f)(Type<Complex<float>>{});
+  if (element == Element::c128) return std::forward<F>(f)(Type<Complex<double>>{});
+  return dispatch_floating(element, std::forward<F>(f));
+}
+
+/// f(Type<T>{}) for any element type with an order.
 template <class F>
 decltype(auto) dispatch_element(Element element, F&& f) {
+  require(!is_complex_element(element), ExitCode::usage, "complex numbers have no order");
   switch (element) {
     case Element::f32:
       return std::forward<F>(f)(Type<float>{});
@@ -78,6 +98,8 @@ decltype(auto) dispatch_element(Element element, F&& f) {
     case Element::u32:
       return std::forward<F>(f)(Type<std::uint32_t>{});
     case Element::u64:
+    case Element::c64:
+    case Element::c128:
       break;
   }
   return std::forward<F>(f)(Type<std::uint64_t>{});

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/complex.hpp"
 #include "base/hash.hpp"
 #include "base/index.hpp"
 
@@ -15,13 +16,18 @@ namespace tessera {
   return mix64(mix64(seed ^ mix64(stream)) ^ static_cast<std::uint64_t>(index));
 }
 
-/// Uniform in [-1, 1), with as many random bits as T's significand holds.
+/// Uniform in [-1, 1), with as many random bits as T's significand holds; either part of a complex number.
 template <class T>
 [[nodiscard]] TESSERA_HD constexpr T random_symmetric(std::uint64_t seed, std::uint64_t stream,
                                                       index_t index) {
-  constexpr int digits = std::numeric_limits<T>::digits;
-  const auto bits = random_bits(seed, stream, index) >> (64 - digits);
-  return static_cast<T>(bits) * (T{2} / static_cast<T>(std::uint64_t{1} << digits)) - T{1};
+  if constexpr (is_complex<T>) {
+    return {random_symmetric<Real<T>>(seed, stream, 2 * index),
+            random_symmetric<Real<T>>(seed, stream, 2 * index + 1)};
+  } else {
+    constexpr int digits = std::numeric_limits<T>::digits;
+    const auto bits = random_bits(seed, stream, index) >> (64 - digits);
+    return static_cast<T>(bits) * (T{2} / static_cast<T>(std::uint64_t{1} << digits)) - T{1};
+  }
 }
 
 }  // namespace tessera

@@ -5,16 +5,26 @@
 namespace tessera::dist {
 
 template <class T>
-void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t stream) {
-  const auto view = matrix.view();
-  const layout::Box& box = matrix.box();
+void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::uint64_t seed,
+                 std::uint64_t stream) {
   for (index_t i = 0; i < view.rows; ++i) {
-    const index_t first = (box.rows.begin + i) * matrix.cols() + box.cols.begin;
+    const index_t first = (box.rows.begin + i) * cols + box.cols.begin;
     for (index_t j = 0; j < view.cols; ++j) view(i, j) = random_symmetric<T>(seed, stream, first + j);
   }
 }
 
-template void fill_random<float>(DistributedMatrix<float>&, std::uint64_t, std::uint64_t);
-template void fill_random<double>(DistributedMatrix<double>&, std::uint64_t, std::uint64_t);
+template <class T>
+void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t stream) {
+  fill_random(matrix.view(), matrix.box(), matrix.cols(), seed, stream);
+}
+
+#define TESSERA_INSTANTIATE(T)                                                                            \
+  template void fill_random<T>(MatrixView<T>, const layout::Box&, index_t, std::uint64_t, std::uint64_t); \
+  template void fill_random<T>(DistributedMatrix<T>&, std::uint64_t, std::uint64_t)
+
+TESSERA_INSTANTIATE(float);
+TESSERA_INSTANTIATE(double);
+TESSERA_INSTANTIATE(Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>);
 
 }  // namespace tessera::dist

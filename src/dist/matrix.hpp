@@ -36,6 +36,12 @@ class DistributedMatrix {
   machine::Buffer<T> local_;
 };
 
+/// box = its part of a matrix of `cols` columns: uniform values in [-1, 1) from the seed and the global
+/// index.
+template <class T>
+void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::uint64_t seed,
+                 std::uint64_t stream);
+
 /// Uniform values in [-1, 1) from the seed and the global index: the same matrix on any number of ranks.
 template <class T>
 void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t stream);

@@ -82,12 +82,7 @@ DatasetInfo number_type(std::string_view name) {
 
 Handle number_type(const DatasetInfo& info) {
   if (info.kind == DatasetInfo::Kind::complex) {
-    const auto half = static_cast<std::size_t>(info.element_bytes / 2);
-    const hid_t part = half == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-    Handle type(h5_check(H5Tcreate(H5T_COMPOUND, 2 * half), ExitCode::internal, "H5Tcreate"), H5Tclose);
-    h5_check_rc(H5Tinsert(type, "r", 0, part), ExitCode::internal, "H5Tinsert");
-    h5_check_rc(H5Tinsert(type, "i", half, part), ExitCode::internal, "H5Tinsert");
-    return type;
+    return complex_type(info.element_bytes == 8 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE);
   }
   const bool is_real = info.kind == DatasetInfo::Kind::real;
   const auto native = [&]() -> hid_t {

@@ -93,5 +93,9 @@ void will_read(const DatasetName& name, std::span<const layout::Range> slab);
 /// filter it is stored in.
 template <class T>
 void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to);
+/// Complex numbers, or real ones.
+template <class T>
+requires is_complex<T>
+void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to);
 
 }  // namespace tessera::io

@@ -107,12 +107,27 @@ hid_t native_type(Element element) {
     case Element::u32:
       return H5T_NATIVE_UINT32;
     case Element::u64:
+      return H5T_NATIVE_UINT64;
+    case Element::c64:
+    case Element::c128:
       break;
   }
-  return H5T_NATIVE_UINT64;
+  throw Error(ExitCode::internal, "HDF5 has no native type of complex numbers");
 }
 
-Handle owned_type(Element element) { return {H5Tcopy(native_type(element)), H5Tclose}; }
+Handle complex_type(hid_t part, const std::string& re, const std::string& im) {
+  const std::size_t half = H5Tget_size(part);
+  Handle type(h5_check(H5Tcreate(H5T_COMPOUND, 2 * half), ExitCode::internal, "H5Tcreate"), H5Tclose);
+  h5_check_rc(H5Tinsert(type, re.c_str(), 0, part), ExitCode::internal, "H5Tinsert");
+  h5_check_rc(H5Tinsert(type, im.c_str(), half, part), ExitCode::internal, "H5Tinsert");
+  return type;
+}
+
+Handle owned_type(Element element) {
+  if (element == Element::c64) return complex_type(H5T_NATIVE_FLOAT);
+  if (element == Element::c128) return complex_type(H5T_NATIVE_DOUBLE);
+  return {H5Tcopy(native_type(element)), H5Tclose};
+}
 
 void write_attribute(hid_t object, const std::string& name, const std::string& value) {
   const Handle type = text_type();

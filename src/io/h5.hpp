@@ -59,7 +59,11 @@ inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
   (void)h5_check(static_cast<hid_t>(result), code, what);
 }
 
+/// Of real numbers and integers.
 [[nodiscard]] hid_t native_type(Element element);
+/// Complex numbers with parts of that type: a compound with members of those names, by default as h5py writes
+/// them.
+[[nodiscard]] Handle complex_type(hid_t part, const std::string& re = "r", const std::string& im = "i");
 [[nodiscard]] Handle owned_type(Element element);  ///< a copy of it, for those that keep types of both kinds
 
 /// Attributes: UTF-8 strings of variable length (str in h5py), 64-bit integers, doubles. Overwrite what is

@@ -213,6 +213,23 @@ void OutputFile::write_slab(std::size_t which, std::span<const layout::Range> sl
   });
 }
 
+void OutputFile::read_slab(std::size_t which, std::span<const layout::Range> slab,
+                           std::span<std::byte> data) const {
+  const Dataset& dataset = datasets_[which];
+  TESSERA_EXPECTS(slab.size() == dataset.shape.size());
+  if (data.empty()) return;
+  const RawFile raw(partial_, RawFile::Mode::read);
+  for_each_runs(dataset.shape, slab, [&](const Runs& runs) {
+    for (index_t r = 0; r < runs.count; ++r) {
+      const auto bytes = static_cast<std::size_t>(runs.length * dataset.element_bytes);
+      raw.read_at(dataset.offset + (runs.first + r * runs.distance) * dataset.element_bytes,
+                  data.first(bytes));
+      data = data.subspan(bytes);
+      mpi::heartbeat();
+    }
+  });
+}
+
 std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Written& written,
                                       std::vector<std::byte>& buffer) const {
   const Dataset& dataset = datasets_[written.dataset];

@@ -55,6 +55,9 @@ class OutputFile {
   /// Local.
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<const std::byte> data);
 
+  /// The elements of a slab that this rank wrote, as they lie in the file. Local.
+  void read_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<std::byte> data) const;
+
   /// Brings what this rank wrote to the device, reads it back and compares; throws Error(io, cannot_create).
   /// Local.
   void check_written(ReadBack amount);

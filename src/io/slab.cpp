@@ -110,7 +110,45 @@ void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to)
   read_slab(name, slab, {native_type(element_of<T>), to.data, index_t{sizeof(T)}, to.ld});
 }
 
+/// The type of complex numbers with such parts in memory, its members named as in the dataset: HDF5 finds
+/// them by their names.
+Handle complex_type_of(const DatasetName& name, hid_t part) {
+  const Handle stored = stored_type(name);
+  const auto member = [&](unsigned which) {
+    char* const text = H5Tget_member_name(stored, which);
+    const std::string word = text == nullptr ? "" : text;
+    H5free_memory(text);
+    return word;
+  };
+  return complex_type(part, member(0), member(1));
+}
+
+template <class T>
+requires is_complex<T>
+void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
+  const layout::Range slab[] = {box.rows, box.cols};
+  const hid_t part = native_type(element_of<Real<T>>);
+  if (box.empty()) return;
+  if (H5Tget_class(stored_type(name)) == H5T_COMPOUND) {
+    const Handle type = complex_type_of(name, part);
+    return read_slab(name, slab, {type, to.data, index_t{sizeof(T)}, to.ld});
+  }
+  // Real numbers go to the ends of their rows, which then spread them over themselves.
+  auto* const parts = reinterpret_cast<Real<T>*>(to.data);
+  read_slab(name, slab, {part, parts + to.cols, index_t{sizeof(Real<T>)}, 2 * to.ld});
+  for (index_t i = 0; i < to.rows; ++i) {
+    Real<T>* const row = parts + 2 * i * to.ld;
+    for (index_t j = 0; j < to.cols; ++j) {
+      const Real<T> value = row[to.cols + j];
+      row[2 * j] = value;
+      row[2 * j + 1] = 0;
+    }
+  }
+}
+
 template void read_box<float>(const DatasetName&, const layout::Box&, MatrixView<float>);
 template void read_box<double>(const DatasetName&, const layout::Box&, MatrixView<double>);
+template void read_box<Complex<float>>(const DatasetName&, const layout::Box&, MatrixView<Complex<float>>);
+template void read_box<Complex<double>>(const DatasetName&, const layout::Box&, MatrixView<Complex<double>>);
 
 }  // namespace tessera::io

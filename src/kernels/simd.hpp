@@ -31,6 +31,7 @@ struct Simd<double> {
   TESSERA_INLINE static void store(double* p, vec v) { _mm512_storeu_pd(p, v); }
   TESSERA_INLINE static void stream(double* p, vec v) { _mm512_stream_pd(p, v); }
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
+  TESSERA_INLINE static vec fnma(vec a, vec b, vec c) { return _mm512_fnmadd_pd(a, b, c); }
   TESSERA_INLINE static __mmask8 mask(index_t n) { return static_cast<__mmask8>((1U << n) - 1U); }
   TESSERA_INLINE static vec load(const double* p, index_t n) { return _mm512_maskz_loadu_pd(mask(n), p); }
   TESSERA_INLINE static void store(double* p, vec v, index_t n) { _mm512_mask_storeu_pd(p, mask(n), v); }
@@ -51,6 +52,7 @@ struct Simd<float> {
   TESSERA_INLINE static vec load(const float* p) { return _mm512_loadu_ps(p); }
   TESSERA_INLINE static void store(float* p, vec v) { _mm512_storeu_ps(p, v); }
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
+  TESSERA_INLINE static vec fnma(vec a, vec b, vec c) { return _mm512_fnmadd_ps(a, b, c); }
   TESSERA_INLINE static __mmask16 mask(index_t n) { return static_cast<__mmask16>((1U << n) - 1U); }
   TESSERA_INLINE static vec load(const float* p, index_t n) { return _mm512_maskz_loadu_ps(mask(n), p); }
   TESSERA_INLINE static void store(float* p, vec v, index_t n) { _mm512_mask_storeu_ps(p, mask(n), v); }
@@ -69,6 +71,7 @@ struct Simd<double> {
   TESSERA_INLINE static void store(double* p, vec v) { _mm256_storeu_pd(p, v); }
   TESSERA_INLINE static void stream(double* p, vec v) { _mm256_stream_pd(p, v); }
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
+  TESSERA_INLINE static vec fnma(vec a, vec b, vec c) { return _mm256_fnmadd_pd(a, b, c); }
   TESSERA_INLINE static __m256i mask(index_t n) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
   }
@@ -92,6 +95,7 @@ struct Simd<float> {
   TESSERA_INLINE static vec load(const float* p) { return _mm256_loadu_ps(p); }
   TESSERA_INLINE static void store(float* p, vec v) { _mm256_storeu_ps(p, v); }
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
+  TESSERA_INLINE static vec fnma(vec a, vec b, vec c) { return _mm256_fnmadd_ps(a, b, c); }
   TESSERA_INLINE static __m256i mask(index_t n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)),
                               _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -120,6 +124,7 @@ struct Simd {
   static constexpr int registers = 16;
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return a * b + c; }
 #endif
+  TESSERA_INLINE static vec fnma(vec a, vec b, vec c) { return fma(-a, b, c); }  ///< c - a b
   TESSERA_INLINE static vec zero() { return vec{}; }
   TESSERA_INLINE static vec broadcast(T x) {
     vec v{};
@@ -171,6 +176,20 @@ TESSERA_INLINE V interleave_high(V a, V b) {
     return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
   } else {
     return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  }
+}
+
+/// a1 a0 a3 a2 ...
+template <class V>
+TESSERA_INLINE V swap_pairs(V a) {
+  if constexpr (sizeof(V) / sizeof(a[0]) == 2) {
+    return __builtin_shufflevector(a, a, 1, 0);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 4) {
+    return __builtin_shufflevector(a, a, 1, 0, 3, 2);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 8) {
+    return __builtin_shufflevector(a, a, 1, 0, 3, 2, 5, 4, 7, 6);
+  } else {
+    return __builtin_shufflevector(a, a, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "base/complex.hpp"
+
 namespace tessera::mpi {
 namespace {
 
@@ -81,11 +83,19 @@ void redistribute(const Communicator& comm, const layout::MatrixLayout& home, Ma
 
 template void copy_block<float>(MatrixView<const float>, MatrixView<float>);
 template void copy_block<double>(MatrixView<const double>, MatrixView<double>);
+template void copy_block<Complex<float>>(MatrixView<const Complex<float>>, MatrixView<Complex<float>>);
+template void copy_block<Complex<double>>(MatrixView<const Complex<double>>, MatrixView<Complex<double>>);
 template void copy_block<std::byte>(MatrixView<const std::byte>, MatrixView<std::byte>);
 template void redistribute<float>(const Communicator&, const layout::MatrixLayout&, MatrixView<const float>,
                                   const layout::MatrixLayout&, MatrixView<float>);
 template void redistribute<double>(const Communicator&, const layout::MatrixLayout&, MatrixView<const double>,
                                    const layout::MatrixLayout&, MatrixView<double>);
+template void redistribute<Complex<float>>(const Communicator&, const layout::MatrixLayout&,
+                                           MatrixView<const Complex<float>>, const layout::MatrixLayout&,
+                                           MatrixView<Complex<float>>);
+template void redistribute<Complex<double>>(const Communicator&, const layout::MatrixLayout&,
+                                            MatrixView<const Complex<double>>, const layout::MatrixLayout&,
+                                            MatrixView<Complex<double>>);
 template void redistribute<std::byte>(const Communicator&, const layout::MatrixLayout&,
                                       MatrixView<const std::byte>, const layout::MatrixLayout&,
                                       MatrixView<std::byte>);

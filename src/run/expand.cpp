@@ -71,6 +71,9 @@ std::string check_one(const Option& option, const std::string& text, const std::
     case Kind::real:
       check_bounds(option, parse_real(text, where), text, where);
       return text;
+    case Kind::complex:
+      (void)parse_complex(text, where);
+      return text;
     case Kind::bytes:
       break;
   }
@@ -104,6 +107,18 @@ std::vector<std::string> expand_range(const std::string& text, const std::string
 }
 
 }  // namespace
+
+Complex<double> parse_complex(const std::string& text, const std::string& where) {
+  if (!text.ends_with('j')) return parse_real(text, where);
+  // The imaginary part begins at the last sign that is not that of an exponent.
+  std::size_t sign = text.size() - 1;
+  while (sign > 0 &&
+         (text.find_first_of("+-", sign) != sign || text.find_first_of("eE", sign - 1) == sign - 1))
+    --sign;
+  std::string imaginary = text.substr(sign, text.size() - 1 - sign);
+  if (imaginary.starts_with('+')) imaginary.erase(0, 1);
+  return {sign == 0 ? 0 : parse_real(text.substr(0, sign), where), parse_real(imaginary, where)};
+}
 
 std::vector<std::string> expand(const Option& option, const std::string& text, const std::string& where) {
   if (!option.axis) {

@@ -86,10 +86,15 @@ index_t Values::integer(const std::string& name) const {
   return std::strtoll(text(name).c_str(), nullptr, 10);
 }
 double Values::real(const std::string& name) const { return std::strtod(text(name).c_str(), nullptr); }
+Complex<double> Values::complex(const std::string& name) const { return parse_complex(text(name), name); }
 index_t Values::bytes(const std::string& name) const { return has(name) ? parse_bytes(text(name)) : 0; }
 
 double Parsed::real(const std::string& name) const {
   return std::strtod(lists.at(name).front().c_str(), nullptr);  // std::stod throws at denormal ones
+}
+
+Complex<double> Parsed::complex(const std::string& name) const {
+  return parse_complex(lists.at(name).front(), name);
 }
 
 Option& OptionSet::add(Option option) {
@@ -279,6 +284,7 @@ std::string OptionSet::help() const {
       const char* value = option.kind == Kind::flag      ? ""
                           : option.kind == Kind::integer ? " N"
                           : option.kind == Kind::real    ? " X"
+                          : option.kind == Kind::complex ? " Z"
                           : option.kind == Kind::bytes   ? " BYTES"
                           : option.kind == Kind::choice  ? " NAME"
                                                          : " TEXT";

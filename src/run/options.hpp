@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "base/complex.hpp"
 #include "base/index.hpp"
 
 namespace tessera::run {
 
-enum class Kind { text, choice, integer, real, bytes, flag };
+/// complex: a real number, or one with an imaginary part as Python writes it, 1.5-2j.
+enum class Kind { text, choice, integer, real, complex, bytes, flag };
 
 struct Option {
   std::string name = {};  ///< long flag and TOML key
@@ -35,6 +37,7 @@ class Values {
   [[nodiscard]] bool has(const std::string& name) const { return !text(name).empty(); }
   [[nodiscard]] index_t integer(const std::string& name) const;
   [[nodiscard]] double real(const std::string& name) const;
+  [[nodiscard]] Complex<double> complex(const std::string& name) const;
   [[nodiscard]] index_t bytes(const std::string& name) const;
   [[nodiscard]] bool flag(const std::string& name) const { return text(name) == "true"; }
   void set(const std::string& name, std::string value) { values_[name] = std::move(value); }
@@ -52,6 +55,7 @@ struct Parsed {
   bool help = false;
 
   [[nodiscard]] double real(const std::string& name) const;  ///< the first of its values
+  [[nodiscard]] Complex<double> complex(const std::string& name) const;
 };
 
 /// The options of one sub-command.
@@ -93,6 +97,9 @@ class OptionSet {
   std::vector<Option> options_;
   bool passes_on_rest_ = false;
 };
+
+/// "1.5", "-2j", "1.5-2e3j"; throws Error(usage) that begins with `where` for others and for infinite parts.
+[[nodiscard]] Complex<double> parse_complex(const std::string& text, const std::string& where);
 
 /// The values that a text stands for: "a,b", "1024:4096:1024", "1024:16384:x2", or itself; each checked
 /// against the option's kind, choices and bounds. `where` begins the error message ("--n", "smoke.toml:3:5:

@@ -52,6 +52,12 @@ void Outputs::write_slab(std::size_t dataset, std::span<const layout::Range> sla
   files_[place.file].file->write_slab(place.dataset, slab, data);
 }
 
+void Outputs::read_slab(std::size_t dataset, std::span<const layout::Range> slab,
+                        std::span<std::byte> data) const {
+  const Place& place = places_[dataset];
+  files_[place.file].file->read_slab(place.dataset, slab, data);
+}
+
 bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Session& session,
                        Measured& measured, const std::function<void()>& write) {
   const bool right = !measured.verdict || measured.verdict->passed();

@@ -37,6 +37,8 @@ class Outputs {
   void write(std::size_t dataset, index_t first, std::span<const std::byte> data);
   /// A slab, a range a dimension. Local, by one thread at a time.
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<const std::byte> data);
+  /// The same slab back, of those that this rank wrote. Local.
+  void read_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<std::byte> data) const;
   [[nodiscard]] bool empty() const { return files_.empty(); }
 
   /// Ends a point: if its check passed, runs write() and reads back in phase "write", then gives the files

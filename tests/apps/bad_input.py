@@ -164,10 +164,9 @@ class Datasets(BadInput):
             file["compound"] = numpy.zeros((3, 20), dtype=[("x", "f8"), ("y", "i4")])
             file["fixed"] = numpy.full((3, 20), b"word")
             file["text"] = numpy.full((3, 20), "word", dtype=h5py.string_dtype())
-            file["complex"] = numpy.zeros((3, 20), dtype="c16")
             file["enum"] = numpy.zeros((3, 20), dtype=h5py.enum_dtype({"no": 0, "yes": 1}))
             file["opaque"] = numpy.zeros((3, 20), dtype="V7")
-        for name in ("compound", "fixed", "text", "complex", "enum", "opaque"):
+        for name in ("compound", "fixed", "text", "enum", "opaque"):
             self.refuse_product(BAD_DATA, a=f"e.h5:/{name}", words=(f"e.h5:/{name}", "real or integer numbers"),
                                 ranks=(0, 3) if name == "text" else (0,))
 

@@ -20,7 +20,9 @@ SHAPES_SPECIAL = [  # m, n, k
 SHAPE_COUNT = 40
 RANKS = (1, 2, 3, 4, 6, 7)
 OPS = ("NN", "NT", "TN", "TT")
+COMPLEX_OPS = ("HN", "NH", "HH", "TH", "NN", "TT")
 TYPES = ("f32", "f64")
+COMPLEX = {"c64": numpy.complex64, "c128": numpy.complex128}
 WIDE = [e for e in tessera.ELEMENTS if e not in ("f16", "f32", "f32_big")]
 NARROW = ["f16", "f32", "f32_big"]
 
@@ -181,6 +183,75 @@ class AgainstNumpy(tessera.Case):
                               "N,T", "--kernel", ",".join(kernels), "--device-memory", "40000,400KiB,0", "--repetitions", 1)
         rows = [line for line in result.out.splitlines() if " passed " in line]
         self.assertEqual(len(rows), len(kernels) * 2 * 2 * 3, str(result))
+
+    def draw_complex(self, rng, shape, kind):
+        return (rng.uniform(-1, 1, shape) + 1j * rng.uniform(-1, 1, shape)).astype(COMPLEX[kind])
+
+    @unittest.skipIf(tessera.DEVICE == "gpu", "complex numbers are the CPU's")
+    def test_complex_products(self):
+        """Types, operands as they are, transposed and conjugated, complex factors, ranks, algorithms, storage."""
+        rng, draw = numpy.random.default_rng(tessera.SEED), random.Random(tessera.SEED)
+        turn = {"N": lambda x: x, "T": lambda x: x.T, "H": lambda x: x.conj().T}
+        kernels, ways, ops = deck(draw, tessera.kernels("matmul") + ["auto"]), deck(draw, algorithms()), \
+            deck(draw, COMPLEX_OPS)
+        for _ in range(16):
+            kind, op, (m, n, k) = draw.choice(list(COMPLEX)), next(ops), draw.choice(
+                [(61, 83, 97), (1, 5, 2100), (130, 30, 64), (7, 0, 3), (5, 6, 0), (33, 27, 1030)])
+            alpha, beta = draw.choice([1, 1.5 - 2j, 1j, 0]), draw.choice([0, 1, -0.5 + 0.25j])
+            a, b = self.draw_complex(rng, (m, k), kind), self.draw_complex(rng, (k, n), kind)
+            c = self.draw_complex(rng, (m, n), kind)
+            stored = {"a": turn[op[0]](a), "b": turn[op[1]](b)} | ({"c": c} if beta else {})
+            words = ["--trans-a", op[0], "--trans-b", op[1], f"--alpha={alpha}".replace("(", "").replace(")", ""),
+                     f"--beta={beta}".replace("(", "").replace(")", ""), "--kernel", next(kernels), "--algorithm", next(ways)]
+            for x, values in stored.items():
+                words += [f"--{x}", tessera.write_matrix(self.path(f"{x}.h5"), values, draw.choice(tessera.STORAGES), x)]
+            result = self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite", "--repetitions", 1, "--warmups", 0,
+                                  ranks=draw.choice([1, 1, 2, 3]))
+            self.assertIn("passed", result.out)
+            got = tessera.read_matrix(self.path("out.h5"))
+            self.assertEqual(got.dtype, COMPLEX[kind])
+            want = alpha * (a.astype("c16") @ b.astype("c16")) + beta * c
+            size = abs(alpha) * (abs(a).astype("f8") @ abs(b)) + abs(beta) * abs(c)
+            unit = 2.0**-24 if kind == "c64" else 2.0**-53
+            worst = numpy.max(abs(got - want) - 4 * (k + 3) * unit * size, initial=0)
+            self.assertLessEqual(worst, 0, f"{words}\n{result}")
+
+    @unittest.skipIf(tessera.DEVICE == "gpu", "complex numbers are the CPU's")
+    def test_complex_operands_beside_real_ones(self):
+        """The type is complex if one operand is, and parts of other names than h5py's are found."""
+        rng = numpy.random.default_rng(tessera.SEED)
+        a, b = rng.normal(size=(41, 30)).astype("f4"), self.draw_complex(rng, (30, 23), "c64")
+        self.assertEqual(self.product({"a": a, "b": b}).dtype, numpy.complex64)
+        numpy.testing.assert_allclose(self.product({"a": a, "b": b}, "--type", "c128"), a.astype("f8") @ b.astype("c16"),
+                                      rtol=1e-12, atol=1e-12)
+        self.assertEqual(self.product({"a": a.astype("f8"), "b": b}).dtype, numpy.complex128)
+        with h5py.File(self.path("named.h5"), "w") as file:
+            named = numpy.zeros(b.shape, [("real", "f4"), ("imag", "f4")])
+            named["real"], named["imag"] = b.real, b.imag
+            file["B"] = named
+        name = tessera.write_matrix(self.path("a.h5"), a, name="A")
+        self.succeed("matmul", "--a", name, "--b", self.path("named.h5:/B"), "--out", "out.h5:/C", "--overwrite")
+        numpy.testing.assert_allclose(tessera.read_matrix(self.path("out.h5")), a @ b, rtol=1e-4, atol=1e-4)
+
+    def test_complex_numbers_where_they_cannot_go(self):
+        rng = numpy.random.default_rng(tessera.SEED)
+        name = tessera.write_matrix(self.path("a.h5"), self.draw_complex(rng, (9, 9), "c128"), name="A")
+        self.fail_with(65, "matmul", "--a", name, "--b", name, "--type", "f64", words="complex")
+        self.fail_with(64, "matmul", "--a", name, "--b", name, "--device", "gpu", words="complex")
+        self.fail_with(64, "matmul", "--n", 9, "--alpha", "1+j2", words="finite")
+        self.fail_with(64, "matmul", "--n", 9, "--type", "f64", "--alpha", "1+2j", words="real")
+
+    @unittest.skipIf(tessera.DEVICE == "gpu", "complex numbers are the CPU's")
+    def test_nonfinite_complex_values(self):
+        rng = numpy.random.default_rng(tessera.SEED)
+        a, b = self.draw_complex(rng, (40, 30), "c128"), self.draw_complex(rng, (30, 50), "c128")
+        a[7, 3], b[5, 11] = complex(numpy.nan, 1), complex(0, numpy.inf)
+        got = self.product({"a": a, "b": b})
+        wrong = numpy.zeros(got.shape, bool)
+        wrong[7], wrong[:, 11] = True, True
+        numpy.testing.assert_array_equal(~numpy.isfinite(got), wrong)
+        a[7, 3], b[5, 11] = 0, 0
+        numpy.testing.assert_allclose(got[~wrong], (a @ b)[~wrong], rtol=1e-12, atol=1e-12)
 
     def test_the_type_is_as_wide_as_the_inputs(self):
         rng = numpy.random.default_rng(tessera.SEED)

@@ -143,6 +143,21 @@ TEST(Element, DispatchGivesTheType) {
     EXPECT_EQ(dispatch_element(e.element, [](auto type) { return sizeof(typename decltype(type)::type); }),
               e.bytes);
   }
+  for (const auto& e : complex_elements) {
+    EXPECT_EQ(dispatch_field(e.element, [](auto type) { return sizeof(typename decltype(type)::type); }),
+              e.bytes);
+    EXPECT_THROW((void)dispatch_element(e.element, [](auto) { return 0; }), Error);
+    EXPECT_EQ(name(e.element), e.name);
+  }
+}
+
+TEST(Complex, MultipliesAndConjugates) {
+  using Z = Complex<double>;
+  EXPECT_EQ(Z(1, 2) * Z(3, -4), Z(11, 2));
+  EXPECT_EQ(conjugate(Z(1, 2)), Z(1, -2));
+  EXPECT_EQ(conjugate(3.0), 3.0);
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(scaled(Z(2), Z(1, inf)), Z(2, inf)) << "a real factor leaves the parts to themselves";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// bash tests/bench.sh matmul [--quick] [--threads 1,2] [--type f64,f32] [--n 256,1000] [--no-deep]
+// bash tests/bench.sh matmul [--quick] [--threads 1,2] [--type f64,f32,c128,c64] [--n 256,1000] [--no-deep]
 //
 // Ours against OpenBLAS and BLIS in one process, in turns. Square products on 1 and 2 threads, and small C
 // with a deep k. Ratios are rates: ours / peer's, so above 1 ours is faster.
@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/element.hpp"
 #include "base/random.hpp"
 #include "bench/bench.hpp"
 #include "bench/peers_matmul.hpp"
@@ -38,14 +39,20 @@ machine::Buffer<T> random_matrix(index_t rows, index_t cols, std::uint64_t strea
   return x;
 }
 
+double size(double x) { return std::abs(x); }
+template <class T>
+double size(Complex<T> x) {
+  return std::hypot(x.re, x.im);
+}
+
 /// The largest difference of two results relative to the largest entry.
 template <class T>
 double difference(const machine::Buffer<T>& x, const machine::Buffer<T>& y) {
   double most = 0;
   double largest = 1e-300;
   for (index_t at = 0; at < x.size(); ++at) {
-    most = std::max(most, std::abs(static_cast<double>(x[at]) - static_cast<double>(y[at])));
-    largest = std::max(largest, std::abs(static_cast<double>(x[at])));
+    most = std::max(most, size(x[at] - y[at]));
+    largest = std::max(largest, size(x[at]));
   }
   return most / largest;
 }
@@ -57,7 +64,8 @@ void ours(const matmul::Gemm<T>& g, int threads) {
 
 template <class T>
 void measure(const Case& c, const std::vector<Blas>& blas, Limits limits, Ratios& ratios) {
-  const char* const type = sizeof(T) == 8 ? "f64" : "f32";
+  const std::string_view type = name(element_of<T>);
+  constexpr double flops_each = is_complex<T> ? 8 : 2;
   const auto a = random_matrix<T>(c.m, c.k, 1);
   const auto b = random_matrix<T>(c.k, c.n, 2);
   machine::Buffer<T> result = random_matrix<T>(c.m, c.n, 3);
@@ -67,7 +75,8 @@ void measure(const Case& c, const std::vector<Blas>& blas, Limits limits, Ratios
                            .b = matrix_view(b.data(), c.k, c.n),
                            .c = matrix_view(into.data(), c.m, c.n)};
   };
-  const double flops = 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
+  const double flops =
+      flops_each * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
   const int calls = static_cast<int>(std::max(1.0, 4e8 / flops));  // a sample of some milliseconds
   std::vector<Candidate> candidates;
   ours(problem(result), c.threads);
@@ -82,7 +91,7 @@ void measure(const Case& c, const std::vector<Blas>& blas, Limits limits, Ratios
     require(static_cast<int>(peer.get_threads()) == c.threads, ExitCode::internal,
             "a peer refuses its threads");
     peer(problem(reference));
-    require(difference(result, reference) < (sizeof(T) == 8 ? 1e-10 : 1e-3), ExitCode::verification,
+    require(difference(result, reference) < (sizeof(Real<T>) == 8 ? 1e-10 : 1e-3), ExitCode::verification,
             "ours and " + peer.name + " differ");
     add(peer.name, peer);
   }
@@ -121,12 +130,12 @@ int run(int argc, char** argv) {
   bool quick = false;
   bool no_deep = false;
   std::vector<int> threads{1, 2};
-  std::vector<std::string> types{"f64", "f32"};
+  std::vector<std::string> types{"f64", "f32", "c128", "c64"};
   std::vector<index_t> sizes{64, 100, 256, 480, 1000, 1024, 2047, 2048, 4032};
   app.add_flag("--quick", quick, "under 50 s: fewer rounds, without the largest shapes");
   app.add_flag("--no-deep", no_deep, "square shapes only");
   app.add_option("--threads", threads, "numbers of threads")->delimiter(',');
-  app.add_option("--type", types, "f64, f32")->delimiter(',');
+  app.add_option("--type", types, "f64, f32, c128, c64")->delimiter(',');
   app.add_option("--n", sizes, "square sizes; 0 for none")->delimiter(',');
   CLI11_PARSE(app, argc, argv);
 
@@ -140,6 +149,8 @@ int run(int argc, char** argv) {
     for (const std::string& type : types) {
       if (type == "f64") measure<double>(c, blas, limits, ratios);
       if (type == "f32") measure<float>(c, blas, limits, ratios);
+      if (type == "c128") measure<Complex<double>>(c, blas, limits, ratios);
+      if (type == "c64") measure<Complex<float>>(c, blas, limits, ratios);
     }
   };
   for (const int t : threads) {

@@ -22,24 +22,38 @@ struct Blas {
   using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double,
                          double*, int);
 
+  /// Both of complex elements, whose factors go by their addresses.
+  using Zgemm = void (*)(int, int, int, int, int, int, const void*, const void*, int, const void*, int,
+                         const void*, void*, int);
+
   std::string name;
   std::string kernels;  ///< what the library says it runs
   Sgemm sgemm = nullptr;
   Dgemm dgemm = nullptr;
+  Zgemm cgemm = nullptr, zgemm = nullptr;
   void (*set_threads)(long) = nullptr;
   long (*get_threads)() = nullptr;
 
   void operator()(const matmul::Gemm<float>& g) const { call(sgemm, g); }
   void operator()(const matmul::Gemm<double>& g) const { call(dgemm, g); }
+  void operator()(const matmul::Gemm<Complex<float>>& g) const { call(cgemm, g); }
+  void operator()(const matmul::Gemm<Complex<double>>& g) const { call(zgemm, g); }
 
  private:
   template <class F, class T>
   static void call(F gemm, const matmul::Gemm<T>& g) {
     constexpr int row_major = 101;
-    const auto op = [](matmul::Op o) { return o == matmul::Op::none ? 111 : 112; };
+    const auto op = [](matmul::Op o) { return 111 + static_cast<int>(o); };
+    const auto factor = [](const T& x) {
+      if constexpr (is_complex<T>) {
+        return static_cast<const void*>(&x);
+      } else {
+        return x;
+      }
+    };
     gemm(row_major, op(g.op_a), op(g.op_b), narrow<int>(g.m()), narrow<int>(g.n()), narrow<int>(g.k()),
-         g.alpha, g.a.data, narrow<int>(g.a.ld), g.b.data, narrow<int>(g.b.ld), g.beta, g.c.data,
-         narrow<int>(g.c.ld));
+         factor(g.alpha), g.a.data, narrow<int>(g.a.ld), g.b.data, narrow<int>(g.b.ld), factor(g.beta),
+         g.c.data, narrow<int>(g.c.ld));
   }
 };
 
@@ -82,6 +96,8 @@ inline std::vector<Blas> peers() {
     found.push_back(blas);
     found.back().sgemm = symbol<Blas::Sgemm>(library, "cblas_sgemm");
     found.back().dgemm = symbol<Blas::Dgemm>(library, "cblas_dgemm");
+    found.back().cgemm = symbol<Blas::Zgemm>(library, "cblas_cgemm");
+    found.back().zgemm = symbol<Blas::Zgemm>(library, "cblas_zgemm");
   }
   if (void* library = open_library(BENCH_BLIS)) {
     symbol<void (*)()>(library, "bli_init")();
@@ -92,6 +108,8 @@ inline std::vector<Blas> peers() {
     found.push_back(blas);
     found.back().sgemm = symbol<Blas::Sgemm>(library, "cblas_sgemm");
     found.back().dgemm = symbol<Blas::Dgemm>(library, "cblas_dgemm");
+    found.back().cgemm = symbol<Blas::Zgemm>(library, "cblas_cgemm");
+    found.back().zgemm = symbol<Blas::Zgemm>(library, "cblas_zgemm");
   }
   return found;
 }

@@ -40,6 +40,22 @@ std::string message_of(const std::vector<std::string>& arguments) {
   return "";
 }
 
+TEST(Options, TakeComplexNumbersAsPythonWritesThem) {
+  using Z = Complex<double>;
+  for (const auto& [text, want] : {std::pair{"1.5", Z(1.5)},
+                                   {"-2e-3", Z(-2e-3)},
+                                   {"2j", Z(0, 2)},
+                                   {"-2.5j", Z(0, -2.5)},
+                                   {"1.5-2j", Z(1.5, -2)},
+                                   {"-1e-2+3E+1j", Z(-1e-2, 30)},
+                                   {"0+1e-3j", Z(0, 1e-3)}}) {
+    EXPECT_EQ(parse_complex(text, "--alpha"), want) << text;
+  }
+  for (const char* text :
+       {"", "j", "1+j", "1+2", "1-2i", "nan", "1+infj", "1++2j", "+-2j", "1 + 2j", "1e999j"})
+    EXPECT_THROW((void)parse_complex(text, "--alpha"), Error) << text;
+}
+
 class TomlFile {
  public:
   explicit TomlFile(const std::string& text)

@@ -29,12 +29,13 @@ template <class T>
   return result;
 }
 
-/// The slice [begin, begin + size) along k of a stored operand, whose columns run along k when op ==
-/// k_is_cols_when (none for a, transpose for b).
+/// The slice [begin, begin + size) along k of a stored operand, whose columns run along k when op is
+/// turned as k_is_cols_when is (none for a, transpose for b).
 template <class T>
 [[nodiscard]] MatrixView<const T> along_k(MatrixView<const T> operand, Op op, Op k_is_cols_when,
                                           index_t begin, index_t size) {
-  return op == k_is_cols_when ? operand.cols_range(begin, size) : operand.rows_range(begin, size);
+  return turns(op) == turns(k_is_cols_when) ? operand.cols_range(begin, size)
+                                            : operand.rows_range(begin, size);
 }
 
 /// Runs the method's kernel on one piece of this rank. With cache_oblivious `fixed_order()` runs instead, on

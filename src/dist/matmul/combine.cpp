@@ -138,11 +138,13 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::v
   }
 }
 
-template void combine_nodes<float>(const mpi::Communicator&, const Plan&,
-                                   const std::vector<NodeValue<float>>&, DistributedMatrix<float>&,
-                                   mpi::Phases&);
-template void combine_nodes<double>(const mpi::Communicator&, const Plan&,
-                                    const std::vector<NodeValue<double>>&, DistributedMatrix<double>&,
-                                    mpi::Phases&);
+#define TESSERA_INSTANTIATE(T)                                                                            \
+  template void combine_nodes<T>(const mpi::Communicator&, const Plan&, const std::vector<NodeValue<T>>&, \
+                                 DistributedMatrix<T>&, mpi::Phases&)
+
+TESSERA_INSTANTIATE(float);
+TESSERA_INSTANTIATE(double);
+TESSERA_INSTANTIATE(Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>);
 
 }  // namespace tessera::dist::matmul

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/leaf_stack.hpp"
 
 namespace tessera::dist::matmul {
 namespace {
@@ -52,7 +53,7 @@ Forecast recursive_rank(const ForecastRequest& q, const Plan& plan, const Homes&
   Forecast f;
   f.home_bytes = (homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area()) * element;
   if (!mine.empty()) {
-    f.flops = 2.0 * static_cast<double>(mine.m.size()) * static_cast<double>(mine.n.size()) *
+    f.flops = q.flops_each * static_cast<double>(mine.m.size()) * static_cast<double>(mine.n.size()) *
               static_cast<double>(plan.k_range(mine).size());
   }
   add_move(f, homes.a, a, rank, element);
@@ -110,7 +111,8 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
   Forecast f;
   f.home_bytes = (homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area()) * element;
   const index_t mine_m = m.size(grid.row(rank)), mine_n = n.size(grid.col(rank));
-  f.flops = 2.0 * static_cast<double>(mine_m) * static_cast<double>(mine_n) * static_cast<double>(q.k);
+  f.flops =
+      q.flops_each * static_cast<double>(mine_m) * static_cast<double>(mine_n) * static_cast<double>(q.k);
   add_move(f, homes.a, a, rank, element);
   add_move(f, homes.b, b, rank, element);
   const bool at_home = c == homes.c;
@@ -125,8 +127,7 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
                    kb.size(grid.row(rank)) * mine_n * (grid.rows > 1 ? 1 : 0)) *
                   element;
   f.messages += panels * ((grid.cols > 1 ? 1 : 0) + (grid.rows > 1 ? 1 : 0));
-  index_t waiting = 0;  // matrices on the stack of leaf sums, beside c
-  while ((index_t{1} << waiting) < leaves.count()) ++waiting;
+  const index_t waiting = most_waiting(leaves);
   f.work_bytes += ((a == homes.a ? 0 : a.of(rank).area()) + (b == homes.b ? 0 : b.of(rank).area()) +
                    (at_home ? 0 : mine_m * mine_n) + waiting * mine_m * mine_n + panel * (mine_m + mine_n)) *
                   element;

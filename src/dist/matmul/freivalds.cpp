@@ -15,15 +15,75 @@ constexpr index_t vectors =
 constexpr index_t strip_elements = index_t{1}
                                    << 18;  // copied at a time where non-finite numbers must be masked
 
+/// Rows of numbers that hold them: a complex vector's real and imaginary parts have one each.
+template <class T>
+constexpr index_t lines = is_complex<T> ? 2 * vectors : vectors;
+
+template <class T>
 std::vector<double> zeros(index_t length) {
-  return std::vector<double>(static_cast<std::size_t>(vectors * length));
+  return std::vector<double>(static_cast<std::size_t>(lines<T> * length));
 }
 
+template <class T>
 MatrixView<double> rows_of(std::vector<double>& x) {
-  return matrix_view(x.data(), vectors, static_cast<index_t>(x.size()) / vectors);
+  return matrix_view(x.data(), lines<T>, static_cast<index_t>(x.size()) / lines<T>);
 }
+template <class T>
 MatrixView<double> rows_of(const std::vector<double>& x) {
-  return rows_of(const_cast<std::vector<double>&>(x));
+  return rows_of<T>(const_cast<std::vector<double>&>(x));
+}
+
+bool is_finite(double x) { return std::isfinite(x); }
+template <class T>
+bool is_finite(Complex<T> x) {
+  return std::isfinite(x.re) && std::isfinite(x.im);
+}
+
+/// |re| + |im|: what a real and an imaginary part are multiplied by at most.
+double size(double x) { return std::abs(x); }
+template <class T>
+double size(Complex<T> x) {
+  return std::abs(static_cast<double>(x.re)) + std::abs(static_cast<double>(x.im));
+}
+
+/// factor * x in the same rows. A factor of 0 reads nothing: x may hold NaN.
+template <class T>
+std::vector<double> times(T factor, const std::vector<double>& x) {
+  std::vector<double> out(x.size());
+  if (factor == T{0}) return out;
+  if constexpr (is_complex<T>) {
+    const auto from = rows_of<T>(x), to = rows_of<T>(out);
+    const auto re = static_cast<double>(factor.re), im = static_cast<double>(factor.im);
+    for (index_t v = 0; v < from.rows; v += 2) {
+      for (index_t i = 0; i < from.cols; ++i) {
+        to(v, i) = re * from(v, i) - (im == 0 ? 0 : im * from(v + 1, i));
+        to(v + 1, i) = re * from(v + 1, i) + (im == 0 ? 0 : im * from(v, i));
+      }
+    }
+  } else {
+    for (std::size_t i = 0; i < x.size(); ++i) out[i] = static_cast<double>(factor) * x[i];
+  }
+  return out;
+}
+
+/// The same of bounds.
+template <class T>
+std::vector<double> times_bound(T factor, const std::vector<double>& x) {
+  if constexpr (is_complex<T>) {
+    std::vector<double> out(x.size());
+    if (factor == T{0}) return out;
+    const auto from = rows_of<T>(x), to = rows_of<T>(out);
+    const double re = std::abs(static_cast<double>(factor.re)), im = std::abs(static_cast<double>(factor.im));
+    for (index_t v = 0; v < from.rows; v += 2) {
+      for (index_t i = 0; i < from.cols; ++i) {
+        to(v, i) = re * from(v, i) + (im == 0 ? 0 : im * from(v + 1, i));
+        to(v + 1, i) = re * from(v + 1, i) + (im == 0 ? 0 : im * from(v, i));
+      }
+    }
+    return out;
+  } else {
+    return times(std::abs(factor), x);
+  }
 }
 
 std::vector<double> absolute(std::vector<double> x) {
@@ -42,28 +102,75 @@ void copy_masked(MatrixView<const T> from, const layout::Box& box, MatrixView<T>
   }
 }
 
+/// add(box, strip) for strips of a part, copied with some elements set to zero.
+template <class T, class Keep, class Add>
+void each_masked(const layout::Box& box, MatrixView<const T> part, const Keep& keep, const Add& add) {
+  const index_t strip = std::max<index_t>(1, strip_elements / std::max<index_t>(1, part.cols));
+  machine::Buffer<T> copy(std::min(strip, part.rows) * part.cols);
+  for (index_t i = 0; i < part.rows; i += strip) {
+    const index_t count = std::min(strip, part.rows - i);
+    const layout::Box rows{{box.rows.begin + i, box.rows.begin + i + count}, box.cols};
+    const auto masked = matrix_view(copy.data(), count, part.cols);
+    copy_masked(part.rows_range(i, count), rows, masked, keep);
+    add(rows, masked);
+  }
+}
+
+/// What this rank holds of a matrix.
+template <class T>
+class HeldPart : public Parts<T> {
+ public:
+  explicit HeldPart(const DistributedMatrix<T>& matrix) : matrix_(matrix) {}
+  void each(const typename Parts<T>::Body& body) const override { body(matrix_.box(), matrix_.view()); }
+
+ private:
+  const DistributedMatrix<T>& matrix_;
+};
+
+template <class T>
+PassingProduct<T> passing(const Product<T>& product) {
+  const auto held = [](const DistributedMatrix<T>& matrix) { return std::make_shared<HeldPart<T>>(matrix); };
+  const auto c = held(product.c);
+  return {product.m(),
+          product.n(),
+          product.k(),
+          product.alpha,
+          held(product.a),
+          product.op_a,
+          held(product.b),
+          product.op_b,
+          product.beta,
+          c,
+          c};
+}
+
 }  // namespace
 
 template <class T>
 Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
                         int threads)
-    : comm_(comm), product_(product), seed_(seed), threads_(threads) {
-  if (product.beta == T{0}) return;
+    : Freivalds(comm, passing(product), seed, threads) {}
+
+template <class T>
+Freivalds<T>::Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed,
+                        int threads)
+    : comm_(comm), product_(std::move(product)), seed_(seed), threads_(threads) {
+  if (product_.beta == T{0}) return;
   const std::vector<double> x = draw_vectors(nullptr);
-  start_ = through(product.c, Op::none, x, absolute(x), product.m(), nullptr);
+  start_ = through(*product_.old_c, Op::none, x, absolute(x), product_.m, nullptr);
   const Mask mask = find_nonfinite();
   if (!mask.any) return;
   const std::vector<double> masked = draw_vectors(&mask);
-  masked_start_ = through(product.c, Op::none, masked, absolute(masked), product.m(), &mask);
+  masked_start_ = through(*product_.old_c, Op::none, masked, absolute(masked), product_.m, &mask);
 }
 
 /// Vectors of +-1, with 0 where the mask leaves a column out.
 template <class T>
 std::vector<double> Freivalds<T>::draw_vectors(const Mask* mask) const {
-  std::vector<double> x = zeros(product_.n());
-  for (index_t v = 0; v < vectors; ++v) {
-    for (index_t j = 0; j < product_.n(); ++j) {
-      const auto at = static_cast<std::size_t>(v * product_.n() + j);
+  std::vector<double> x = zeros<T>(product_.n);
+  for (index_t v = 0; v < lines<T>; ++v) {
+    for (index_t j = 0; j < product_.n; ++j) {
+      const auto at = static_cast<std::size_t>(v * product_.n + j);
       x[at] = (random_bits(seed_, 0xF0, static_cast<index_t>(at)) & 1) != 0 ? 1 : -1;
       if (mask != nullptr && mask->cols[static_cast<std::size_t>(j)] != 0) x[at] = 0;
     }
@@ -72,44 +179,33 @@ std::vector<double> Freivalds<T>::draw_vectors(const Mask* mask) const {
 }
 
 template <class T>
-typename Freivalds<T>::Sides Freivalds<T>::through(const DistributedMatrix<T>& matrix, Op op,
+typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op,
                                                    const std::vector<double>& x,
                                                    const std::vector<double>& abs_x, index_t rows,
                                                    const Mask* mask) const {
-  Sides sides{zeros(rows), zeros(rows)};
-  const layout::Box& box = matrix.box();
-  const auto view = matrix.view();
-  const bool is_c = &matrix == &product_.c;
-  const index_t strip = mask == nullptr
-                            ? std::max<index_t>(1, view.rows)
-                            : std::max<index_t>(1, strip_elements / std::max<index_t>(1, view.cols));
-  machine::Buffer<T> copy(mask == nullptr ? 0 : std::min(strip, view.rows) * view.cols);
-  for (index_t i = 0; i < view.rows; i += strip) {
-    const index_t count = std::min(strip, view.rows - i);
-    layout::Box part = box;
-    part.rows = {box.rows.begin + i, box.rows.begin + i + count};
-    MatrixView<const T> block = view.rows_range(i, count);
-    if (mask != nullptr) {
-      const auto masked = matrix_view(copy.data(), count, view.cols);
-      copy_masked(block, part, masked, [&](index_t row, index_t col, T value) {
-        if (!is_c) return static_cast<bool>(std::isfinite(value));
-        return mask->rows[static_cast<std::size_t>(row)] == 0 &&
-               mask->cols[static_cast<std::size_t>(col)] == 0;
-      });
-      block = masked;
-    }
+  Sides sides{zeros<T>(rows), zeros<T>(rows)};
+  const bool is_c = &matrix == product_.c.get() || &matrix == product_.old_c.get();
+  const auto keep = [&](index_t row, index_t col, T value) {
+    if (!is_c) return is_finite(value);
+    return mask->rows[static_cast<std::size_t>(row)] == 0 && mask->cols[static_cast<std::size_t>(col)] == 0;
+  };
+  const auto add = [&](const layout::Box& part, MatrixView<const T> block) {
     const layout::Box logical = op == Op::none ? part : transposed(part);
     const auto in = [&](const std::vector<double>& v) {
-      return rows_of(v).cols_range(logical.cols.begin, logical.cols.size());
+      return rows_of<T>(v).cols_range(logical.cols.begin, logical.cols.size());
     };
     const auto out = [&](std::vector<double>& v) {
-      return rows_of(v).cols_range(logical.rows.begin, logical.rows.size());
+      return rows_of<T>(v).cols_range(logical.rows.begin, logical.rows.size());
     };
     machine::parallel(threads_, [&] {
       tessera::matmul::multiply_vectors<T>(block, op, {in(x), in(abs_x), out(sides.value), out(sides.bound)});
     });
     mpi::heartbeat();
-  }
+  };
+  matrix.each([&](const layout::Box& box, MatrixView<const T> part) {
+    if (mask == nullptr) return add(box, part);
+    each_masked(box, part, keep, add);
+  });
   comm_.sum(sides.value);
   comm_.sum(sides.bound);
   return sides;
@@ -128,26 +224,27 @@ template <class T>
 double Freivalds<T>::ratio(const Mask* mask) const {
   const std::vector<double> x = draw_vectors(mask), ones = absolute(x);
   const Sides& before = mask != nullptr && mask->any ? masked_start_ : start_;
-  const Sides got = through(product_.c, Op::none, x, ones, product_.m(), mask);
-  const Sides bx = through(product_.b, product_.op_b, x, ones, product_.k(), mask);
-  const Sides want = through(product_.a, product_.op_a, bx.value, bx.bound, product_.m(), mask);
-  const auto alpha = static_cast<double>(product_.alpha), beta = static_cast<double>(product_.beta);
-  constexpr double unit = std::numeric_limits<T>::epsilon() / 2;
-  constexpr double may_overflow = std::numeric_limits<T>::max() / 4;
-  const double underflow = static_cast<double>(std::numeric_limits<T>::denorm_min()) *
-                           static_cast<double>(product_.n()) *
-                           (std::abs(alpha) * static_cast<double>(product_.k()) + 2);
+  const Sides got = through(*product_.c, Op::none, x, ones, product_.m, mask);
+  const Sides bx = through(*product_.b, product_.op_b, x, ones, product_.k, mask);
+  const Sides want = through(*product_.a, product_.op_a, bx.value, bx.bound, product_.m, mask);
+  // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here either.
+  const std::vector<double> product = times(product_.alpha, want.value),
+                            product_bound = times_bound(product_.alpha, want.bound),
+                            start = times(product_.beta, before.value),
+                            start_bound = times_bound(product_.beta, before.bound);
+  constexpr double unit = std::numeric_limits<Real<T>>::epsilon() / 2;
+  constexpr double may_overflow = std::numeric_limits<Real<T>>::max() / 4;
+  const double underflow = static_cast<double>(std::numeric_limits<Real<T>>::denorm_min()) *
+                           static_cast<double>(lines<T> / vectors * product_.n) *
+                           (size(product_.alpha) * static_cast<double>(product_.k) + 2);
   double worst = 0;
   for (std::size_t i = 0; i < got.value.size(); ++i) {
-    if (mask != nullptr && mask->rows[i % static_cast<std::size_t>(product_.m())] != 0) continue;
-    // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here either.
-    const double product = alpha == 0 ? 0 : alpha * want.value[i];
-    const double start = beta == 0 ? 0 : beta * before.value[i];
-    const double bound = (alpha == 0 ? 0 : std::abs(alpha) * want.bound[i]) +
-                         (beta == 0 ? 0 : std::abs(beta) * before.bound[i]);
+    if (mask != nullptr && mask->rows[i % static_cast<std::size_t>(product_.m)] != 0) continue;
+    const bool starts = product_.beta != T{0};
+    const double bound = product_bound[i] + (starts ? start_bound[i] : 0);
     if (mask != nullptr && !(bound < may_overflow))
       continue;  // the operands' part is finite: old c, or overflow
-    const double error = std::abs(got.value[i] - (product + start));
+    const double error = std::abs(got.value[i] - (product[i] + (starts ? start[i] : 0)));
     if (error == 0) continue;
     const double ratio = error / (unit * bound + underflow);
     if (!(ratio <= worst)) worst = ratio;
@@ -158,21 +255,21 @@ double Freivalds<T>::ratio(const Mask* mask) const {
 
 template <class T>
 typename Freivalds<T>::Mask Freivalds<T>::find_nonfinite() const {
-  Mask mask{std::vector<double>(static_cast<std::size_t>(product_.m())),
-            std::vector<double>(static_cast<std::size_t>(product_.n())), false};
-  const auto mark = [](const DistributedMatrix<T>& matrix, bool by_row, std::vector<double>& marks) {
-    const auto view = matrix.view();
-    for (index_t i = 0; i < view.rows; ++i) {
-      for (index_t j = 0; j < view.cols; ++j) {
-        if (std::isfinite(view(i, j))) continue;
-        marks[static_cast<std::size_t>(by_row ? matrix.box().rows.begin + i : matrix.box().cols.begin + j)] =
-            1;
+  Mask mask{std::vector<double>(static_cast<std::size_t>(product_.m)),
+            std::vector<double>(static_cast<std::size_t>(product_.n)), false};
+  const auto mark = [](const Parts<T>& matrix, bool by_row, std::vector<double>& marks) {
+    matrix.each([&](const layout::Box& box, MatrixView<const T> part) {
+      for (index_t i = 0; i < part.rows; ++i) {
+        for (index_t j = 0; j < part.cols; ++j) {
+          if (is_finite(part(i, j))) continue;
+          marks[static_cast<std::size_t>(by_row ? box.rows.begin + i : box.cols.begin + j)] = 1;
+        }
       }
-    }
+    });
   };
   if (product_.alpha != T{0}) {
-    mark(product_.a, product_.op_a == Op::none, mask.rows);
-    mark(product_.b, product_.op_b == Op::transpose, mask.cols);
+    mark(*product_.a, product_.op_a == Op::none, mask.rows);
+    mark(*product_.b, turns(product_.op_b), mask.cols);
   }
   comm_.max(mask.rows);
   comm_.max(mask.cols);
@@ -184,20 +281,22 @@ typename Freivalds<T>::Mask Freivalds<T>::find_nonfinite() const {
 
 template <class T>
 bool Freivalds<T>::c_is_nonfinite_where(const Mask& mask) const {
-  const auto view = product_.c.view();
-  const layout::Box& box = product_.c.box();
   index_t wrong = 0;
-  for (index_t i = 0; i < view.rows; ++i) {
-    const bool row = mask.rows[static_cast<std::size_t>(box.rows.begin + i)] != 0;
-    for (index_t j = 0; j < view.cols; ++j) {
-      const bool expected = row || mask.cols[static_cast<std::size_t>(box.cols.begin + j)] != 0;
-      wrong += expected && std::isfinite(view(i, j)) ? 1 : 0;
+  product_.c->each([&](const layout::Box& box, MatrixView<const T> part) {
+    for (index_t i = 0; i < part.rows; ++i) {
+      const bool row = mask.rows[static_cast<std::size_t>(box.rows.begin + i)] != 0;
+      for (index_t j = 0; j < part.cols; ++j) {
+        const bool expected = row || mask.cols[static_cast<std::size_t>(box.cols.begin + j)] != 0;
+        wrong += expected && is_finite(part(i, j)) ? 1 : 0;
+      }
     }
-  }
+  });
   return comm_.sum(wrong) == 0;
 }
 
 template class Freivalds<float>;
 template class Freivalds<double>;
+template class Freivalds<Complex<float>>;
+template class Freivalds<Complex<double>>;
 
 }  // namespace tessera::dist::matmul

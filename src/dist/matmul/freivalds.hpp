@@ -2,10 +2,35 @@
 // The check that costs three matrix-vector products instead of a matrix product (Freivalds 1977).
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 #include "dist/matmul/multiply.hpp"
 
 namespace tessera::dist::matmul {
+
+/// A matrix that passes by in parts, wherever it lies.
+template <class T>
+class Parts {
+ public:
+  using Body = std::function<void(const layout::Box& box, MatrixView<const T> part)>;
+  virtual ~Parts() = default;
+  /// Calls body for every part that is this rank's; the ranks' parts are the matrix, all of it once.
+  virtual void each(const Body& body) const = 0;
+};
+
+/// c = alpha * op(a) op(b) + beta * old_c, the matrices as stored; old_c may be missing when beta == 0.
+template <class T>
+struct PassingProduct {
+  index_t m = 0, n = 0, k = 0;
+  T alpha = T{1};
+  std::shared_ptr<const Parts<T>> a;
+  Op op_a = Op::none;
+  std::shared_ptr<const Parts<T>> b;
+  Op op_b = Op::none;
+  T beta = T{0};
+  std::shared_ptr<const Parts<T>> old_c, c;
+};
 
 /// Take it before the product when beta != 0: it needs the old c.
 template <class T>
@@ -13,6 +38,7 @@ class Freivalds {
  public:
   /// Collective. Draws the vectors of +-1 from the seed and, when beta != 0, multiplies the old c by them.
   Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed, int threads);
+  Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed, int threads);
 
   /// Collective; the same on every rank: the largest |c x - (alpha op(a) (op(b) x) + beta c0 x)| over
   /// u (|alpha| |op(a)| (|op(b)| 1) + |beta| |c0| 1), u the unit roundoff of T. A right product stays below
@@ -21,21 +47,21 @@ class Freivalds {
   /// operand holds NaN or infinity, its row or column of c must be non-finite throughout, and the rest is
   /// checked as ever; else the ratio is NaN, which fails. Only where numbers are not finite, a row is passed
   /// over when its old c is not, or when its bound is near or beyond the largest number of T, for then c may
-  /// overflow rightly.
+  /// overflow rightly. Complex numbers are taken for the real matrices (re, -im; im, re).
   [[nodiscard]] double ratio() const;
 
   static constexpr double tolerance = 16;
 
  private:
   struct Sides {
-    std::vector<double> value;  // (vectors, m)
+    std::vector<double> value;  // (vectors, m); a complex vector in two rows
     std::vector<double> bound;
   };
   struct Mask {
     std::vector<double> rows, cols;  // 1 where op(a) (by row) or op(b) (by column) holds a non-finite number
     bool any = false;
   };
-  [[nodiscard]] Sides through(const DistributedMatrix<T>& matrix, Op op, const std::vector<double>& x,
+  [[nodiscard]] Sides through(const Parts<T>& matrix, Op op, const std::vector<double>& x,
                               const std::vector<double>& abs_x, index_t rows, const Mask* mask) const;
   [[nodiscard]] Mask find_nonfinite() const;
   [[nodiscard]] std::vector<double> draw_vectors(const Mask* mask) const;
@@ -43,7 +69,7 @@ class Freivalds {
   [[nodiscard]] double ratio(const Mask* mask) const;
 
   mpi::Communicator comm_;
-  const Product<T>& product_;
+  PassingProduct<T> product_;
   std::uint64_t seed_;
   int threads_;
   Sides start_;         // the old c by the vectors

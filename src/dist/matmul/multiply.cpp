@@ -27,5 +27,9 @@ void multiply(const mpi::Communicator& comm, const Product<T>& product, const Me
 
 template void multiply<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);
 template void multiply<double>(const mpi::Communicator&, const Product<double>&, const Method&, mpi::Phases&);
+template void multiply<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&,
+                                       const Method&, mpi::Phases&);
+template void multiply<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&,
+                                        const Method&, mpi::Phases&);
 
 }  // namespace tessera::dist::matmul

@@ -71,7 +71,8 @@ struct ForecastRequest {
   index_t m = 0, n = 0, k = 0;
   Op op_a = Op::none, op_b = Op::none;
   index_t element_bytes = 8;
-  bool reads_c = false;  ///< beta != 0
+  double flops_each = 2;  ///< of a multiplication and its addition: 8 of complex elements
+  bool reads_c = false;   ///< beta != 0
   index_t ranks = 1;
 };
 

@@ -12,6 +12,15 @@ namespace tessera::dist::matmul {
 using tessera::matmul::Leaves;
 using tessera::matmul::Op;
 using tessera::matmul::Subtree;
+using tessera::matmul::turns;
+
+struct Extents {
+  index_t rows = 0, cols = 0;
+};
+/// A matrix of that shape after op, as it is stored.
+[[nodiscard]] constexpr Extents stored(Op op, index_t rows, index_t cols) {
+  return turns(op) ? Extents{cols, rows} : Extents{rows, cols};
+}
 
 /// The part of the product that one rank computes: c[m, n] += op(a)[m, k] op(b)[k, n], k given by whole
 /// leaves.

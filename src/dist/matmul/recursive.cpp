@@ -75,5 +75,9 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
 template void recursive<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);
 template void recursive<double>(const mpi::Communicator&, const Product<double>&, const Method&,
                                 mpi::Phases&);
+template void recursive<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&,
+                                        const Method&, mpi::Phases&);
+template void recursive<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&,
+                                         const Method&, mpi::Phases&);
 
 }  // namespace tessera::dist::matmul

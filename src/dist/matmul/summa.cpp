@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/leaf_stack.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 
 namespace tessera::dist::matmul {
@@ -26,7 +27,7 @@ Layouts layouts_of(const ProcessGrid& grid, index_t m, index_t n, index_t k, ind
           BlockMap(k, grid.rows, chunk)};
 }
 
-MatrixLayout stored(MatrixLayout layout, Op op) {
+MatrixLayout stored_layout(MatrixLayout layout, Op op) {
   if (op == Op::none) return layout;
   std::swap(layout.rows, layout.cols);
   for (Box& box : layout.boxes) box = transposed(box);
@@ -48,7 +49,7 @@ struct PanelSource {
   /// The panel k, copied from its owner and broadcast along the line.
   MatrixView<const T> panel(Range k, mpi::Phases& phases) {
     const index_t owner = k.empty() ? 0 : owners.owner(k.begin);
-    const bool k_is_cols = op == k_is_cols_when;
+    const bool k_is_cols = turns(op) == turns(k_is_cols_when);
     const auto view = k_is_cols ? matrix_view(storage.data(), extent, k.size())
                                 : matrix_view(storage.data(), k.size(), extent);
     if (line.rank() == owner) {
@@ -60,51 +61,6 @@ struct PanelSource {
                    static_cast<int>(owner));
     return view;
   }
-};
-
-/// Sums of finished leaves waiting for their right neighbours: the binary counter that walks the summation
-/// tree with log2(leaves) matrices.
-template <class T>
-class LeafStack {
- public:
-  LeafStack(const Leaves& leaves, MatrixView<T> c) : leaves_(leaves), c_(c) {}
-
-  /// Where leaf number `leaf` grows: c itself for the first, a fresh matrix for the others.
-  MatrixView<T> begin(index_t leaf) {
-    if (leaf == 0) {
-      stack_.push_back({{0, 1}, {}});
-      return c_;
-    }
-    stack_.push_back({{leaf, 1}, machine::Buffer<T>(c_.rows * c_.cols)});
-    return view(stack_.back());
-  }
-
-  /// Adds every pair of neighbours that are the two halves of a node of the tree.
-  void end() {
-    while (stack_.size() > 1 && halves(stack_[stack_.size() - 2].node, stack_.back().node)) {
-      tessera::matmul::add<T>(view(stack_.back()), view(stack_[stack_.size() - 2]));
-      stack_[stack_.size() - 2].node.count += stack_.back().node.count;
-      stack_.pop_back();
-    }
-  }
-
- private:
-  struct Entry {
-    Subtree node;
-    machine::Buffer<T> storage;
-  };
-  MatrixView<T> view(Entry& entry) {
-    return entry.node.first == 0 ? c_ : matrix_view(entry.storage.data(), c_.rows, c_.cols);
-  }
-  bool halves(Subtree a, Subtree b) const {
-    const Subtree both{a.first, a.count + b.count};
-    const auto path = subtrees(whole(leaves_), both.first, both.first + both.count);
-    return path.size() == 1 && left(both) == a;
-  }
-
-  Leaves leaves_;
-  MatrixView<T> c_;
-  std::vector<Entry> stack_;
 };
 
 index_t widest_of(const std::vector<Range>& panels) {
@@ -145,14 +101,15 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
   {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    a.mine = fetch(comm, product.a, stored(grid_blocks(at.m, at.k_of_a, grid), product.op_a));
-    b.mine = fetch(comm, product.b, stored(grid_blocks(at.k_of_b, at.n, grid), product.op_b));
+    a.mine = fetch(comm, product.a, stored_layout(grid_blocks(at.m, at.k_of_a, grid), product.op_a));
+    b.mine = fetch(comm, product.b, stored_layout(grid_blocks(at.k_of_b, at.n, grid), product.op_b));
     if (product.beta != T{0} && !at_home) {
       mpi::redistribute<T>(comm, product.c.layout(), product.c.view(), c_home, c);
     }
   }
 
-  LeafStack<T> stack(leaves, c);
+  LeafStack<T> stack(leaves, c.rows * c.cols);
+  stack.start(c);
   MatrixView<T> sum;
   index_t leaf = -1;
   for (const Range k : panels) {
@@ -178,5 +135,9 @@ void summa(const mpi::Communicator& comm, const Product<T>& product, const Metho
 
 template void summa<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);
 template void summa<double>(const mpi::Communicator&, const Product<double>&, const Method&, mpi::Phases&);
+template void summa<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&, const Method&,
+                                    mpi::Phases&);
+template void summa<Complex<double>>(const mpi::Communicator&, const Product<Complex<double>>&, const Method&,
+                                     mpi::Phases&);
 
 }  // namespace tessera::dist::matmul

@@ -7,7 +7,9 @@
 namespace tessera::matmul {
 namespace {
 
-CBLAS_TRANSPOSE cblas_op(Op op) { return op == Op::none ? CblasNoTrans : CblasTrans; }
+CBLAS_TRANSPOSE cblas_op(Op op) {
+  return op == Op::none ? CblasNoTrans : op == Op::transpose ? CblasTrans : CblasConjTrans;
+}
 
 void call(int m, int n, int k, const Gemm<float>& g, int lda, int ldb, int ldc) {
   cblas_sgemm(CblasRowMajor, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda, g.b.data,
@@ -16,6 +18,14 @@ void call(int m, int n, int k, const Gemm<float>& g, int lda, int ldb, int ldc) 
 void call(int m, int n, int k, const Gemm<double>& g, int lda, int ldb, int ldc) {
   cblas_dgemm(CblasRowMajor, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda, g.b.data,
               ldb, g.beta, g.c.data, ldc);
+}
+void call(int m, int n, int k, const Gemm<Complex<float>>& g, int lda, int ldb, int ldc) {
+  cblas_cgemm(CblasRowMajor, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda, g.b.data,
+              ldb, &g.beta, g.c.data, ldc);
+}
+void call(int m, int n, int k, const Gemm<Complex<double>>& g, int lda, int ldb, int ldc) {
+  cblas_zgemm(CblasRowMajor, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda, g.b.data,
+              ldb, &g.beta, g.c.data, ldc);
 }
 
 template <class T>
@@ -29,8 +39,12 @@ void blas(const Gemm<T>& g, const Tuning&) {
 }  // namespace
 
 std::vector<Variant> blas_rows() {
-  return {
-      {{"blas", Space::host, "OpenBLAS through CBLAS, on threads of its own"}, blas<float>, blas<double>}};
+  return {{{"blas", Space::host, "OpenBLAS through CBLAS, on threads of its own"},
+           blas<float>,
+           blas<double>,
+           {},
+           blas<Complex<float>>,
+           blas<Complex<double>>}};
 }
 
 }  // namespace tessera::matmul

@@ -13,13 +13,15 @@ int useful_threads(index_t m, index_t n, index_t k, int threads) {
       std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(std::max(1, threads))));
 }
 
-template void cache_oblivious(const Gemm<float>&);
-template void cache_oblivious(const Gemm<double>&);
-template void subtree(const Gemm<float>&, const Leaves&, Subtree);
-template void subtree(const Gemm<double>&, const Leaves&, Subtree);
-template void chain(const Gemm<float>&);
-template void chain(const Gemm<double>&);
-template void add(MatrixView<const float>, MatrixView<float>);
-template void add(MatrixView<const double>, MatrixView<double>);
+#define TESSERA_INSTANTIATE(T)                                   \
+  template void cache_oblivious(const Gemm<T>&);                 \
+  template void subtree(const Gemm<T>&, const Leaves&, Subtree); \
+  template void chain(const Gemm<T>&);                           \
+  template void add(MatrixView<const T>, MatrixView<T>)
+
+TESSERA_INSTANTIATE(float);
+TESSERA_INSTANTIATE(double);
+TESSERA_INSTANTIATE(Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>);
 
 }  // namespace tessera::matmul

@@ -1,6 +1,7 @@
 #include "kernels/matmul/checksum.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/matmul/checksum_leaf.hpp"
 #include "machine/fork_join.hpp"
@@ -33,7 +34,64 @@ void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& vectors) {
   }
 }
 
+namespace {
+
+using Rows = std::vector<double>;
+
+MatrixView<double> view_of(Rows& rows, index_t count) {
+  return matrix_view(rows.data(), count, static_cast<index_t>(rows.size()) / count);
+}
+Rows zeros(index_t count, index_t length) { return Rows(static_cast<std::size_t>(count * length)); }
+
+/// Vectors against the rows of a complex matrix taken for a real one with twice the columns: a row is
+/// re im re im ..., so its product with (re, -im, ...) is the real part and with (im, re, ...) the imaginary.
+Rows for_rows(MatrixView<const double> x, double sign) {
+  Rows turned = zeros(x.rows, 2 * x.cols);
+  const auto to = view_of(turned, x.rows);
+  for (index_t v = 0; v < x.rows; v += 2) {
+    for (index_t p = 0; p < x.cols; ++p) {
+      to(v, 2 * p) = to(v + 1, 2 * p + 1) = x(v, p);
+      to(v, 2 * p + 1) = sign * x(v + 1, p);
+      to(v + 1, 2 * p) = x(v + 1, p);
+    }
+  }
+  return turned;
+}
+
+/// y += what the columns of such a real matrix gave: by turns of the real and of the imaginary parts.
+void add_columns(MatrixView<const double> got, double sign, bool conjugated, MatrixView<double> y) {
+  const double conj = conjugated ? sign : 1;  // of the imaginary parts
+  for (index_t v = 0; v < y.rows; v += 2) {
+    for (index_t i = 0; i < y.cols; ++i) {
+      y(v, i) += got(v, 2 * i) + sign * conj * got(v + 1, 2 * i + 1);
+      y(v + 1, i) += conj * got(v, 2 * i + 1) + got(v + 1, 2 * i);
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+requires is_complex<T>
+void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& w) {
+  TESSERA_EXPECTS(w.x.rows % 2 == 0);
+  const MatrixView<const Real<T>> parts{reinterpret_cast<const Real<T>*>(a.data), a.rows, 2 * a.cols,
+                                        2 * a.ld};
+  if (op == Op::none) {
+    Rows x = for_rows(w.x, -1), abs_x = for_rows(w.abs_x, 1);
+    return multiply_vectors<Real<T>>(parts, op,
+                                     {view_of(x, w.x.rows), view_of(abs_x, w.x.rows), w.y, w.bound});
+  }
+  Rows y = zeros(w.x.rows, parts.cols), bound = y;
+  multiply_vectors<Real<T>>(parts, Op::transpose,
+                            {w.x, w.abs_x, view_of(y, w.x.rows), view_of(bound, w.x.rows)});
+  add_columns(view_of(y, w.x.rows), -1, op == Op::hermitian, w.y);
+  add_columns(view_of(bound, w.x.rows), 1, op == Op::hermitian, w.bound);
+}
+
 template void multiply_vectors(MatrixView<const float>, Op, const Vectors&);
 template void multiply_vectors(MatrixView<const double>, Op, const Vectors&);
+template void multiply_vectors(MatrixView<const Complex<float>>, Op, const Vectors&);
+template void multiply_vectors(MatrixView<const Complex<double>>, Op, const Vectors&);
 
 }  // namespace tessera::matmul

@@ -10,7 +10,8 @@ namespace tessera::matmul {
 inline constexpr index_t max_vectors = 4;
 
 /// Vectors lie in rows: x is (vectors, k), y is (vectors, m), with 1 to max_vectors of them; the same for the
-/// bounds, whose x must not be negative. Rows of y and of its bound are added to.
+/// bounds, whose x must not be negative. Rows of y and of its bound are added to. A complex vector takes two
+/// rows, its real parts and its imaginary parts.
 struct Vectors {
   MatrixView<const double> x;      ///< (v, k)
   MatrixView<const double> abs_x;  ///< (v, k)
@@ -18,8 +19,12 @@ struct Vectors {
   MatrixView<double> bound;        ///< (v, m)
 };
 
-/// y[v, 0:m] += op(a)[0:m, 0:k] x[v, 0:k] and bound[v, 0:m] += |op(a)|[0:m, 0:k] abs_x[v, 0:k].
+/// y[v, 0:m] += op(a)[0:m, 0:k] x[v, 0:k] and bound[v, 0:m] += |op(a)|[0:m, 0:k] abs_x[v, 0:k]; where a is
+/// complex, with every complex number taken for the real matrix (re, -im; im, re).
 template <class T>
+void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& vectors);
+template <class T>
+requires is_complex<T>
 void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& vectors);
 
 }  // namespace tessera::matmul

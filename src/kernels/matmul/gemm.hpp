@@ -1,14 +1,18 @@
 #pragma once
 // The problem that every matmul variant solves.
 
+#include "base/complex.hpp"
 #include "base/view.hpp"
 
 namespace tessera::matmul {
 
-enum class Op { none, transpose };
+enum class Op { none, transpose, hermitian };
+/// Is op(x) stored with rows and columns exchanged?
+[[nodiscard]] constexpr bool turns(Op op) { return op != Op::none; }
 
 /// c[0:m, 0:n] = alpha * op(a)[0:m, 0:k] * op(b)[0:k, 0:n] + beta * c[0:m, 0:n].
-/// a is stored (m, k), or (k, m) when op_a is transpose; b is stored (k, n), or (n, k). c overlaps neither.
+/// a is stored (m, k), or (k, m) when op_a turns; b is stored (k, n), or (n, k). c overlaps neither. Real
+/// elements have no hermitian: theirs is transpose.
 /// beta == 0 never reads c (it may hold NaN); k == 0 or alpha == 0 leaves beta * c and reads neither a nor b.
 template <class T>
 struct Gemm {

@@ -4,12 +4,14 @@
 
 #include "kernels/matmul/checksum_leaf.hpp"
 
-#define TESSERA_DECLARE(isa)                                     \
-  namespace tessera::isa {                                       \
-  const matmul::LeafKernels<float>& leaf_kernels_f32();          \
-  const matmul::LeafKernels<double>& leaf_kernels_f64();         \
-  const matmul::ChecksumKernels<float>& checksum_kernels_f32();  \
-  const matmul::ChecksumKernels<double>& checksum_kernels_f64(); \
+#define TESSERA_DECLARE(isa)                                       \
+  namespace tessera::isa {                                         \
+  const matmul::LeafKernels<float>& leaf_kernels_f32();            \
+  const matmul::LeafKernels<double>& leaf_kernels_f64();           \
+  const matmul::LeafKernels<Complex<float>>& leaf_kernels_c64();   \
+  const matmul::LeafKernels<Complex<double>>& leaf_kernels_c128(); \
+  const matmul::ChecksumKernels<float>& checksum_kernels_f32();    \
+  const matmul::ChecksumKernels<double>& checksum_kernels_f64();   \
   }
 
 TESSERA_DECLARE(baseline)
@@ -26,6 +28,14 @@ const LeafKernels<float>& leaf_kernels(machine::Isa isa) {
 template <>
 const LeafKernels<double>& leaf_kernels(machine::Isa isa) {
   return TESSERA_OF_ISA(isa, leaf_kernels_f64)();
+}
+template <>
+const LeafKernels<Complex<float>>& leaf_kernels(machine::Isa isa) {
+  return TESSERA_OF_ISA(isa, leaf_kernels_c64)();
+}
+template <>
+const LeafKernels<Complex<double>>& leaf_kernels(machine::Isa isa) {
+  return TESSERA_OF_ISA(isa, leaf_kernels_c128)();
 }
 template <>
 const ChecksumKernels<float>& checksum_kernels(machine::Isa isa) {

@@ -1,12 +1,16 @@
 // Compiled once for each instruction set (tessera_isa_source): nothing in here may be shared between them.
 
-#include "kernels/matmul/leaf_kernels.hpp"
+#include "kernels/matmul/leaf_complex.hpp"
 
 namespace tessera::TESSERA_ISA {
 
 const LeafKernels<float>& leaf_kernels_f32();
 const LeafKernels<double>& leaf_kernels_f64();
+const LeafKernels<Complex<float>>& leaf_kernels_c64();
+const LeafKernels<Complex<double>>& leaf_kernels_c128();
 const LeafKernels<float>& leaf_kernels_f32() { return kernels<float>; }
 const LeafKernels<double>& leaf_kernels_f64() { return kernels<double>; }
+const LeafKernels<Complex<float>>& leaf_kernels_c64() { return complex_kernels<float>; }
+const LeafKernels<Complex<double>>& leaf_kernels_c128() { return complex_kernels<double>; }
 
 }  // namespace tessera::TESSERA_ISA

@@ -19,22 +19,61 @@ struct Operand {
 };
 
 template <class T>
+struct Operand<Complex<T>> {
+  const Complex<T>* data;
+  index_t row;
+  index_t step;
+  bool conjugated = false;
+
+  Complex<T> operator()(index_t i, index_t p) const {
+    const Complex<T> value = data[i * row + p * step];
+    return conjugated ? conjugate(value) : value;
+  }
+  [[nodiscard]] Operand at(index_t i, index_t p) const {
+    return {data + i * row + p * step, row, step, conjugated};
+  }
+};
+
+template <class T>
 [[nodiscard]] TESSERA_HD Operand<T> operand(MatrixView<const T> x, Op op) {
-  if (op == Op::none) return {x.data, x.ld, 1};
-  return {x.data, 1, x.ld};
+  if constexpr (is_complex<T>) {
+    if (turns(op)) return {x.data, 1, x.ld, op == Op::hermitian};
+    return {x.data, x.ld, 1};
+  } else {
+    if (op == Op::none) return {x.data, x.ld, 1};
+    return {x.data, 1, x.ld};
+  }
+}
+
+/// op(x) transposed.
+template <class T>
+[[nodiscard]] Operand<T> flipped(Operand<T> x) {
+  Operand<T> turned = x;
+  turned.row = x.step;
+  turned.step = x.row;
+  return turned;
+}
+
+/// Do the rows lie in memory as they are, one number beside the next?
+template <class T>
+[[nodiscard]] bool has_plain_rows(const Operand<T>& x) {
+  if constexpr (is_complex<T>) {
+    if (x.conjugated) return false;
+  }
+  return x.step == 1;
 }
 
 /// alpha * sum + beta * c, without reading c when beta == 0.
 template <class T>
 TESSERA_HD void put(T& c, T alpha, T sum, T beta) {
-  c = beta == T{0} ? alpha * sum : alpha * sum + beta * c;
+  c = beta == T{0} ? scaled(alpha, sum) : scaled(alpha, sum) + scaled(beta, c);
 }
 
 /// c = beta * c, or zero without reading it.
 template <class T>
 void scale(MatrixView<T> c, T beta) {
   for (index_t i = 0; i < c.rows; ++i) {
-    for (index_t j = 0; j < c.cols; ++j) c(i, j) = beta == T{0} ? T{0} : beta * c(i, j);
+    for (index_t j = 0; j < c.cols; ++j) c(i, j) = beta == T{0} ? T{0} : scaled(beta, c(i, j));
   }
 }
 

@@ -78,8 +78,8 @@ class Product {
   /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk; the last one onto `onto`,
   /// if any.
   void chain(index_t begin, index_t end, MatrixView<T> c, T beta, MatrixView<T> onto) const {
-    const bool pack_a = n_ > direct;
-    const bool pack_b = b_.step != 1 || m_ > direct;
+    const bool pack_a = is_complex<T> || n_ > direct;  // parts lie apart in packed operands only
+    const bool pack_b = is_complex<T> || b_.step != 1 || m_ > direct;
     const index_t longest = std::min(chunk_length<T>, end - begin);
     Scratch<T> a(pack_a ? round_up(m_, leaf_.mr) * longest : 0);
     Scratch<T> b(pack_b ? round_up(n_, leaf_.nr) * longest : 0);
@@ -250,8 +250,8 @@ void for_each_piece(const Gemm<T>& g, bool partial, const Body& body) {
 /// Is this one chunk of operands so small that it is computed on one thread where it lies?
 template <class T>
 bool is_small(const Gemm<T>& g) {
-  return g.m() <= direct && g.n() <= direct && g.k() <= chunk_length<T> && g.op_b == Op::none &&
-         (machine::team() == 1 || g.m() * g.n() * g.k() < 500'000);
+  return !is_complex<T> && g.m() <= direct && g.n() <= direct && g.k() <= chunk_length<T> &&
+         g.op_b == Op::none && (machine::team() == 1 || g.m() * g.n() * g.k() < 500'000);
 }
 
 /// A small product straight to the leaf: at n = 64 the recursion would cost a tenth of the time.
@@ -275,12 +275,21 @@ void multiply_in_place(const Gemm<T>& g) {
                  .ldc = g.c.ld});
 }
 
+/// x + it is x for every x, -0 among them.
+template <class T>
+T negative_zero() {
+  if constexpr (is_complex<T>) {
+    return {Real<T>{-0.0}, Real<T>{-0.0}};
+  } else {
+    return T{-0.0};
+  }
+}
+
 template <class T>
 void subtree(const Gemm<T>& g, const Leaves& leaves, Subtree node) {
   TESSERA_EXPECTS(g.k() == leaves.begin(node.first + node.count) - leaves.begin(node.first));
   if (g.c.empty()) return;
-  // An empty sum is -0 beside other summands: x + -0 is x for every x, -0 among them.
-  if (only_scales(g) && node.first > 0) return fill(g.c, T{-0.0});
+  if (only_scales(g) && node.first > 0) return fill(g.c, negative_zero<T>());
   if (only_scales(g)) return scale(g.c, g.beta);
   for_each_piece(g, node.count > 1, [&](const Gemm<T>& piece) {
     Product<T>(piece, leaves, node).tree(node, piece.c, piece.beta);

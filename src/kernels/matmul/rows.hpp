@@ -21,9 +21,9 @@ template <class T>
 class Rows {
  public:
   Rows(Operand<T> x, index_t count, index_t length)
-      : copy_(x.step == 1 ? machine::Buffer<T>() : contiguous_rows(x, count, length)),
-        data_(x.step == 1 ? x.data : copy_.data()),
-        ld_(x.step == 1 ? x.row : length) {}
+      : copy_(has_plain_rows(x) ? machine::Buffer<T>() : contiguous_rows(x, count, length)),
+        data_(has_plain_rows(x) ? x.data : copy_.data()),
+        ld_(has_plain_rows(x) ? x.row : length) {}
 
   [[nodiscard]] const T* operator[](index_t i) const { return data_ + i * ld_; }
 
@@ -32,11 +32,5 @@ class Rows {
   const T* data_;
   index_t ld_;
 };
-
-/// The columns of op(b) as rows: op(b) transposed.
-template <class T>
-[[nodiscard]] Operand<T> flipped(Operand<T> x) {
-  return {x.data, x.step, x.row};
-}
 
 }  // namespace tessera::matmul

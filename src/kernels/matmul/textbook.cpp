@@ -12,9 +12,11 @@
 
 namespace tessera::matmul {
 
-#define TESSERA_INSTANTIATE(variant)                        \
-  template void variant(const Gemm<float>&, const Tuning&); \
-  template void variant(const Gemm<double>&, const Tuning&)
+#define TESSERA_INSTANTIATE(variant)                                 \
+  template void variant(const Gemm<float>&, const Tuning&);          \
+  template void variant(const Gemm<double>&, const Tuning&);         \
+  template void variant(const Gemm<Complex<float>>&, const Tuning&); \
+  template void variant(const Gemm<Complex<double>>&, const Tuning&)
 
 TESSERA_INSTANTIATE(naive);
 TESSERA_INSTANTIATE(transposed);

@@ -14,7 +14,7 @@ void multiply_tile(T alpha, Operand<T> a, Operand<T> b, MatrixView<T> c, index_t
     for (index_t j = 0; j < c.cols; ++j) {
       T sum{0};
       for (index_t p = 0; p < k; ++p) sum += a(i, p) * b(p, j);
-      c(i, j) += alpha * sum;
+      c(i, j) += scaled(alpha, sum);
     }
   }
 }

@@ -17,7 +17,7 @@ void multiply_tile(T alpha, const Rows<T>& a, index_t i0, const Rows<T>& b, inde
       const T* const col = b[j0 + j] + p0;
       T sum{0};
       for (index_t p = 0; p < k; ++p) sum += row[p] * col[p];
-      c(i, j) += alpha * sum;
+      c(i, j) += scaled(alpha, sum);
     }
   }
 }

@@ -41,9 +41,13 @@ struct Variant : VariantInfo {
   void (*f32)(const Gemm<float>&, const Tuning&);
   void (*f64)(const Gemm<double>&, const Tuning&);
   DeviceKernels on_device = {};
+  void (*c64)(const Gemm<Complex<float>>&, const Tuning&) = nullptr;  ///< nullptr: not in complex elements
+  void (*c128)(const Gemm<Complex<double>>&, const Tuning&) = nullptr;
 
   void operator()(const Gemm<float>& g, const Tuning& tuning = {}) const { f32(g, tuning); }
   void operator()(const Gemm<double>& g, const Tuning& tuning = {}) const { f64(g, tuning); }
+  void operator()(const Gemm<Complex<float>>& g, const Tuning& tuning = {}) const { c64(g, tuning); }
+  void operator()(const Gemm<Complex<double>>& g, const Tuning& tuning = {}) const { c128(g, tuning); }
 };
 
 [[nodiscard]] std::span<const Variant> variants();

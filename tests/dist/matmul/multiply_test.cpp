@@ -21,6 +21,8 @@ const Case cases[] = {{40, 50, 60},
                       {40, 50, 60, Op::transpose, Op::none, -0.5, 2},
                       {33, 17, 5000, Op::none, Op::transpose},
                       {33, 17, 5000, Op::transpose, Op::transpose, 1, 1},
+                      {21, 35, 4500, Op::hermitian, Op::none, 1, 1},
+                      {35, 21, 700, Op::none, Op::hermitian, 2, 0},
                       {1, 1, 9000},
                       {3, 200, 1},
                       {200, 2, 3},
@@ -55,15 +57,27 @@ struct Outcome {
   double ratio = 0;
 };
 
+/// With an imaginary part where T has one, unless it is 0 or 1.
+template <class T>
+T scalar(double value) {
+  const auto real = static_cast<Real<T>>(value);
+  if constexpr (is_complex<T>) {
+    return {real, value == 0 || value == 1 ? Real<T>{0} : Real<T>{0.5}};
+  } else {
+    return real;
+  }
+}
+
 template <class T>
 Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method) {
+  const auto op = [](Op wanted) { return turns(wanted) && !is_complex<T> ? Op::transpose : wanted; };
   const auto a =
       x.op_a == Op::none ? random_matrix<T>(comm, x.m, x.k, 1) : random_matrix<T>(comm, x.k, x.m, 1);
   const auto b =
       x.op_b == Op::none ? random_matrix<T>(comm, x.k, x.n, 2) : random_matrix<T>(comm, x.n, x.k, 2);
   auto c = random_matrix<T>(comm, x.m, x.n, 3);
-  if (x.beta == 0) std::fill_n(c.view().data, c.box().area(), std::numeric_limits<T>::quiet_NaN());
-  const Product<T> product{static_cast<T>(x.alpha), a, x.op_a, b, x.op_b, static_cast<T>(x.beta), c};
+  if (x.beta == 0) std::fill_n(c.view().data, c.box().area(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
+  const Product<T> product{scalar<T>(x.alpha), a, op(x.op_a), b, op(x.op_b), scalar<T>(x.beta), c};
   const Freivalds<T> check(comm, product, 5, 2);
   mpi::Phases phases;
   multiply(comm, product, method, phases);
@@ -83,7 +97,7 @@ void same_bits(const std::vector<T>& got, const std::vector<T>& want, const std:
 
 template <class T>
 class Multiply : public testing::Test {};
-using Types = testing::Types<float, double>;
+using Types = testing::Types<float, double, Complex<float>, Complex<double>>;
 TYPED_TEST_SUITE(Multiply, Types);
 
 TYPED_TEST(Multiply, RecursiveGivesTheBitsOfOneRank) {
@@ -144,6 +158,28 @@ TEST(Freivalds, FindsOneWrongElementOnAnyRank) {
   EXPECT_LE(check.ratio(), check.tolerance);
   if (comm.rank() == comm.size() - 1) c.view()(0, 0) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(check.ratio() <= check.tolerance);  // a NaN that no operand explains
+}
+
+TEST(Freivalds, FindsOneWrongPartOfAComplexElement) {
+  using T = Complex<double>;
+  const auto comm = mpi::Communicator::world();
+  const index_t n = 120;
+  const auto a = random_matrix<T>(comm, n, n, 1), b = random_matrix<T>(comm, n, n, 2);
+  auto c = random_matrix<T>(comm, n, n, 3);
+  const Product<T> product{{1, 2}, a, Op::hermitian, b, Op::none, {0, -1}, c};
+  const Freivalds<T> check(comm, product, 9, 1);
+  mpi::Phases phases;
+  multiply(comm, product, {}, phases);
+  EXPECT_LE(check.ratio(), check.tolerance);
+  for (const T error : {T{1e-9, 0}, T{0, 1e-9}}) {
+    const bool mine = comm.rank() == comm.size() - 1 && c.box().area() > 0;
+    const T kept = mine ? c.view()(0, 3) : T{0};
+    if (mine) c.view()(0, 3) += error;
+    EXPECT_GT(check.ratio(), check.tolerance);
+    if (mine) c.view()(0, 3) = kept;
+  }
+  if (comm.is_root()) c.view()(0, 0) = conjugate(c.view()(0, 0));
+  EXPECT_GT(check.ratio(), check.tolerance);
 }
 
 TEST(Freivalds, CopesWithNanAndInfinityInTheOperands) {

@@ -18,7 +18,7 @@ std::vector<machine::Isa> sets_here() {
 
 template <class T>
 class Leaf : public ::testing::Test {};
-using Types = ::testing::Types<float, double>;
+using Types = ::testing::Types<float, double, Complex<float>, Complex<double>>;
 TYPED_TEST_SUITE(Leaf, Types);
 
 struct Packed {
@@ -31,10 +31,8 @@ Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matri
                      index_t k, T beta, Packed packed, MatrixView<T> onto = {}) {
   const index_t m = c.view().rows;
   const index_t n = c.view().cols;
-  std::vector<T> a_packed(static_cast<std::size_t>(round_up(m, leaf.mr) * k),
-                          std::numeric_limits<T>::quiet_NaN());
-  std::vector<T> b_packed(static_cast<std::size_t>(round_up(n, leaf.nr) * k),
-                          std::numeric_limits<T>::quiet_NaN());
+  std::vector<T> a_packed(static_cast<std::size_t>(round_up(m, leaf.mr) * k), not_a_number<T>());
+  std::vector<T> b_packed(static_cast<std::size_t>(round_up(n, leaf.nr) * k), not_a_number<T>());
   leaf.pack_a(operand(a.view(), Op::none), m, k, a_packed.data());
   leaf.pack_b(operand(b.view(), Op::none), k, n, b_packed.data());
   leaf.multiply({.m = m,
@@ -66,12 +64,12 @@ TYPED_TEST(Leaf, MultipliesEveryEdgeOfTheMicroTileOnEverySet) {
         const auto a = Matrix<T>::random(m, k, 1);
         const auto b = Matrix<T>::random(k, n, 2);
         const T beta = n % 2 == 0 ? T(0) : T(0.5);
-        const auto c0 = n % 2 == 0 ? Matrix<T>::filled(m, n, std::numeric_limits<T>::quiet_NaN())
-                                   : Matrix<T>::random(m, n, 3);
+        const auto c0 = n % 2 == 0 ? Matrix<T>::filled(m, n, not_a_number<T>()) : Matrix<T>::random(m, n, 3);
         auto c = multiplied(leaf, a, b, c0, k, beta, {true, true});
         ASSERT_TRUE(is_product({T(1.5), a.view(), Op::none, b.view(), Op::none, beta, c.view()}, c0))
             << machine::name(isa) << " " << m << " " << n;
         ASSERT_TRUE(c.sentinels_stand()) << machine::name(isa) << " " << m << " " << n;
+        if (is_complex<T>) continue;  // parts lie apart in packed operands only
         for (const Packed other : {Packed{false, false}, Packed{false, true}, Packed{true, false}}) {
           ASSERT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, other), c))
               << machine::name(isa) << " " << m << " " << n << " " << other.a << other.b;
@@ -90,18 +88,30 @@ TYPED_TEST(Leaf, AddsOntoASiblingInsteadOfStoring) {
         const index_t m = leaf.mr + 2;
         const auto a = Matrix<T>::random(m, 9, 1);
         const auto b = Matrix<T>::random(9, n, 2);
-        const auto c0 = beta == T(0) ? Matrix<T>::filled(m, n, std::numeric_limits<T>::quiet_NaN())
-                                     : Matrix<T>::random(m, n, 3);
+        const auto c0 =
+            beta == T(0) ? Matrix<T>::filled(m, n, not_a_number<T>()) : Matrix<T>::random(m, n, 3);
         const auto sibling = Matrix<T>::random(m, n, 4);
         auto want = sibling;
         const auto value = multiplied(leaf, a, b, c0, 9, beta, {true, true});
         for (index_t i = 0; i < m; ++i) leaf.add(&value.view()(i, 0), &want.view()(i, 0), n);
         auto got = sibling;
-        const auto c = multiplied(leaf, a, b, c0, 9, beta, {false, false}, got.view());
+        const bool packed = is_complex<T>;
+        const auto c = multiplied(leaf, a, b, c0, 9, beta, {packed, packed}, got.view());
         EXPECT_TRUE(same_bits(got, want)) << machine::name(isa) << " " << n;
         EXPECT_TRUE(same_bits(c, c0)) << machine::name(isa) << " " << n;
       }
     }
+  }
+}
+
+/// Element `at` of a packed row of `width` that begins at `row`: complex ones have their parts apart.
+template <class T>
+T element_of(const std::vector<T>& packed, index_t row, index_t at, index_t width) {
+  if constexpr (is_complex<T>) {
+    const auto* const parts = reinterpret_cast<const Real<T>*>(packed.data() + row);
+    return {parts[at], parts[width + at]};
+  } else {
+    return packed[static_cast<std::size_t>(row + at)];
   }
 }
 
@@ -121,7 +131,7 @@ TYPED_TEST(Leaf, PacksBothOrientationsAlikeAndPadsWithZeros) {
           const Matrix<T>& from = op == Op::none ? x : y;
           const Operand<T> rows = operand(from.view(), op);
           if (is_a) leaf.pack_a(rows, count, k, out.data());
-          if (!is_a) leaf.pack_b({rows.data, rows.step, rows.row}, k, count, out.data());
+          if (!is_a) leaf.pack_b(flipped(rows), k, count, out.data());
           return out;
         };
         for (const bool is_a : {true, false}) {
@@ -132,11 +142,37 @@ TYPED_TEST(Leaf, PacksBothOrientationsAlikeAndPadsWithZeros) {
           for (index_t i = 0; i < round_up(count, width); ++i) {
             for (index_t p = 0; p < k; ++p) {
               const T want = i < count ? x(i, p) : T(0);
-              ASSERT_EQ(got[static_cast<std::size_t>(i / width * width * k + p * width + i % width)], want)
+              ASSERT_EQ(element_of(got, i / width * width * k + p * width, i % width, width), want)
                   << machine::name(isa) << " " << count << " " << k;
             }
           }
         }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Leaf, ConjugatesAsItPacks) {
+  using T = TypeParam;
+  if constexpr (is_complex<T>) {
+    const index_t k = 13;
+    for (const auto isa : sets_here()) {
+      const LeafKernels<T>& leaf = leaf_kernels<T>(isa);
+      for (index_t count = 1; count <= 2 * leaf.nr + 3; ++count) {
+        const auto x = Matrix<T>::random(k, count, 1);
+        Matrix<T> y(count, k);
+        for (index_t i = 0; i < count; ++i) {
+          for (index_t p = 0; p < k; ++p) y.view()(i, p) = conjugate(x(p, i));
+        }
+        std::vector<T> got(static_cast<std::size_t>(round_up(count, leaf.mr) * k)), want = got;
+        leaf.pack_a(operand<T>(x.view(), Op::hermitian), count, k, got.data());
+        leaf.pack_a(operand<T>(y.view(), Op::none), count, k, want.data());
+        EXPECT_EQ(got, want) << machine::name(isa) << " " << count;
+        got.resize(static_cast<std::size_t>(round_up(count, leaf.nr) * k));
+        want.resize(got.size());
+        leaf.pack_b(operand<T>(y.view(), Op::hermitian), k, count, got.data());
+        leaf.pack_b(operand<T>(x.view(), Op::none), k, count, want.data());
+        EXPECT_EQ(got, want) << machine::name(isa) << " " << count;
       }
     }
   }

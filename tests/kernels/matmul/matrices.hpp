@@ -34,8 +34,15 @@ class Matrix {
   /// Integers of at most 8: products and sums are exact.
   static Matrix integers(index_t rows, index_t cols, std::uint64_t stream) {
     Matrix x(rows, cols);
+    const auto draw = [&](index_t at) {
+      return static_cast<Real<T>>(static_cast<int>(random_bits(7, stream, at) % 17) - 8);
+    };
     x.each([&](T& value, index_t at) {
-      value = static_cast<T>(static_cast<int>(random_bits(7, stream, at) % 17) - 8);
+      if constexpr (is_complex<T>) {
+        value = {draw(2 * at), draw(2 * at + 1)};
+      } else {
+        value = draw(at);
+      }
     });
     return x;
   }
@@ -65,7 +72,7 @@ class Matrix {
   }
 
  private:
-  static constexpr T sentinel = T{-12345};
+  static constexpr T sentinel = T(Real<T>{-12345});
 
   template <class F>
   void each(const F& f) {
@@ -83,11 +90,47 @@ struct Shape3 {
 };
 
 inline std::string text(Shape3 s, Op op_a, Op op_b) {
+  const auto letter = [](Op op) { return op == Op::none ? "N" : op == Op::transpose ? "T" : "H"; };
   return std::to_string(s.m) + " x " + std::to_string(s.n) + " x " + std::to_string(s.k) + " " +
-         (op_a == Op::none ? "N" : "T") + (op_b == Op::none ? "N" : "T");
+         letter(op_a) + letter(op_b);
 }
 
 inline constexpr Op ops[] = {Op::none, Op::transpose};
+/// Those that elements of type T have.
+template <class T>
+std::vector<Op> ops_of() {
+  if (is_complex<T>) return {Op::none, Op::transpose, Op::hermitian};
+  return {Op::none, Op::transpose};
+}
+
+/// T's numbers for a computation in double.
+inline double wide(float x) { return x; }
+inline double wide(double x) { return x; }
+template <class T>
+Complex<double> wide(Complex<T> x) {
+  return {x.re, x.im};
+}
+/// At least the absolute value, at most sqrt(2) times as much.
+inline double size(double x) { return std::abs(x); }
+inline double size(Complex<double> x) { return std::abs(x.re) + std::abs(x.im); }
+/// A number that no product may come out as.
+template <class T>
+T not_a_number() {
+  constexpr auto nan = std::numeric_limits<Real<T>>::quiet_NaN();
+  if constexpr (is_complex<T>) {
+    return {nan, nan};
+  } else {
+    return nan;
+  }
+}
+template <class T>
+bool is_nan(T x) {
+  if constexpr (is_complex<T>) {
+    return std::isnan(x.re) || std::isnan(x.im);
+  } else {
+    return std::isnan(x);
+  }
+}
 
 /// The stored form of op(x)[rows, cols].
 template <class T, class Make>
@@ -100,27 +143,26 @@ template <class T>
 ::testing::AssertionResult is_product(const Gemm<T>& g, const Matrix<T>& c0) {
   const auto a = operand(g.a, g.op_a);
   const auto b = operand(g.b, g.op_b);
-  const double unit = static_cast<double>(std::numeric_limits<T>::epsilon());
+  const double unit = static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
   for (index_t i = 0; i < g.m(); ++i) {
     for (index_t j = 0; j < g.n(); ++j) {
-      double sum = 0;
-      double size = 0;
+      decltype(wide(T{})) sum = 0;
+      double sizes = 0;
       for (index_t p = 0; p < g.k(); ++p) {
-        const double term = static_cast<double>(a(i, p)) * static_cast<double>(b(p, j));
-        sum += term;
-        size += std::abs(term);
+        sum += wide(a(i, p)) * wide(b(p, j));
+        sizes += size(wide(a(i, p))) * size(wide(b(p, j)));
       }
-      double want = static_cast<double>(g.alpha) * sum;
-      double bound = std::abs(static_cast<double>(g.alpha)) * size;
-      if (g.beta != T{0}) {
-        want += static_cast<double>(g.beta) * static_cast<double>(c0(i, j));
-        bound += std::abs(static_cast<double>(g.beta) * static_cast<double>(c0(i, j)));
+      auto want = wide(g.alpha) * sum;
+      double bound = size(wide(g.alpha)) * sizes;
+      if (!(g.beta == T{0})) {
+        want = want + wide(g.beta) * wide(c0(i, j));
+        bound += size(wide(g.beta)) * size(wide(c0(i, j)));
       }
-      bound *= unit * static_cast<double>(g.k() + 3);
-      const double got = static_cast<double>(g.c(i, j));
-      if (!(std::abs(got - want) <= bound)) {
+      bound *= unit * static_cast<double>((is_complex<T> ? 2 * g.k() : g.k()) + 3);
+      const auto got = wide(g.c(i, j));
+      if (!(size(got - want) <= bound)) {
         return ::testing::AssertionFailure()
-               << "c(" << i << ", " << j << ") is " << got << ", not " << want << " +- " << bound;
+               << "c(" << i << ", " << j << ") is off by " << size(got - want) << ", not " << bound;
       }
     }
   }

@@ -82,13 +82,13 @@ struct Operands {
 
 template <class T>
 class Summation : public ::testing::Test {};
-using Types = ::testing::Types<float, double>;
+using Types = ::testing::Types<float, double, Complex<float>, Complex<double>>;
 TYPED_TEST_SUITE(Summation, Types);
 
-template <class F>
+template <class T, class F>
 void for_each_op(const F& f) {
-  for (const Op op_a : ops) {
-    for (const Op op_b : ops) f(op_a, op_b);
+  for (const Op op_a : ops_of<T>()) {
+    for (const Op op_b : ops_of<T>()) f(op_a, op_b);
   }
 }
 
@@ -97,7 +97,7 @@ TYPED_TEST(Summation, GivesTheSameBitsOnAnyNumberOfThreads) {
   for (const Shape3 s :
        {Shape3{37, 41, 13 * chunk + 5}, Shape3{401, 263, chunk + 3}, Shape3{250, 1, 9 * chunk},
         Shape3{1, 1, 40 * chunk + 1}, Shape3{5, 600, 8 * chunk}}) {
-    for_each_op([&](Op op_a, Op op_b) {
+    for_each_op<TypeParam>([&](Op op_a, Op op_b) {
       SCOPED_TRACE(text(s, op_a, op_b));
       const Operands<TypeParam> x(s, op_a, op_b);
       const auto want = x.product(1);
@@ -122,7 +122,7 @@ TYPED_TEST(Summation, OfAVeryLongCInPiecesIsThatOfItsParts) {
 TYPED_TEST(Summation, GivesTheSameBitsForAnySplitOfMAndN) {
   constexpr index_t chunk = chunk_length<TypeParam>;
   std::mt19937 random(11);
-  for_each_op([&](Op op_a, Op op_b) {
+  for_each_op<TypeParam>([&](Op op_a, Op op_b) {
     const Shape3 s{150, 131, 9 * chunk - 7};
     SCOPED_TRACE(text(s, op_a, op_b));
     const Operands<TypeParam> x(s, op_a, op_b);
@@ -152,8 +152,7 @@ Matrix<T> split_at(const Operands<T>& x, index_t cut) {
     return std::find(parts.begin(), parts.end(), node) != parts.end();
   };
   const auto take = [&](Subtree node) {
-    Matrix<T> c =
-        node.first == 0 ? x.c0 : Matrix<T>::filled(x.s.m, x.s.n, std::numeric_limits<T>::quiet_NaN());
+    Matrix<T> c = node.first == 0 ? x.c0 : Matrix<T>::filled(x.s.m, x.s.n, not_a_number<T>());
     subtree(x.slice(0, x.s.m, 0, x.s.n, all.begin(node.first), all.begin(node.first + node.count),
                     node.first == 0 ? T(-0.5) : T(0), c.view()),
             all, node);
@@ -167,7 +166,7 @@ Matrix<T> split_at(const Operands<T>& x, index_t cut) {
 
 TYPED_TEST(Summation, GivesTheSameBitsForEverySplitOfKAtLeaves) {
   constexpr index_t chunk = chunk_length<TypeParam>;
-  for_each_op([&](Op op_a, Op op_b) {
+  for_each_op<TypeParam>([&](Op op_a, Op op_b) {
     const Shape3 s{19, 27, 29 * chunk + 100};
     SCOPED_TRACE(text(s, op_a, op_b));
     const Operands<TypeParam> x(s, op_a, op_b);
@@ -180,7 +179,7 @@ TYPED_TEST(Summation, GivesTheSameBitsForEverySplitOfKAtLeaves) {
 
 TYPED_TEST(Summation, GivesTheSameBitsPanelByPanelInsideALeaf) {
   constexpr index_t chunk = chunk_length<TypeParam>;
-  for_each_op([&](Op op_a, Op op_b) {
+  for_each_op<TypeParam>([&](Op op_a, Op op_b) {
     const Shape3 s{70, 59, 6 * chunk + 11};
     SCOPED_TRACE(text(s, op_a, op_b));
     const Operands<TypeParam> x(s, op_a, op_b);
@@ -197,11 +196,18 @@ TYPED_TEST(Summation, GivesTheSameBitsPanelByPanelInsideALeaf) {
   });
 }
 
+bool minus_zero(float x) { return x == 0 && std::signbit(x); }
+bool minus_zero(double x) { return x == 0 && std::signbit(x); }
+template <class T>
+bool minus_zero(Complex<T> x) {
+  return minus_zero(x.re);
+}
+
 TYPED_TEST(Summation, KeepsNegativeZeroWhenAlphaIsZeroAndKIsSplit) {
   constexpr index_t k = 8 * chunk_length<TypeParam>;
   const auto a = Matrix<TypeParam>::random(1, k, 1);
   const Leaves all = leaves<TypeParam>(k);
-  TypeParam c[2] = {TypeParam(-0.0), TypeParam(9)};
+  TypeParam c[2] = {TypeParam(Real<TypeParam>(-0.0)), TypeParam(9)};
   for (const index_t node : {0, 1}) {
     subtree<TypeParam>(
         {TypeParam(0), a.view().cols_range(all.begin(node), all.begin(node + 1) - all.begin(node)), Op::none,
@@ -209,7 +215,7 @@ TYPED_TEST(Summation, KeepsNegativeZeroWhenAlphaIsZeroAndKIsSplit) {
          node == 0 ? TypeParam(1) : TypeParam(0), matrix_view(c + node, 1, 1)},
         all, {node, 1});
   }
-  EXPECT_TRUE(std::signbit(c[0] + c[1]));
+  EXPECT_TRUE(minus_zero(c[0] + c[1]));
 }
 
 }  // namespace

@@ -14,25 +14,35 @@ constexpr Shape3 shapes[] = {{0, 0, 0},      {0, 5, 3},    {5, 0, 3},    {4, 6, 
                              {9, 25, 17},    {6, 48, 31},  {13, 49, 64}, {64, 33, 65}, {33, 100, 257},
                              {101, 97, 103}, {5, 200, 30}, {200, 5, 30}, {2, 3, 2100}};
 
-/// The rows that this machine can run.
+/// The rows that this machine can run in elements of type T.
+template <class T>
 std::vector<Variant> usable() {
   std::vector<Variant> rows;
   const bool gpu = !machine::gpus().devices.empty();
   for (const Variant& row : variants()) {
-    if (row.space == Space::host || gpu) rows.push_back(row);
+    if (row.space == Space::host || (gpu && !is_complex<T>)) rows.push_back(row);
   }
   return rows;
 }
 
+/// The number, without its imaginary part where T has none.
+template <class T>
+T scalar(double re, double im) {
+  if constexpr (is_complex<T>) {
+    return {static_cast<Real<T>>(re), static_cast<Real<T>>(im)};
+  } else {
+    return static_cast<T>(re);
+  }
+}
+
 template <class T, class Make>
 void check(const Variant& variant, Shape3 s, T alpha, T beta, const Make& make, const Tuning& tuning = {}) {
-  for (const Op op_a : ops) {
-    for (const Op op_b : ops) {
+  for (const Op op_a : ops_of<T>()) {
+    for (const Op op_b : ops_of<T>()) {
       SCOPED_TRACE(std::string(variant.name) + " " + text(s, op_a, op_b));
       const Matrix<T> a = stored<T>(s.m, s.k, op_a, [&](index_t r, index_t c) { return make(r, c, 1); });
       const Matrix<T> b = stored<T>(s.k, s.n, op_b, [&](index_t r, index_t c) { return make(r, c, 2); });
-      const Matrix<T> c0 =
-          beta == T{0} ? Matrix<T>::filled(s.m, s.n, std::numeric_limits<T>::quiet_NaN()) : make(s.m, s.n, 3);
+      const Matrix<T> c0 = beta == T{0} ? Matrix<T>::filled(s.m, s.n, not_a_number<T>()) : make(s.m, s.n, 3);
       Matrix<T> c = c0;
       const Gemm<T> g{alpha, a.view(), op_a, b.view(), op_b, beta, c.view()};
       machine::parallel(3, [&] { variant(g, tuning); });
@@ -44,32 +54,45 @@ void check(const Variant& variant, Shape3 s, T alpha, T beta, const Make& make, 
 
 template <class T>
 class Variants : public ::testing::Test {};
-using Types = ::testing::Types<float, double>;
+using Types = ::testing::Types<float, double, Complex<float>, Complex<double>>;
 TYPED_TEST_SUITE(Variants, Types);
 
 TEST(DeviceVariants, AreAmongTheRowsTestedHere) {
-  if (usable().size() < variants().size()) {
-    GTEST_SKIP() << variants().size() - usable().size()
+  if (usable<double>().size() < variants().size()) {
+    GTEST_SKIP() << variants().size() - usable<double>().size()
                  << " device variants are not run: " << machine::gpus().reason;
   }
 }
 
 TYPED_TEST(Variants, MultiplyEveryShapeWithEveryOp) {
-  for (const Variant& variant : usable()) {
+  for (const Variant& variant : usable<TypeParam>()) {
     for (const Shape3 s : shapes)
       check<TypeParam>(variant, s, TypeParam{1}, TypeParam{0}, Matrix<TypeParam>::random);
   }
 }
 
 TYPED_TEST(Variants, ScaleByAlphaAndBeta) {
-  for (const Variant& variant : usable()) {
+  for (const Variant& variant : usable<TypeParam>()) {
     for (const Shape3 s : {Shape3{1, 1, 1}, Shape3{9, 25, 17}, Shape3{50, 70, 300}, Shape3{4, 6, 0}}) {
       for (const double beta : {0.0, 1.0, -0.75}) {
         for (const double alpha : {1.0, 0.5, 0.0}) {
-          check<TypeParam>(variant, s, static_cast<TypeParam>(alpha), static_cast<TypeParam>(beta),
+          check<TypeParam>(variant, s, scalar<TypeParam>(alpha, 0), scalar<TypeParam>(beta, 0),
                            Matrix<TypeParam>::random);
         }
       }
+    }
+  }
+}
+
+TYPED_TEST(Variants, ScaleByComplexNumbers) {
+  if (!is_complex<TypeParam>) return;
+  const auto number = scalar<TypeParam>;
+  for (const Variant& variant : usable<TypeParam>()) {
+    for (const Shape3 s : {Shape3{9, 25, 17}, Shape3{13, 70, 520}}) {
+      check<TypeParam>(variant, s, number(0.5, 0.25), number(-0.75, -1.5), Matrix<TypeParam>::random);
+      check<TypeParam>(variant, s, number(0, 2), number(0, -1), Matrix<TypeParam>::random);
+      check<TypeParam>(variant, s, number(1, 0), number(0, 1), Matrix<TypeParam>::random);
+      check<TypeParam>(variant, s, number(0, 1), number(0, 0), Matrix<TypeParam>::random);
     }
   }
 }
@@ -82,7 +105,7 @@ TYPED_TEST(Variants, AreExactOnIntegersSoEqualBitForBit) {
   Matrix<TypeParam> start = want;
   Gemm<TypeParam> g{TypeParam{2}, a.view(), Op::none, b.view(), Op::none, TypeParam{-3}, want.view()};
   variants().front()(g);
-  for (const Variant& variant : usable()) {
+  for (const Variant& variant : usable<TypeParam>()) {
     Matrix<TypeParam> got = start;
     g.c = got.view();
     variant(g);
@@ -100,7 +123,7 @@ TYPED_TEST(Variants, TakeAnyTileAndColumnWidth) {
 }
 
 TYPED_TEST(Variants, OfTheDeviceMultiplyWhatItDoesNotHold) {
-  if (usable().size() < variants().size()) GTEST_SKIP() << machine::gpus().reason;
+  if (usable<TypeParam>().size() < variants().size()) GTEST_SKIP() << "not run: " << machine::gpus().reason;
   std::uint64_t drawn = 0;
   const auto draw = [&](index_t most) {
     return 1 + static_cast<index_t>(random_bits(11, 0, static_cast<index_t>(drawn++)) %
@@ -108,7 +131,7 @@ TYPED_TEST(Variants, OfTheDeviceMultiplyWhatItDoesNotHold) {
   };
   std::vector<Shape3> odd{{1, 1, 1}, {97, 101, 103}, {300, 20, 7}, {30, 30, 1000}, {20, 24, 0}};
   for (int more = 0; more < 4; ++more) odd.push_back({draw(250), draw(250), draw(400)});
-  for (const Variant& variant : usable()) {
+  for (const Variant& variant : usable<TypeParam>()) {
     if (variant.space == Space::host) continue;
     for (const Shape3 s : odd) {
       for (const index_t memory : {30'000, 150'000}) {
@@ -121,9 +144,9 @@ TYPED_TEST(Variants, OfTheDeviceMultiplyWhatItDoesNotHold) {
 }
 
 TYPED_TEST(Variants, ReadNeitherOperandWhenAlphaIsZero) {
-  const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
+  const TypeParam nan = not_a_number<TypeParam>();
   const auto poison = Matrix<TypeParam>::filled(20, 20, nan);
-  for (const Variant& variant : usable()) {
+  for (const Variant& variant : usable<TypeParam>()) {
     Matrix<TypeParam> c = Matrix<TypeParam>::random(20, 20, 5);
     const Matrix<TypeParam> c0 = c;
     variant({TypeParam{0}, poison.view(), Op::none, poison.view(), Op::none, TypeParam{1}, c.view()});
@@ -133,13 +156,13 @@ TYPED_TEST(Variants, ReadNeitherOperandWhenAlphaIsZero) {
 
 TYPED_TEST(Variants, CarryANanOfAnOperandToItsRowOnly) {
   Matrix<TypeParam> a = Matrix<TypeParam>::random(19, 40, 1);
-  a.view()(11, 3) = std::numeric_limits<TypeParam>::quiet_NaN();
+  a.view()(11, 3) = not_a_number<TypeParam>();
   const auto b = Matrix<TypeParam>::random(40, 29, 2);
-  for (const Variant& variant : usable()) {
+  for (const Variant& variant : usable<TypeParam>()) {
     Matrix<TypeParam> c(19, 29);
     variant({TypeParam{1}, a.view(), Op::none, b.view(), Op::none, TypeParam{0}, c.view()});
     for (index_t i = 0; i < 19; ++i) {
-      for (index_t j = 0; j < 29; ++j) EXPECT_EQ(std::isnan(c(i, j)), i == 11) << variant.name;
+      for (index_t j = 0; j < 29; ++j) EXPECT_EQ(is_nan(c(i, j)), i == 11) << variant.name;
     }
   }
 }

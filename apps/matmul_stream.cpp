@@ -1,0 +1,221 @@
+// Out of core: C in tiles, from panels of A and B that are read as they are needed. A rank takes its share of
+// the tiles and needs no other rank.
+
+#include <fmt/format.h>
+
+#include <future>
+
+#include "base/text.hpp"
+#include "dist/matmul/freivalds.hpp"
+#include "dist/matmul/out_of_core.hpp"
+#include "matmul.hpp"
+#include "mpi/agreement.hpp"
+#include "run/memory_plan.hpp"
+#include "run/stop.hpp"
+
+namespace tessera::apps::matmul {
+namespace {
+
+using dist::matmul::plan_stream;
+using dist::matmul::stored;
+using dist::matmul::Stream;
+using layout::Box;
+
+constexpr index_t longest_strip = index_t{32} << 20;  // of a matrix that is checked: bytes read at once
+
+/// A stored operand: of a file, or generated.
+struct Source {
+  const run::Input* input;
+  std::uint64_t seed, stream;
+  Extents extents;
+
+  template <class T>
+  void read(const Box& box, MatrixView<T> to) const {
+    if (box.empty()) return;
+    if (input == nullptr) return dist::fill_random<T>(to, box, extents.cols, seed, stream);
+    const layout::Range slab[] = {box.rows, box.cols};
+    io::will_read(input->name(), slab);
+    io::read_box<T>(input->name(), box, to);
+  }
+};
+
+struct Sources {
+  Source a, b, c;
+};
+
+Sources sources_of(const StreamPoint& point) {
+  const auto& q = point.request.shape;
+  const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
+  return {{point.inputs.a.get(), seed, 1, stored(q.op_a, q.m, q.k)},
+          {point.inputs.b.get(), seed, 2, stored(q.op_b, q.k, q.n)},
+          {point.inputs.c.get(), seed, 3, {q.m, q.n}}};
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(MatrixView<const T> x) {
+  return std::as_bytes(std::span(x.data, static_cast<std::size_t>(x.rows * x.cols)));
+}
+
+template <class T>
+class Files : public dist::matmul::StreamFiles<T> {
+ public:
+  Files(const Sources& sources, run::Outputs& outputs) : sources_(sources), outputs_(outputs) {}
+  void read_a(const Box& box, MatrixView<T> to) override { sources_.a.read(box, to); }
+  void read_b(const Box& box, MatrixView<T> to) override { sources_.b.read(box, to); }
+  void read_c(const Box& box, MatrixView<T> to) override { sources_.c.read(box, to); }
+  void write(const Box& box, MatrixView<const T> c) override {
+    const layout::Range slab[] = {box.rows, box.cols};
+    outputs_.write_slab(0, slab, bytes_of(c));
+  }
+
+ private:
+  const Sources& sources_;
+  run::Outputs& outputs_;
+};
+
+/// Strips of rows of some boxes, the next one read while the present one is looked at.
+template <class T>
+class Strips : public dist::matmul::Parts<T> {
+ public:
+  using Read = std::function<void(const Box&, MatrixView<T>)>;
+  Strips(const std::vector<Box>& boxes, index_t most_bytes, Read read) : read_(std::move(read)) {
+    for (const Box& box : boxes) {
+      const index_t row = std::max<index_t>(1, box.cols.size() * index_t{sizeof(T)});
+      const index_t rows = std::max<index_t>(1, most_bytes / row);
+      for (index_t i = box.rows.begin; i < box.rows.end; i += rows)
+        strips_.push_back({{i, std::min(box.rows.end, i + rows)}, box.cols});
+    }
+  }
+
+  void each(const typename dist::matmul::Parts<T>::Body& body) const override {
+    index_t most = 0;
+    for (const Box& strip : strips_) most = std::max(most, strip.area());
+    machine::Buffer<T> places[2] = {machine::Buffer<T>(most), machine::Buffer<T>(most)};
+    const auto view = [&](std::size_t s) {
+      return matrix_view(places[s % 2].data(), strips_[s].rows.size(), strips_[s].cols.size());
+    };
+    const auto begin = [&](std::size_t s) -> std::future<void> {
+      if (s >= strips_.size()) return {};
+      return std::async(std::launch::async, [this, s, &view] { read_(strips_[s], view(s)); });
+    };
+    std::future<void> reading = begin(0);
+    for (std::size_t s = 0; s < strips_.size(); ++s) {
+      reading.get();
+      reading = begin(s + 1);
+      body(strips_[s], view(s));
+    }
+  }
+
+ private:
+  Read read_;
+  std::vector<Box> strips_;
+};
+
+/// The check, of A and B as they are read once more and of C as it lies in the file.
+template <class T>
+dist::matmul::PassingProduct<T> passing(const StreamPoint& point, const Stream& stream,
+                                        const Sources& sources, layout::Range share,
+                                        const run::Outputs& outputs) {
+  const auto& q = point.request.shape;
+  const index_t most = std::min(longest_strip, stream.rank_bytes / 4);
+  const auto of = [&](const Source& source) {
+    const auto rows = layout::BlockMap(source.extents.rows, point.comm.size()).range(point.comm.rank());
+    return std::make_shared<Strips<T>>(
+        std::vector{Box{rows, {0, source.extents.cols}}}, most,
+        [&source](const Box& box, MatrixView<T> to) { source.read<T>(box, to); });
+  };
+  std::vector<Box> tiles;
+  for (index_t t = share.begin; t < share.end; ++t) tiles.push_back(stream.tile(t));
+  const auto written = std::make_shared<Strips<T>>(tiles, most, [&](const Box& box, MatrixView<T> to) {
+    const layout::Range slab[] = {box.rows, box.cols};
+    outputs.read_slab(
+        0, slab, std::as_writable_bytes(std::span(to.data, static_cast<std::size_t>(to.rows * to.cols))));
+  });
+  return {q.m,    q.n,           q.k,    factor<T>(point.request.alpha), of(sources.a),
+          q.op_a, of(sources.b), q.op_b, factor<T>(point.request.beta),  of(sources.c),
+          written};
+}
+
+template <class T>
+bool run(const StreamPoint& point, const Stream& stream) {
+  const auto& comm = point.comm;
+  const auto& request = point.request;
+  run::Outputs outputs = open_output(comm, point.values, request);
+  const Sources sources = sources_of(point);
+  const layout::Range share = layout::BlockMap(stream.tiles(), comm.size()).range(comm.rank());
+  std::optional<dist::matmul::Freivalds<T>> check;
+  if (!point.values.flag("no-verify"))
+    check.emplace(comm, passing<T>(point, stream, sources, share, outputs),
+                  static_cast<std::uint64_t>(point.values.integer("seed")), request.method.threads);
+  run::Measured measured;
+  measured.phases.resize(1);
+  Files<T> files(sources, outputs);
+  comm.barrier();
+  const Timer timer;
+  index_t done = 0;
+  mpi::together(comm, "stream", [&] {
+    done = multiply_stream<T>(stream, share, {factor<T>(request.alpha), factor<T>(request.beta)},
+                              request.method, files, run::stop_asked_here, measured.phases.front());
+  });
+  measured.seconds = {comm.max(timer.seconds())};
+  if (comm.sum(done) < stream.tiles()) throw run::Stopped();
+  Request described = request;
+  described.algorithm = "tiles";  // no rank needs another
+  describe(point.values, described, measured);
+  if (check) {
+    const mpi::PhaseScope scope(measured.once, "verify");
+    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(request)};
+  }
+  return outputs.conclude(comm, point.values, point.session, measured, [] {});
+}
+
+/// What the vectors of the check take, of both sides and their bounds.
+index_t check_bytes(const Request& request) {
+  const auto& q = request.shape;
+  const index_t lines = is_complex_element(request.element) ? 4 : 2;
+  return lines * index_t{sizeof(double)} * (2 * q.n + 12 * q.m + 4 * q.k);
+}
+
+}  // namespace
+
+bool can_stream(const run::Values& values, const Request& request) {
+  return values.has("out") && request.gpus == nullptr;
+}
+
+std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run::Values& values,
+                                       const Request& request) {
+  const std::string& wanted = values.text("out-of-core");
+  if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
+  mpi::together(comm, "plan", [&] {
+    require(can_stream(values, request), ExitCode::usage,
+            "--out-of-core always goes with --out, and not with matrices that stay on GPUs (--gpu-exchange "
+            "host)");
+  });
+  const index_t allowance = run::memory_allowance(comm, values);
+  if (wanted == "auto" && most_memory(request, request.shape.ranks) <= allowance) return std::nullopt;
+  std::optional<Stream> stream;
+  mpi::together(comm, "plan", [&] {
+    stream = plan_stream(
+        {request.shape, request.a_chunk, request.b_chunk, request.method.threads, check_bytes(request)},
+        allowance);
+  });
+  return stream;
+}
+
+bool run_stream(const StreamPoint& point, const Stream& stream) {
+  return dispatch_field(point.request.element, [&]<class T>(Type<T>) { return run<T>(point, stream); });
+}
+
+void print_stream(const Request& request, const Stream& stream) {
+  const auto human = [](index_t bytes) { return human_bytes(static_cast<double>(bytes)); };
+  const auto& q = request.shape;
+  fmt::print(
+      "plan: out of core, {} {} x {} x {} on {} ranks x {} threads, kernel {}: {} tiles of {} x {}, panels "
+      "of {} "
+      "along k; reads {} (A {} times, B {}), writes {}, holds {} a rank\n",
+      name(request.element), q.m, q.n, q.k, q.ranks, request.method.threads, request.method.kernel->name,
+      stream.tiles(), stream.m, stream.n, stream.k, human(stream.read_bytes), stream.tiles_n(),
+      stream.tiles_m(), human(q.m * q.n * q.element_bytes), human(stream.rank_bytes));
+}
+
+}  // namespace tessera::apps::matmul

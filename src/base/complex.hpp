@@ -1,0 +1,65 @@
+#pragma once
+// Complex numbers as h5py, numpy and std::complex lay them out. Products are the four of the definition: no
+// second look at results that are not finite, which std::complex takes at every multiplication.
+
+#include <type_traits>
+
+#include "base/error.hpp"
+
+namespace tessera {
+
+template <class T>
+struct Complex {
+  T re, im;
+
+  Complex() = default;
+  TESSERA_HD constexpr Complex(T real, T imaginary = T{0}) : re(real), im(imaginary) {}  // NOLINT: implicit
+
+  friend constexpr bool operator==(const Complex&, const Complex&) = default;
+  TESSERA_HD friend constexpr Complex operator+(Complex x, Complex y) { return {x.re + y.re, x.im + y.im}; }
+  TESSERA_HD friend constexpr Complex operator-(Complex x, Complex y) { return {x.re - y.re, x.im - y.im}; }
+  TESSERA_HD friend constexpr Complex operator-(Complex x) { return {-x.re, -x.im}; }
+  TESSERA_HD friend constexpr Complex operator*(Complex x, Complex y) {
+    return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+  }
+  TESSERA_HD constexpr Complex& operator+=(Complex x) { return *this = *this + x; }
+};
+
+template <class T>
+inline constexpr bool is_complex = false;
+template <class T>
+inline constexpr bool is_complex<Complex<T>> = true;
+
+/// The type of the parts of a number.
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class T>
+struct RealOf<Complex<T>> {
+  using type = T;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
+
+/// factor * x; where the factor is real, an infinite part of x leaves the other one alone.
+template <class T>
+[[nodiscard]] TESSERA_HD constexpr auto scaled(const T& factor, const T& x) {
+  return factor * x;
+}
+template <class T>
+[[nodiscard]] TESSERA_HD constexpr Complex<T> scaled(const Complex<T>& factor, const Complex<T>& x) {
+  if (factor.im == T{0}) return {factor.re * x.re, factor.re * x.im};
+  return factor * x;
+}
+
+template <class T>
+[[nodiscard]] TESSERA_HD constexpr T conjugate(T x) {
+  return x;
+}
+template <class T>
+[[nodiscard]] TESSERA_HD constexpr Complex<T> conjugate(Complex<T> x) {
+  return {x.re, -x.im};
+}
+
+}  // namespace tessera

@@ -1,0 +1,274 @@
+#include "dist/matmul/out_of_core.hpp"
+
+#include <algorithm>
+#include <array>
+#include <future>
+#include <limits>
+#include <optional>
+
+#include "base/text.hpp"
+#include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/leaf_stack.hpp"
+
+namespace tessera::dist::matmul {
+namespace {
+
+using layout::Box;
+using layout::Range;
+
+// To weigh tiles against each other: what a core multiplies and a file system's cache delivers. A faster
+// device or a slower core asks for no larger tiles than these.
+constexpr double flop_rate = 5e10, read_rate = 1e9;  // of a thread and of a rank, a second
+constexpr index_t longest_panel = 4096;
+constexpr index_t packed_bytes = index_t{64} << 20;  // of an operand, that the kernels pack at most
+constexpr index_t edge_unit = 48;                    // rows and columns of whole micro-tiles
+
+double real(index_t x) { return static_cast<double>(x); }
+
+Leaves leaves_of(index_t k) { return tessera::matmul::leaves<double>(k); }
+
+/// Panels of k at most `width` wide, each in one leaf.
+std::vector<Range> panels_of(index_t k, index_t width) {
+  const layout::BlockMap all(k, 1);
+  return summa_panels(all, all, leaves_of(k), width);
+}
+
+/// Two tiles of C, one that is made and one that is written, and those that wait to be added; two panels of
+/// either operand; what the kernels pack of them.
+index_t rank_bytes(const ForecastRequest& q, index_t m, index_t n, index_t k) {
+  const Leaves leaves = leaves_of(q.k);
+  const index_t element = q.element_bytes, chunk = std::min(k, leaves.chunk());
+  const auto packed = [&](index_t rows) {
+    return std::min(packed_bytes, (rows + edge_unit) * chunk * element);
+  };
+  return (2 + most_waiting(leaves)) * m * n * element + 2 * (m + n) * k * element + packed(m) + packed(n);
+}
+
+/// A whole number of the chunks in which the operand is stored, or of micro-tiles where that is too much.
+index_t edge(index_t length, index_t parts, index_t chunk) {
+  const index_t even = round_up(ceil_div(length, parts), edge_unit);
+  const index_t whole = chunk > 1 ? round_up(ceil_div(length, parts), chunk) : even;
+  return std::min(length, whole < 2 * even ? whole : even);
+}
+
+struct Chunks {
+  index_t m = 1, n = 1, k = 1;
+};
+
+Chunks chunks_of(const StreamRequest& request) {
+  const auto of = [](const std::vector<index_t>& chunk, bool first) {
+    return chunk.size() == 2 ? chunk[first ? 0 : 1] : 1;
+  };
+  const bool a_turns = turns(request.shape.op_a), b_turns = turns(request.shape.op_b);
+  return {of(request.a_chunk, !a_turns), of(request.b_chunk, b_turns),
+          std::max(of(request.a_chunk, a_turns), of(request.b_chunk, !b_turns))};
+}
+
+/// The stream of so many rows and columns of tiles.
+Stream try_stream(const StreamRequest& request, index_t rows, index_t cols, index_t k) {
+  const ForecastRequest& q = request.shape;
+  const Chunks chunks = chunks_of(request);
+  Stream s{.shape = q, .m = edge(q.m, rows, chunks.m), .n = edge(q.n, cols, chunks.n), .k = k};
+  s.rank_bytes = rank_bytes(q, s.m, s.n, k) + request.beside_bytes;
+  s.read_bytes =
+      (s.tiles_n() * q.m * q.k + s.tiles_m() * q.k * q.n + (q.reads_c ? q.m * q.n : 0)) * q.element_bytes;
+  const double share = real(ceil_div(s.tiles(), q.ranks)) / real(s.tiles());  // of the rank with most
+  const double all = q.flops_each * real(q.m) * real(q.n) * real(q.k) / (flop_rate * request.threads);
+  const double reading = real(s.read_bytes) / read_rate;
+  // The first panels are waited for; short ones take more calls, and a pass over C each.
+  const double start = real((s.m + s.n) * k * q.element_bytes) / read_rate;
+  s.seconds = share * (std::max(all, reading) + 0.1 * (all + reading)) + start;
+  s.seconds *= 1 + 0.02 * real(leaves_of(q.k).chunk()) / real(std::max<index_t>(1, k));
+  return s;
+}
+
+/// Numbers of parts that a length may be cut in: all small ones, then in steps of a quarter.
+std::vector<index_t> parts_of(index_t length) {
+  std::vector<index_t> all;
+  for (index_t p = 1; p == 1 || ceil_div(length, p) > edge_unit / 2; p += std::max<index_t>(1, p / 64 * 16))
+    all.push_back(p);
+  return all;
+}
+
+/// The best of the streams that fit, and the least that any takes.
+struct Search {
+  index_t bytes;
+  std::optional<Stream> best = {};
+  index_t least = std::numeric_limits<index_t>::max();
+
+  void try_all(const StreamRequest& request) {
+    const ForecastRequest& q = request.shape;
+    const index_t chunk = leaves_of(q.k).chunk();
+    const auto cuts_n = parts_of(q.n);
+    for (const index_t rows : parts_of(q.m)) {
+      for (const index_t cols : cuts_n) {
+        for (index_t k = chunk; k <= longest_panel && (k == chunk || k / 2 < q.k); k *= 2) {
+          const Stream s = try_stream(request, rows, cols, std::min(k, q.k));
+          least = std::min(least, s.rank_bytes);
+          if (s.rank_bytes <= bytes && (!best || s.seconds < best->seconds)) best = s;
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Box Stream::tile(index_t number) const {
+  const index_t row = number / tiles_n(), within = number % tiles_n();
+  const index_t col = row % 2 == 0 ? within : tiles_n() - 1 - within;
+  return {{row * m, std::min(shape.m, (row + 1) * m)}, {col * n, std::min(shape.n, (col + 1) * n)}};
+}
+
+Stream plan_stream(const StreamRequest& request, index_t bytes) {
+  Search search{bytes};
+  search.try_all(request);
+  if (!search.best) {  // without regard to chunks, which are then read more than once
+    StreamRequest free = request;
+    free.a_chunk = free.b_chunk = {};
+    search.try_all(free);
+  }
+  require(search.best.has_value(), ExitCode::memory,
+          "out of core the product goes through at least " + human_bytes(real(search.least)) +
+              " a rank, and --memory or what is free allows " + human_bytes(real(bytes)) + "; allow more");
+  return *search.best;
+}
+
+namespace {
+
+/// One step: a panel of either operand for a tile of C.
+struct Step {
+  index_t tile;
+  std::size_t panel;
+};
+
+template <class T>
+class Streaming {
+ public:
+  Streaming(const Stream& stream, Range share, const Factors<T>& factors, const Method& method,
+            StreamFiles<T>& files, mpi::Phases& phases)
+      : stream_(stream),
+        share_(share),
+        factors_(factors),
+        method_(method),
+        files_(files),
+        phases_(phases),
+        leaves_(tessera::matmul::leaves<T>(stream.shape.k)),
+        panels_(panels_of(stream.shape.k, stream.k)),
+        sums_(leaves_, stream.m * stream.n) {
+    for (auto& buffer : a_) buffer = machine::Buffer<T>(stream.m * stream.k);
+    for (auto& buffer : b_) buffer = machine::Buffer<T>(stream.k * stream.n);
+    for (auto& buffer : c_) buffer = machine::Buffer<T>(stream.m * stream.n);
+  }
+
+  index_t run(const std::function<bool()>& stops) {
+    std::future<void> reading = read({share_.begin, 0}), writing;  // their destructors wait
+    index_t tile = share_.begin;
+    for (; tile < share_.end && !stops(); ++tile) {
+      const Box box = stream_.tile(tile);
+      const MatrixView<T> c = c_of(tile);
+      sums_.start(c);
+      MatrixView<T> sum;
+      index_t leaf = -1;
+      for (std::size_t p = 0; p < panels_.size(); ++p) {
+        wait(reading, "read");
+        if (p + 1 == panels_.size()) wait(writing, "write");  // the next tile's C lies there
+        reading = read(p + 1 < panels_.size() ? Step{tile, p + 1} : Step{tile + 1, 0});
+        const bool begins = leaf < 0 || leaves_.begin(leaf + 1) == panels_[p].begin;
+        if (begins) sum = sums_.begin(++leaf);
+        multiply({tile, p}, sum, !begins ? T{1} : leaf == 0 ? factors_.beta : T{0});
+        if (leaves_.begin(leaf + 1) == panels_[p].end) end_leaf();
+      }
+      writing = std::async(std::launch::async, [this, box, c] { files_.write(box, c); });
+    }
+    wait(writing, "write");
+    wait(reading, "read");
+    return tile - share_.begin;
+  }
+
+ private:
+  using Pair = std::array<machine::Buffer<T>, 2>;
+
+  void wait(std::future<void>& work, const char* phase) {
+    const mpi::PhaseScope scope(phases_, phase);
+    if (work.valid()) work.get();
+  }
+
+  [[nodiscard]] MatrixView<T> c_of(index_t tile) {
+    const Box box = stream_.tile(tile);
+    return matrix_view(c_[static_cast<std::size_t>(tile % 2)].data(), box.rows.size(), box.cols.size());
+  }
+  [[nodiscard]] std::size_t place(const Step& step) const {
+    return (static_cast<std::size_t>(step.tile) * panels_.size() + step.panel) % 2;
+  }
+  [[nodiscard]] Box a_box(const Step& step) const {
+    const Box box{stream_.tile(step.tile).rows, panels_[step.panel]};
+    return turns(stream_.shape.op_a) ? transposed(box) : box;
+  }
+  [[nodiscard]] Box b_box(const Step& step) const {
+    const Box box{panels_[step.panel], stream_.tile(step.tile).cols};
+    return turns(stream_.shape.op_b) ? transposed(box) : box;
+  }
+  static MatrixView<T> view(Pair& pair, std::size_t place, const Box& box) {
+    return matrix_view(pair[place].data(), box.rows.size(), box.cols.size());
+  }
+
+  /// Begins with what a step needs, unless there is none.
+  std::future<void> read(const Step& step) {
+    if (step.tile >= share_.end) return {};
+    return std::async(std::launch::async, [this, step] {
+      const Box a = a_box(step), b = b_box(step);
+      files_.read_a(a, view(a_, place(step), a));
+      files_.read_b(b, view(b_, place(step), b));
+      if (step.panel == 0 && factors_.beta != T{0}) files_.read_c(stream_.tile(step.tile), c_of(step.tile));
+    });
+  }
+
+  void multiply(const Step& step, MatrixView<T> sum, T beta) {
+    const mpi::PhaseScope scope(phases_, "compute");
+    const tessera::matmul::Gemm<T> gemm{factors_.alpha,
+                                        view(a_, place(step), a_box(step)),
+                                        stream_.shape.op_a,
+                                        view(b_, place(step), b_box(step)),
+                                        stream_.shape.op_b,
+                                        beta,
+                                        sum};
+    compute(gemm, method_, phases_, [&] { chain(gemm); });
+  }
+
+  void end_leaf() {
+    const mpi::PhaseScope scope(phases_, "compute");
+    machine::parallel(method_.threads, [&] { sums_.end(); });
+  }
+
+  const Stream& stream_;
+  Range share_;
+  Factors<T> factors_;
+  Method method_;
+  StreamFiles<T>& files_;
+  mpi::Phases& phases_;
+  Leaves leaves_;
+  std::vector<Range> panels_;
+  LeafStack<T> sums_;
+  Pair a_, b_, c_;
+};
+
+}  // namespace
+
+template <class T>
+index_t multiply_stream(const Stream& stream, Range share, const Factors<T>& factors, const Method& method,
+                        StreamFiles<T>& files, const std::function<bool()>& stops, mpi::Phases& phases) {
+  if (share.empty()) return 0;
+  return Streaming<T>(stream, share, factors, method, files, phases).run(stops);
+}
+
+#define TESSERA_INSTANTIATE(T)                                                                \
+  template index_t multiply_stream<T>(const Stream&, Range, const Factors<T>&, const Method&, \
+                                      StreamFiles<T>&, const std::function<bool()>&, mpi::Phases&)
+
+TESSERA_INSTANTIATE(float);
+TESSERA_INSTANTIATE(double);
+TESSERA_INSTANTIATE(Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>);
+
+}  // namespace tessera::dist::matmul

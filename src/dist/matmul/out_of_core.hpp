@@ -1,0 +1,64 @@
+#pragma once
+// Products of matrices that ranks do not hold: a rank makes its tiles of C one after another from panels of A
+// and B that it reads, the next ones while it multiplies, and needs no other rank. Every tile of C is written
+// once, while the next one is made.
+
+#include <functional>
+
+#include "dist/matmul/multiply.hpp"
+
+namespace tessera::dist::matmul {
+
+struct StreamRequest {
+  ForecastRequest shape;
+  std::vector<index_t> a_chunk = {}, b_chunk = {};  ///< as stored; empty where it is contiguous
+  int threads = 1;
+  index_t beside_bytes = 0;  ///< that a rank holds besides
+};
+
+/// Edges of the tiles of C and of the panels along k, those at the ends may be smaller.
+struct Stream {
+  ForecastRequest shape;
+  index_t m = 0, n = 0, k = 0;
+  index_t rank_bytes = 0;  ///< that a rank holds at most
+  index_t read_bytes = 0;  ///< of all ranks
+  double seconds = 0;      ///< by an estimate: to compare streams
+
+  [[nodiscard]] index_t tiles_m() const { return m == 0 ? 0 : ceil_div(shape.m, m); }
+  [[nodiscard]] index_t tiles_n() const { return n == 0 ? 0 : ceil_div(shape.n, n); }
+  [[nodiscard]] index_t tiles() const { return tiles_m() * tiles_n(); }
+  /// Row by row of tiles, every other row backwards: neighbours in the order share a panel of A or B, which
+  /// the file system may still hold.
+  [[nodiscard]] layout::Box tile(index_t number) const;
+};
+
+/// The stream through at most so many bytes a rank that should take the least time. Throws Error(memory)
+/// where they do not suffice for any.
+[[nodiscard]] Stream plan_stream(const StreamRequest& request, index_t bytes);
+
+/// Where the matrices of a stream lie. Called by one thread at a time, but for write().
+template <class T>
+class StreamFiles {
+ public:
+  virtual ~StreamFiles() = default;
+  /// to = a box of the stored operand.
+  virtual void read_a(const layout::Box& box, MatrixView<T> to) = 0;
+  virtual void read_b(const layout::Box& box, MatrixView<T> to) = 0;
+  virtual void read_c(const layout::Box& box, MatrixView<T> to) = 0;  ///< where beta != 0
+  virtual void write(const layout::Box& box, MatrixView<const T> c) = 0;
+};
+
+template <class T>
+struct Factors {
+  T alpha = T{1}, beta = T{0};
+};
+
+/// The tiles [share.begin, share.end) of C, or as many as are done when `stops` says so: how many those are.
+/// Adds to the phases "read" and "write" what was waited for, and "compute". With the kernel cache_oblivious
+/// the bits are those of multiply().
+template <class T>
+[[nodiscard]] index_t multiply_stream(const Stream& stream, layout::Range share, const Factors<T>& factors,
+                                      const Method& method, StreamFiles<T>& files,
+                                      const std::function<bool()>& stops, mpi::Phases& phases);
+
+}  // namespace tessera::dist::matmul

@@ -1,0 +1,74 @@
+"""matmul_files.py TESSERA [--quick]: products out of core against the same products in memory.
+
+Operands and result take four times the memory allowed. Runs alternate; the file cache is cold before each, and what the file
+system reads by itself is measured beside it. Files lie in the current folder's file system (TMPDIR names another).
+"""
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+import h5py
+import numpy as np
+
+PIECE = 16 << 20
+
+
+def drop(*paths):
+    """Forgets what the file cache holds of files."""
+    for path in paths:
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def read_rate(path):
+    drop(path)
+    buffer, began = bytearray(PIECE), time.monotonic()
+    with open(path, "rb", buffering=0) as file:
+        while file.readinto(buffer):
+            pass
+    return os.path.getsize(path) / (time.monotonic() - began)
+
+
+def run(program, *words):
+    """Seconds of the product, and processor seconds of the whole run."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    out = subprocess.run([program, "matmul", *map(str, words)], check=True, capture_output=True, text=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    amount, unit = re.search(r"([\d.]+) (ms|s) +[\d.]+ (?:ms|s) \.\.", out).groups()
+    used = sum(getattr(after, f) - getattr(before, f) for f in ("ru_utime", "ru_stime"))
+    return float(amount) * (1e-3 if unit == "ms" else 1), used
+
+
+def main():
+    program, quick = sys.argv[1], "--quick" in sys.argv
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", ".")) as folder:
+        a, b, c = (os.path.join(folder, f"{name}.h5") for name in "abc")
+        for n in (4096,) if quick else (4096, 8192):
+            rng = np.random.default_rng(1)
+            for path in (a, b):
+                with h5py.File(path, "w") as file:
+                    x = file.create_dataset("X", (n, n), "f8")
+                    for i in range(0, n, 512):
+                        x[i:i + 512] = rng.random((512, n))
+            limit = 3 * n * n * 8 // 4
+            operands = ("--a", f"{a}:/X", "--b", f"{b}:/X", "--no-verify")
+            through, held, reads = [], [], []
+            for _ in range(3 if quick else 5):
+                reads.append(read_rate(a))
+                drop(a, b)
+                through.append(run(program, *operands, "--memory", limit, "--out", f"{c}:/C", "--overwrite",
+                                   "--verify-output", "off"))
+                held.append(run(program, *operands, "--repetitions", 1, "--warmups", 0))
+            seconds, used = np.median(np.array(through), axis=0)
+            seconds_held, used_held = np.median(np.array(held), axis=0)
+            print(f"Out of core, f64 n = {n}, --memory {limit / 1e6:.0f} MB, cold file cache ({np.median(reads) / 1e9:.2f} GB/s); medians")
+            print(f"out of core {seconds:.2f} s with reading and writing, in memory {seconds_held:.2f} s without: "
+                  f"{seconds_held / seconds:.2f} of its rate; processor time of whole runs, reading and all, {used:.2f} and {used_held:.2f} s")
+
+
+main()

@@ -1,0 +1,153 @@
+// Distributed f64 products side by side: ours from row blocks to row blocks as the command does it, pdgemm of
+// ScaLAPACK on block-cyclic matrices, at the grid and block size of several that are its best.
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "base/table.hpp"
+#include "bench/bench.hpp"
+#include "bench/peers_matmul.hpp"
+#include "bench/scalapack.hpp"
+#include "dist/matmul/freivalds.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/runtime.hpp"
+
+namespace tessera::bench {
+namespace {
+
+using dist::DistributedMatrix;
+
+struct Shape {
+  const char* name;
+  index_t m, n, k;
+};
+
+class Ours {
+ public:
+  Ours(const mpi::Communicator& comm, const Shape& s)
+      : comm_(comm), a_(random(s.m, s.k, 1)), b_(random(s.k, s.n, 2)) {
+    c_ = DistributedMatrix<double>(comm, layout::row_blocks(s.m, s.n, comm.size()));
+  }
+  void run() {
+    mpi::Phases phases;
+    multiply(comm_, product(), {.threads = 1}, phases);
+  }
+  void check() {
+    const dist::matmul::Freivalds<double> check(comm_, product(), 1, 1);
+    require(check.ratio() <= check.tolerance, ExitCode::verification, "tessera's product is wrong");
+  }
+
+ private:
+  DistributedMatrix<double> random(index_t rows, index_t cols, std::uint64_t stream) {
+    DistributedMatrix<double> x(comm_, layout::row_blocks(rows, cols, comm_.size()));
+    fill_random(x, 1, stream);
+    return x;
+  }
+  dist::matmul::Product<double> product() {
+    return {1.0, a_, dist::matmul::Op::none, b_, dist::matmul::Op::none, 0.0, c_};
+  }
+  const mpi::Communicator& comm_;
+  DistributedMatrix<double> a_, b_, c_;
+};
+
+/// pdgemm on one grid with one size of blocks.
+class Pdgemm {
+ public:
+  Pdgemm(layout::ProcessGrid grid, index_t block, const Shape& s)
+      : shape_(s),
+        block_(block),
+        grid_(grid.rows, grid.cols),
+        a_(grid_, s.m, s.k, block, 1),
+        b_(grid_, s.k, s.n, block, 0.5),
+        c_(grid_, s.m, s.n, block, 0) {}
+  void run() {
+    const int m = static_cast<int>(shape_.m), n = static_cast<int>(shape_.n), k = static_cast<int>(shape_.k);
+    const int one = 1;
+    const double alpha = 1, beta = 0;
+    pdgemm_("N", "N", &m, &n, &k, &alpha, a_.data.data(), &one, &one, a_.descriptor.data(), b_.data.data(),
+            &one, &one, b_.descriptor.data(), &beta, c_.data.data(), &one, &one, c_.descriptor.data());
+  }
+  [[nodiscard]] std::string text() const {
+    return fmt::format("{} x {}, {}", grid_.rows_, grid_.cols_, block_);
+  }
+
+ private:
+  Shape shape_;
+  index_t block_;
+  BlacsGrid grid_;
+  BlockCyclic a_, b_, c_;
+};
+
+struct Setting {
+  layout::ProcessGrid grid;
+  index_t block;
+};
+
+/// The setting of the shortest of two runs each.
+Setting best_setting(const mpi::Communicator& comm, const Shape& s) {
+  const index_t ranks = comm.size();
+  const layout::ProcessGrid near = layout::nearest_square(ranks, s.m, s.n);
+  std::vector<layout::ProcessGrid> grids{near};
+  for (const layout::ProcessGrid grid : {layout::ProcessGrid{ranks, 1}, {1, ranks}})
+    if (grid.rows != near.rows) grids.push_back(grid);
+  Setting best{near, 64};
+  double least = 1e300;
+  for (const layout::ProcessGrid grid : grids) {
+    for (const index_t block : {64, 128, 256}) {
+      Pdgemm peer(grid, block, s);
+      for (int time = 0; time < 2; ++time) {
+        comm.barrier();
+        const Timer timer;
+        peer.run();
+        const double seconds = comm.max(timer.seconds());
+        if (seconds < least) best = {grid, block};
+        least = std::min(least, seconds);
+      }
+    }
+  }
+  return best;
+}
+
+void row(const mpi::Communicator& comm, Table& table, const Shape& s, double budget) {
+  Ours ours(comm, s);
+  ours.run();
+  ours.check();
+  const Setting setting = best_setting(comm, s);
+  Pdgemm peer(setting.grid, setting.block, s);
+  const auto barrier = [&] { comm.barrier(); };
+  const auto seconds =
+      interleaved({{"tessera", [&] { ours.run(); }, barrier}, {"pdgemm", [&] { peer.run(); }, barrier}}, 15,
+                  budget, [&](double mine) { return comm.max(mine); });
+  const double flops = 2e-9 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  table.add({s.name, fmt::format("{} x {} x {}", s.m, s.n, s.k), std::to_string(comm.size()),
+             fmt::format("{:.1f}", flops / seconds[0].median),
+             fmt::format("{:.1f}", flops / seconds[1].median), peer.text(),
+             fmt::format("{:.2f}", seconds[1].median / seconds[0].median),
+             fmt::format("{:.2f}", seconds[1].min / seconds[0].min)});
+}
+
+ExitCode run(const mpi::Communicator& comm, bool quick) {
+  machine::set_default_threads(1);
+  if (auto* const set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads")))
+    set(1);
+  std::vector<Shape> shapes{{"square", 2048, 2048, 2048},
+                            {"deep", 256, 256, 131072},
+                            {"tall", 131072, 128, 256},
+                            {"flat", 4096, 4096, 128}};
+  if (!quick) shapes.insert(shapes.begin() + 1, {"square", 4096, 4096, 4096});
+  Table table({"shape", "m x n x k", "ranks", "tessera", "pdgemm", "grid, block", "/pdgemm", "least times"});
+  for (const Shape& shape : shapes) row(comm, table, shape, quick ? 2 : 8);
+  if (comm.is_root())
+    fmt::print("Distributed products, f64, medians in GFLOP/s, one thread a rank\n{}", table.text());
+  return ExitCode::ok;
+}
+
+}  // namespace
+}  // namespace tessera::bench
+
+int main(int argc, char** argv) {
+  tessera::bench::choose_kernels_of_peers(argv);
+  const bool quick = argc > 1 && std::string_view(argv[1]) == "--quick";
+  return tessera::mpi::run_main(
+      &argc, &argv, [&](const tessera::mpi::Communicator& comm) { return tessera::bench::run(comm, quick); });
+}
