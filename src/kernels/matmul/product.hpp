@@ -315,6 +315,7 @@ void chain(const Gemm<T>& g) {
 
 template <class T>
 void add(MatrixView<const T> value, MatrixView<T> into) {
+  if (into.empty()) return;  // there may be no memory
   const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
   machine::parallel_for(0, into.rows, std::max<index_t>(1, 65536 / std::max<index_t>(1, into.cols)),
                         [&](index_t first, index_t last) {

@@ -203,6 +203,11 @@ bool minus_zero(Complex<T> x) {
   return minus_zero(x.re);
 }
 
+TYPED_TEST(Summation, OfNothingNeedsNoMemory) {
+  add<TypeParam>({nullptr, 3, 0, 0}, {nullptr, 3, 0, 0});
+  add<TypeParam>({nullptr, 0, 3, 3}, {nullptr, 0, 3, 3});
+}
+
 TYPED_TEST(Summation, KeepsNegativeZeroWhenAlphaIsZeroAndKIsSplit) {
   constexpr index_t k = 8 * chunk_length<TypeParam>;
   const auto a = Matrix<TypeParam>::random(1, k, 1);
