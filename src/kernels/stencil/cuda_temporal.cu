@@ -151,20 +151,9 @@ struct PlaneMarch {
 
   /// All rows of the chunk.
   __device__ __forceinline__ void run() {
-    const int stop = kept.high + steps, top = static_cast<int>(walked.begin) + steps + 1,
-              bottom = static_cast<int>(walked.end) - 2;
-    const int inner = walked.edge[0] ? max(y, min(top, stop)) : y;
-    const int outer = walked.edge[1] ? max(inner, min(bottom, stop)) : stop;
-    bool multiplied = false;
-#pragma unroll 1
-    for (int round = 0; round < 2; ++round) {
-      const int end = round == 0 ? inner : stop;
-      if (y < end) edge_rows(end, multiplied);
-      if (y >= outer) continue;
-      levels.multiply(p.weight[0]);
-      multiplied = true;
-      inner_rows(outer);
-    }
+    walk(
+        walked, steps, kept.high, y, [&](int end, bool multiplied) { edge_rows(end, multiplied); },
+        [&] { levels.multiply(p.weight[0]); }, [&](int end) { inner_rows(end); });
   }
 };
 

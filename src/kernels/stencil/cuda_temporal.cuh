@@ -161,6 +161,28 @@ struct Lane {
   }
 };
 
+/// Walks rows or planes from `at` on to the last that level `steps` of [.., high) needs: at_edges(end,
+/// multiplied) takes those near the field's first and last one, inner(end) the others, before which
+/// multiply() applies the first weight to the last ones kept. Both move `at`.
+template <class AtEdges, class Multiply, class Inner>
+__device__ __forceinline__ void walk(const Axis& walked, int steps, int high, const int& at,
+                                     const AtEdges& at_edges, const Multiply& multiply, const Inner& inner) {
+  const int stop = high + steps, top = static_cast<int>(walked.begin) + steps + 1,
+            bottom = static_cast<int>(walked.end) - 2;
+  const int first = walked.edge[0] ? max(at, min(top, stop)) : at;
+  const int behind = walked.edge[1] ? max(first, min(bottom, stop)) : stop;
+  bool multiplied = false;
+#pragma unroll 1
+  for (int round = 0; round < 2; ++round) {
+    const int end = round == 0 ? first : stop;
+    if (at < end) at_edges(end, multiplied);
+    if (at >= behind) continue;
+    multiply();
+    multiplied = true;
+    inner(behind);
+  }
+}
+
 template <class T, int length>
 __device__ __forceinline__ Vector<T, length> times(T weight, const Vector<T, length>& v) {
   Vector<T, length> product;

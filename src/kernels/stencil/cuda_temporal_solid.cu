@@ -217,21 +217,13 @@ struct SolidMarch {
 
   /// All planes of the chunk.
   __device__ __forceinline__ void run() {
-    const int stop = kept.high + steps, top = static_cast<int>(walked.begin) + steps + 1,
-              bottom = static_cast<int>(walked.end) - 2;
-    const int inner = walked.edge[0] ? max(z, min(top, stop)) : z;
-    const int outer = walked.edge[1] ? max(inner, min(bottom, stop)) : stop;
-    bool multiplied = false;
-#pragma unroll 1
-    for (int round = 0; round < 2; ++round) {
-      const int end = round == 0 ? inner : stop;
-      if (z < end) edge_planes(end, multiplied);
-      if (z >= outer) continue;
+    const auto multiply_all = [&] {
 #pragma unroll
       for (int level = 0; level < steps; ++level) multiply(levels.last[level], levels.last[level]);
-      multiplied = true;
-      inner_planes(outer);
-    }
+    };
+    walk(
+        walked, steps, kept.high, z, [&](int end, bool multiplied) { edge_planes(end, multiplied); },
+        multiply_all, [&](int end) { inner_planes(end); });
   }
 };
 
