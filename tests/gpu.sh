@@ -71,7 +71,7 @@ program_of() { find build/gpu/tests -name "$1" -type f; }
 # Ranks that talk GPU to GPU.
 exchange_tests() {
   local ranks
-  for ranks in $(seq 1 $((2 * devices > 4 ? 2 * devices : 4))); do
+  for ranks in $(seq 1 $((2 * devices > 3 ? 2 * devices : 3))); do
     echo "-- $1, $ranks ranks"
     OMP_NUM_THREADS=2 under_mpirun "$ranks" "$(program_of "$1")" --gtest_brief=1
   done

@@ -22,14 +22,15 @@ struct Workload {
   const char* name;
   std::vector<VariantInfo> variants;
   std::vector<machine::DeviceFunction> functions;
-  std::set<std::string> without;  ///< variants that launch nothing of ours, or nothing at all
+  std::set<std::string> without;       ///< variants that launch nothing of ours, or nothing at all
+  std::set<std::string> helpers = {};  ///< kernels that serve all variants
 };
 
 std::vector<Workload> workloads() {
   return {
       {"matmul", infos(matmul::variants()), matmul::device_functions(), {"cublas"}},
       {"transpose", infos(transpose::variants()), transpose::device_functions(), {}},
-      {"stencil", infos(stencil::variants()), stencil::device_functions(), {}},
+      {"stencil", infos(stencil::variants()), stencil::device_functions(), {}, {"halos"}},
       {"sort", infos(sort::variants()), sort::device_functions(), {}},
       {"memory",
        infos(memory::device_probes()),
@@ -57,8 +58,9 @@ TEST_F(DeviceFunctions, ThereIsOneForEveryDeviceVariant) {
       EXPECT_NE(launched.contains(name), workload.without.contains(name)) << name;
       launched.erase(name);
     }
-    // The steps of a ladder that are no transposes have rows, too.
+    // The steps of a ladder that are no transposes have rows, too, and what moves halos.
     for (const transpose::LadderRow& step : transpose::ladder()) launched.erase(step.name);
+    for (const std::string& helper : workload.helpers) EXPECT_EQ(launched.erase(helper), 1U) << helper;
     EXPECT_TRUE(launched.empty()) << *launched.begin() << " is no variant";
   }
 }

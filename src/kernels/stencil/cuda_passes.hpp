@@ -49,12 +49,14 @@ struct Tiles {
 }
 
 /// halo: points that a pass spoils at either end of a tile, rounded up to the alignment. Tiles begin at
-/// multiples of the alignment. At an edge nothing is spoiled: the boundary condition is kept there.
-[[nodiscard]] inline Tiles tiles_of(const Axis& axis, index_t span, index_t halo, index_t alignment) {
+/// multiples of the alignment. At an edge nothing is spoiled: the boundary condition is kept there, in a tile
+/// that holds `ghosts` points beyond it.
+[[nodiscard]] inline Tiles tiles_of(const Axis& axis, index_t span, index_t halo, index_t alignment,
+                                    index_t ghosts = 0) {
   Tiles tiles{0, span - 2 * halo, span, halo, 1, axis.out_begin, axis.out_end};
   const index_t below = ((axis.out_begin % alignment) + alignment) % alignment;
-  tiles.first = axis.edge[0] ? axis.begin : axis.out_begin - below - halo;
-  const index_t wanted = axis.edge[1] ? axis.end : axis.out_end + halo;
+  tiles.first = axis.edge[0] ? axis.begin - ghosts : axis.out_begin - below - halo;
+  const index_t wanted = axis.edge[1] ? axis.end + ghosts : axis.out_end + halo;
   if (tiles.first + span < wanted) tiles.count = 1 + ceil_div(wanted - tiles.first - span, tiles.advance);
   return tiles;
 }

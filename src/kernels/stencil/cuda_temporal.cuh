@@ -199,7 +199,7 @@ __device__ __forceinline__ void add_product(T weight, const Vector<T, length>& v
 /// The elements of v whose x lies in [low, high).
 template <class T, int length>
 __device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t high,
-                                         const Vector<T, length>& v) {
+                                         Vector<T, length> v) {
   if (x >= low && x + length <= high) {
     store_vectors(row + x, v);
   } else {
@@ -215,7 +215,7 @@ template <class T>
 constexpr int plane_steps[5] = {2, 3, 4, 6, 8};
 template <>
 inline constexpr int plane_steps<double>[4] = {2, 3, 4, 6};
-constexpr int solid_steps[] = {2};
+constexpr int solid_steps[] = {2, 3, 4};
 template <class T>
 void march_plane(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
                  DeviceStream stream);

@@ -1,234 +1,363 @@
-// Several steps a pass in three dimensions: a block walks along z with a tile of x and y. A row of the tile
-// is a warp wide, so that neighbours along x come by shuffles; a thread holds some rows of it, and those at
-// the ends of its warp's rows go through shared memory, one barrier a level and plane.
+// Several steps a pass in three dimensions: a block walks along z with a tile of x and y (2.5-dimensional
+// blocking, Nguyen et al. 2010). The last planes of all levels lie in shared memory, a row of a tile as wide
+// as a warp; what a thread keeps is, by level, the first product of the next sum. A level lags one plane
+// behind the one before: when a plane comes, all that it completes is the last product of every level's sum,
+// so that the sums of all levels are independent of each other and one barrier a plane is enough.
 
 #include "kernels/stencil/cuda_temporal.cuh"
 
 namespace tessera::stencil {
 namespace {
 
-constexpr int solid_warps = 12;  // along y; 384 threads leave each of them 168 registers
-constexpr int solid_rows = 4;    // of a thread, along y
-
-extern __shared__ unsigned char shared_rows[];
-
-/// By level: the last plane and the sum for it, which lacks the plane to come. Far from the first and the
-/// last plane of the field the product of the plane with the first weight takes its place.
+/// Warps of a block, one above the other along y, and rows of a thread.
 template <class T, int steps>
-struct SolidLevels {
-  Vector<T> last[steps][solid_rows], sum[steps][solid_rows];
+struct SolidShape {
+  static constexpr int warps = 12, rows = 4;
 };
+
+extern __shared__ unsigned char shared_planes[];
 
 /// What a block keeps of its tile: planes [low, high), rows and points.
 struct KeptSolid {
   int low, high, low_y, high_y, low_x, high_x;
 };
 
-/// A block's walk along z, of a tile that reaches an end of the rows or of the planes if `edges`.
-template <class T, int steps, bool hollow, bool edges>
+constexpr int nowhere = -1;
+
+/// What a tile does at one side of its rows or columns: where in the tile the points beyond the field lie,
+/// and which points they repeat if they do.
+struct Ghosts {
+  int to = nowhere, from = nowhere;
+  bool given = false;  ///< values of their own
+  /// first: where the tile begins; size: of the tile.
+  __device__ Ghosts(const Axis& axis, int side, int first, int size) {
+    if (!axis.edge[side]) return;
+    const int inward = side == 0 ? 1 : -1;
+    const int beyond = static_cast<int>(side == 0 ? axis.begin - 1 : axis.end) - first;
+    if (beyond < 0 || beyond >= size) return;
+    to = beyond;
+    given = axis.fixed(side);
+    from = given ? nowhere : beyond + (axis.mirrors(side) ? 2 : 1) * inward;
+  }
+};
+
+/// The plane to read for plane i of a walk, perhaps one beyond the field; what lies farther nobody uses.
+[[nodiscard]] __device__ __forceinline__ int plane_to_read(const Axis& axis, int i) {
+  const int begin = static_cast<int>(axis.begin), end = static_cast<int>(axis.end);
+  if (axis.wrapped) return static_cast<int>(turned(axis, i));
+  const int low = !axis.edge[0] ? begin : axis.fixed(0) ? begin - 1 : axis.mirrors(0) ? begin + 1 : begin;
+  const int high = !axis.edge[1] ? end - 1 : axis.fixed(1) ? end : axis.mirrors(1) ? end - 2 : end - 1;
+  return i < begin ? low : i >= end ? high : i;
+}
+
+/// Copies 16 or fewer bytes to shared memory, on their way until copies_came.
+template <int bytes>
+__device__ __forceinline__ void copy_async(void* to, const void* from) {
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
+                 "l"(kernels::reads_stay())
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(bytes)
+                 : "memory");
+  }
+}
+__device__ __forceinline__ void end_of_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// All copies but those of the last group.
+__device__ __forceinline__ void copies_came() {
+  asm volatile("cp.async.wait_group 1;" ::: "memory");
+  __syncwarp();
+}
+
+/// A block's walk along z, of a tile that reaches an end of the rows or columns if `edges`; `given`: some
+/// side of the field has values of its own. A tile at an end holds the points one beyond the field's end,
+/// too: they are written with the plane.
+template <class T, int steps, bool hollow, bool given, bool edges>
 struct SolidMarch {
-  static constexpr int length = vector_length<T>, rows = solid_rows;
+  using Shape = SolidShape<T, steps>;
+  static constexpr int length = vector_length<T>, rows = Shape::rows, height = rows * Shape::warps;
   using V = Vector<T>;
-  using State = SolidLevels<T, steps>;
+  using Rows = V[rows];
+  using Plane = V[height][32];
+  struct Shared {
+    Plane loaded[3];               ///< of the first level: the last one, the present one, one on its way
+    Plane computed[steps - 1][2];  ///< of the other levels: the last one and the present one
+  };
   const Pass<T>& p;
   const Axis& walked;
-  Lane<length> lane;
   KeptSolid kept;
-  Cursor cursor;
-  int z;                            ///< the plane that comes next to the first level
-  int y0, row_of[rows];             ///< of the thread's first row; where its rows lie
-  int low_row = -1, high_row = -1;  ///< which of them are the first and the last of the field
-  V (*ends)[solid_warps][2][32];    // (slots, warps, first and last row of the warp, lanes), shared
-  V next[rows];                     ///< the plane to come, on its way
-  State levels{};
+  int z;                      ///< the plane of the first level that is taken in
+  int last, present, coming;  ///< of the loaded planes
+  int x, from_x;              ///< of the lane's vector, and where it is read
+  int y0;                     ///< of the thread's first row
+  int lane, row0;             ///< places in the tile: of the lane's vectors, of the thread's first row
+  Ghosts before_x, behind_x, before_y, behind_y;
+  bool whole = true;        ///< the lane's vectors are not parted where the axis wraps
+  bool consecutive = true;  ///< the thread's rows are read one beside the other
+  bool at_side = false;     ///< some of the thread's rows lie beyond the field, or are repeated there
+  Shared& shared;
+  Rows product[steps];  ///< by level: the last plane multiplied by the first weight
 
-  __device__ SolidMarch(const Pass<T>& pass, index_t x, index_t y, int first, KeptSolid what)
+  __device__ SolidMarch(const Pass<T>& pass, int x0, int tile_y, int first, KeptSolid what)
       : p(pass),
         walked(pass.axis[0]),
-        lane(pass.axis[2], x),
         kept(what),
-        cursor(pass.axis[0], first),
         z(first),
-        y0(static_cast<int>(y)),
-        ends(reinterpret_cast<V (*)[solid_warps][2][32]>(shared_rows)) {
-    const Axis& across = p.axis[1];
-#pragma unroll
-    for (int j = 0; j < rows; ++j) row_of[j] = static_cast<int>(edges ? across.readable(y + j) : y + j);
-    if (across.edge[0]) low_row = static_cast<int>(across.begin - y);
-    if (across.edge[1]) high_row = static_cast<int>(across.end - 1 - y);
-    fetch(next);
+        last(0),
+        present(1),
+        coming(2),
+        x(x0 + static_cast<int>(threadIdx.x) * length),
+        from_x(x),
+        y0(tile_y + static_cast<int>(threadIdx.y) * rows),
+        lane(static_cast<int>(threadIdx.x)),
+        row0(static_cast<int>(threadIdx.y) * rows),
+        before_x(p.axis[2], 0, x0, 32 * length),
+        behind_x(p.axis[2], 1, x0, 32 * length),
+        before_y(p.axis[1], 0, tile_y, height),
+        behind_y(p.axis[1], 1, tile_y, height),
+        shared(*reinterpret_cast<Shared*>(shared_planes)),
+        product{} {
+    if constexpr (edges) {
+      const Axis &across = p.axis[1], &along = p.axis[2];
+      const int begin = static_cast<int>(along.begin), end = static_cast<int>(along.end);
+      if (along.wrapped) {
+        from_x = static_cast<int>(turned(along, x));
+        whole = (end - begin) % length == 0 && from_x % length == 0;
+      } else {
+        from_x = max(begin / length * length, min(x, (end - 1) / length * length));
+      }
+      consecutive = y0 >= across.begin && y0 + rows <= across.end;
+      for (const Ghosts& side : {before_y, behind_y})
+        at_side = at_side || has(side.to) || (side.from != nowhere && has(side.from));
+    }
+    fetch(present, z);
+    end_of_copies();
   }
 
+  __device__ __forceinline__ bool has(int row) const { return row >= row0 && row < row0 + rows; }
+  /// Whether row j of the thread's is one beyond the field that others write; or that has values of its own.
+  __device__ __forceinline__ bool an_image(int j) const {
+    return (row0 + j == before_y.to && !before_y.given) || (row0 + j == behind_y.to && !behind_y.given);
+  }
+  __device__ __forceinline__ bool of_its_own(int j) const {
+    return given &&
+           ((row0 + j == before_y.to && before_y.given) || (row0 + j == behind_y.to && behind_y.given));
+  }
   __device__ __forceinline__ const T* row_at(int plane, int y) const {
     return p.in + plane * p.stride[0] + y * p.stride[1];
   }
-  __device__ __forceinline__ void load(int plane, V (&c)[rows]) const {
-#pragma unroll
-    for (int j = 0; j < rows; ++j) c[j] = lane.template load<edges>(row_at(plane, row_of[j]));
+  /// Where the thread's row j is read, in a plane that lies in memory: its first element.
+  __device__ __forceinline__ const T* row_in(int plane, int j) const {
+    const index_t y = y0 + j;
+    return row_at(plane, static_cast<int>(edges && !of_its_own(j) ? p.axis[1].readable(y) : y));
   }
-  __device__ __forceinline__ void fetch(V (&c)[rows]) { load(cursor.next(), c); }
-
-  /// What lies beyond the first or the last row of plane `at`; inner: the row before it.
-  __device__ __forceinline__ V beyond(int side, int at, const V& here, const V& inner) const {
-    const Axis& across = p.axis[1];
-    if (across.fixed(side)) {
-      const int y = static_cast<int>(side == 0 ? across.begin - 1 : across.end);
-      return lane.template load<edges>(row_at(static_cast<int>(turned(walked, at)), y));
-    }
-    return across.mirrors(side) ? inner : here;
-  }
-
-  /// sum and the products within plane c, which is plane `at`. All threads of the block come here together; a
-  /// slot is written again only after another barrier.
-  __device__ __forceinline__ void add_within(const V (&c)[rows], int slot, int at, V (&to)[rows]) const {
-    const unsigned warp = threadIdx.y, column = threadIdx.x;
-    ends[slot][warp][0][column] = c[0];
-    ends[slot][warp][1][column] = c[rows - 1];
-    __syncthreads();
-    const V above = ends[slot][warp > 0 ? warp - 1 : 0][1][column];
-    const V below = ends[slot][warp + 1 < solid_warps ? warp + 1 : warp][0][column];
-    V fixed_up = above, fixed_down = below;
-    if constexpr (edges) {
-      if (low_row == 0) fixed_up = beyond(0, at, c[0], c[1]);
-      if (high_row >= 0 && high_row < rows) {
-        V here = c[0], inner = above;
+  /// Copies plane `at` to a slot of the loaded ones.
+  __device__ __forceinline__ void fetch(int slot, int at) const {
+    const int plane = plane_to_read(walked, at);
+    if (edges && !(whole && consecutive)) return fetch_apart(slot, plane);
+    const T* from = row_at(plane, y0) + from_x;
 #pragma unroll
-        for (int j = 1; j < rows; ++j) {
-          if (j == high_row) {
-            here = c[j];
-            inner = c[j - 1];
-          }
-        }
-        fixed_down = beyond(1, at, here, inner);
+    for (int j = 0; j < rows; ++j)
+      copy_async<16>(&shared.loaded[slot][row0 + j][lane], from + j * p.stride[1]);
+  }
+  __device__ __forceinline__ void fetch_apart(int slot, int plane) const {
+#pragma unroll 1
+    for (int j = 0; j < rows; ++j) {
+      if (an_image(j)) continue;
+      V& to = shared.loaded[slot][row0 + j][lane];
+      const T* row = row_in(plane, j);
+      if (whole) {
+        copy_async<16>(&to, row + from_x);
+      } else {
+#pragma unroll
+        for (int e = 0; e < length; ++e)
+          copy_async<int{sizeof(T)}>(to.at + e, row + turned(p.axis[2], x + e));
       }
     }
+  }
+  /// The thread's own part of a plane that lies in memory.
+  __device__ __forceinline__ void load(int plane, Rows& c) const {
+#pragma unroll
+    for (int j = 0; j < rows; ++j) load_row(plane, j, c[j]);
+  }
+  __device__ __forceinline__ void load_row(int plane, int j, V& v) const {
+    const T* row = row_in(plane, j);
+#pragma unroll
+    for (int e = 0; e < length; ++e) v.at[e] = __ldg(row + (whole ? from_x + e : turned(p.axis[2], x + e)));
+  }
+  /// and of one in shared memory.
+  __device__ __forceinline__ void take(const Plane& plane, Rows& c) const {
+#pragma unroll
+    for (int j = 0; j < rows; ++j) c[j] = plane[row0 + j][lane];
+  }
+
+  /// Writes the columns beyond the field in the warp's rows of the present planes of all levels: a lane a
+  /// row.
+  __device__ __forceinline__ void put_columns() const {
+    static_assert(steps * rows <= 32);
+    __syncwarp();
+    const int level = lane / rows, j = lane % rows;
+    if (level >= steps || an_image(j)) return;
+    Plane& plane = level == 0 ? shared.loaded[present] : shared.computed[level - 1][z & 1];
+    T* row = plane[row0 + j][0].at;
+    const auto value = [&](const Ghosts& ghosts, index_t at) {
+      if (!given || !ghosts.given) return row[ghosts.from];
+      return __ldg(row_in(static_cast<int>(turned(walked, z - level)), j) + at);
+    };
+    if (before_x.to != nowhere) row[before_x.to] = value(before_x, p.axis[2].begin - 1);
+    if (behind_x.to != nowhere) row[behind_x.to] = value(behind_x, p.axis[2].end);
+  }
+  /// Writes the thread's part of a plane, which is plane z_here of the field, and what it is beyond the
+  /// field.
+  __device__ __forceinline__ void put(Plane& plane, int z_here, const Rows& c) const {
+    if (edges && at_side) return put_at_side(plane, z_here, c);
+#pragma unroll
+    for (int j = 0; j < rows; ++j) plane[row0 + j][lane] = c[j];
+  }
+  __device__ __forceinline__ void put_at_side(Plane& plane, int z_here, const Rows& c) const {
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      V up = j > 0 ? c[j > 0 ? j - 1 : 0] : fixed_up;
-      V down = j < rows - 1 ? c[j < rows - 1 ? j + 1 : 0] : below;
-      T ghost{};
-      if constexpr (edges) {
-        if (j == high_row) down = fixed_down;
-        if (lane.fixed) ghost = lane.ghost(row_at(static_cast<int>(turned(walked, at)), row_of[j]));
-      }
-      add_product(p.weight[1], up, to[j]);
-      lane.template add_along<edges, hollow>(p.weight + 2, c[j], ghost, to[j]);
-      add_product(p.weight[5], down, to[j]);
+      if (!an_image(j)) plane[row0 + j][lane] = c[j];
+      if (row0 + j == before_y.from) plane[before_y.to][lane] = c[j];
+      if (row0 + j == behind_y.from) plane[behind_y.to][lane] = c[j];
+      if (of_its_own(j)) load_row(static_cast<int>(turned(walked, z_here)), j, plane[row0 + j][lane]);
     }
   }
 
-  __device__ __forceinline__ void keep(const V (&c)[rows]) const {
+  /// The thread's part of a level's last plane, and the rows beside it.
+  struct Within {
+    Rows c;
+    V above, below;
+  };
+  __device__ __forceinline__ Within within(const Plane& plane) const {
+    Within w;
+    take(plane, w.c);
+    w.above = plane[row0 > 0 ? row0 - 1 : 0][lane];
+    w.below = plane[row0 + rows < height ? row0 + rows : row0][lane];
+    return w;
+  }
+  /// sum = the product and those within the plane; then the product is the plane's own.
+  __device__ __forceinline__ void add_within(const Within& w, Rows& first, Rows& sum) const {
+#pragma unroll
+    for (int j = 0; j < rows; ++j) {
+      V s = first[j];
+      add_product(p.weight[1], j > 0 ? w.c[j > 0 ? j - 1 : 0] : w.above, s);
+      add_along(w.c[j], s);
+      add_product(p.weight[5], j + 1 < rows ? w.c[j + 1 < rows ? j + 1 : 0] : w.below, s);
+      sum[j] = s;
+    }
+    multiply(w.c, first);
+  }
+  /// sum and the products with the elements beside each of c, and itself.
+  __device__ __forceinline__ void add_along(const V& c, V& sum) const {
+    const T before = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
+    const T behind = __shfl_down_sync(0xffffffffu, c.at[0], 1);
+#pragma unroll
+    for (int e = 0; e < length; ++e) {
+      sum.at[e] = fma(p.weight[2], e > 0 ? c.at[e > 0 ? e - 1 : 0] : before, sum.at[e]);
+      if constexpr (!hollow) sum.at[e] = fma(p.weight[3], c.at[e], sum.at[e]);
+      sum.at[e] = fma(p.weight[4], e + 1 < length ? c.at[e + 1 < length ? e + 1 : 0] : behind, sum.at[e]);
+    }
+  }
+  __device__ __forceinline__ void multiply(const Rows& c, Rows& to) const {
+#pragma unroll
+    for (int j = 0; j < rows; ++j) to[j] = times(p.weight[0], c[j]);
+  }
+  /// c = sum and the last product, with c.
+  __device__ __forceinline__ void complete(const Rows& sum, Rows& c) const {
+#pragma unroll
+    for (int j = 0; j < rows; ++j) {
+      V s = sum[j];
+      add_product(p.weight[6], c[j], s);
+      c[j] = s;
+    }
+  }
+  __device__ __forceinline__ void keep(const Rows& c) const {
     if (z - steps < kept.low) return;
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
       if (y0 + j < kept.low_y || y0 + j >= kept.high_y) continue;
-      put_part(p.out + (z - steps) * p.stride[0] + (y0 + j) * p.stride[1], lane.x, kept.low_x, kept.high_x,
-               c[j]);
-    }
-  }
-  __device__ __forceinline__ static void copy(const V (&from)[rows], V (&to)[rows]) {
-#pragma unroll
-    for (int j = 0; j < rows; ++j) to[j] = from[j];
-  }
-  __device__ __forceinline__ void multiply(const V (&c)[rows], V (&to)[rows]) const {
-#pragma unroll
-    for (int j = 0; j < rows; ++j) to[j] = times(p.weight[0], c[j]);
-  }
-
-  /// Planes far from the field's first and last one.
-  __device__ __forceinline__ void inner_planes(int end) {
-    for (; z < end; ++z) {
-      V c[rows];
-      copy(next, c);
-      fetch(next);
-#pragma unroll
-      for (int level = 0; level < steps; ++level) {
-        V(&sum)[rows] = levels.sum[level];
-        V result[rows];
-#pragma unroll
-        for (int j = 0; j < rows; ++j) {
-          result[j] = sum[j];
-          add_product(p.weight[6], c[j], result[j]);
-          sum[j] = levels.last[level][j];
-        }
-        add_within(c, level, z - level, sum);
-        multiply(c, levels.last[level]);
-        copy(result, c);
-      }
-      keep(c);
+      put_part(p.out + (z - steps) * p.stride[0] + (y0 + j) * p.stride[1], x, kept.low_x, kept.high_x, c[j]);
     }
   }
 
-  /// Plane `at` of a level has come, perhaps the first or the last of the field; c becomes the one before of
-  /// the next level.
-  __device__ __forceinline__ void advance_at_edge(State& l, int level, int at, bool multiplied,
-                                                  V (&c)[rows]) const {
-    V before[rows], s[rows], result[rows];
-    copy(l.last[level], before);
-    copy(l.sum[level], s);
-    if (walked.edge[1] && at == walked.end) {
-      if (walked.fixed(1)) {
-        load(at, c);
-      } else {
-        copy(before, c);
-      }
-    }
-    if (walked.mirrors(0) && at == walked.begin + 1) {  // the first plane's sum, now that its image is known
-      multiply(c, s);
-      add_within(before, steps, at - 1, s);
-    }
+  /// At a level behind the first one, whose last plane is plane `at` and whose present one is c: what lies
+  /// before the field's first plane, and behind its last one, takes its place in the sum.
+  __device__ __forceinline__ void end_sum(int level, int at, Rows& c) {
+    const auto& planes = shared.computed[level - 1];
     if (walked.edge[0] && at == walked.begin) {
-      if (walked.fixed(0)) {
+      Rows before;
+      if (given && walked.fixed(0)) {
         load(at - 1, before);
       } else {
-        copy(c, before);
+        take(planes[(z & 1) ^ 1], before);
+      }
+      if (walked.mirrors(0)) {
+        multiply(c, product[level]);
+      } else {
+        multiply(before, product[level]);
       }
     }
-#pragma unroll
-    for (int j = 0; j < rows; ++j) {
-      result[j] = s[j];
-      add_product(p.weight[6], c[j], result[j]);
-      s[j] = multiplied ? before[j] : times(p.weight[0], before[j]);
+    if (walked.edge[1] && at == walked.end - 1) {
+      if (given && walked.fixed(1)) {
+        load(at + 1, c);
+      } else {
+        take(planes[walked.mirrors(1) ? z & 1 : (z & 1) ^ 1], c);
+      }
     }
-    add_within(c, level, at, s);
-    copy(s, l.sum[level]);
-    if (walked.mirrors(1) && at == walked.end - 1) {  // its own mirror image stays
-      copy(before, l.last[level]);
-    } else {
-      copy(c, l.last[level]);
-    }
-    copy(result, c);
   }
-  /// The few planes near the field's first or last one, level by level in a loop: so they need no more
-  /// registers than the others.
-  __device__ __forceinline__ void edge_planes(int end, bool multiplied) {
-    State l = levels;
+  /// Walks to plane `end`; ends: the first or the last plane of the field may be among the planes of a level.
+  template <bool ends>
+  __device__ __forceinline__ void planes(int end) {
     for (; z < end; ++z) {
-      V c[rows];
-      copy(next, c);
-      fetch(next);
-#pragma unroll 1
-      for (int level = 0; level < steps; ++level) advance_at_edge(l, level, z - level, multiplied, c);
-      multiplied = false;
+      fetch(coming, z + 1);
+      end_of_copies();
+      copies_came();
+      Rows c, sum;
+      const Within loaded = within(shared.loaded[last]);
+      take(shared.loaded[present], c);
+      if (edges && at_side) put_at_side(shared.loaded[present], z, c);
+      add_within(loaded, product[0], sum);
+#pragma unroll
+      for (int level = 1; level < steps; ++level) {
+        auto& both = shared.computed[level - 1];
+        const Within before = within(both[(z & 1) ^ 1]);  // first of all: it takes its time
+        complete(sum, c);
+        if constexpr (ends) {
+          Rows written;
+#pragma unroll
+          for (int j = 0; j < rows; ++j) written[j] = c[j];
+          end_sum(level, z - level - 1, c);
+          put(both[z & 1], z - level, written);
+        } else {
+          put(both[z & 1], z - level, c);
+        }
+        add_within(before, product[level], sum);
+      }
+      complete(sum, c);
       keep(c);
+      if (edges && (before_x.to != nowhere || behind_x.to != nowhere)) put_columns();
+      const int free = last;
+      last = present, present = coming, coming = free;
+      __syncthreads();
     }
-    levels = l;
   }
-
   /// All planes of the chunk.
   __device__ __forceinline__ void run() {
-    const auto multiply_all = [&] {
-#pragma unroll
-      for (int level = 0; level < steps; ++level) multiply(levels.last[level], levels.last[level]);
-    };
     walk(
-        walked, steps, kept.high, z, [&](int end, bool multiplied) { edge_planes(end, multiplied); },
-        multiply_all, [&](int end) { inner_planes(end); });
+        walked, steps, kept.high, z, [&](int end, bool) { planes<true>(end); }, [] {},
+        [&](int end) { planes<false>(end); });
   }
 };
 
-template <class T, int steps, bool hollow>
-__global__ void __launch_bounds__(32 * solid_warps, 1) solid_pass(const __grid_constant__ Pass<T> p) {
+template <class T, int steps>
+constexpr int solid_threads = 32 * SolidShape<T, steps>::warps;
+template <class T, int steps>
+constexpr int solid_bytes = sizeof(typename SolidMarch<T, steps, false, false, false>::Shared);
+
+template <class T, int steps, bool hollow, bool given>
+__global__ void __launch_bounds__(solid_threads<T, steps>, 1) solid_pass(const __grid_constant__ Pass<T> p) {
   const auto place = [](const Tiles& tiles, index_t i, int& low, int& high) {
     low = static_cast<int>(tiles.low(i));
     high = static_cast<int>(tiles.high(i));
@@ -242,36 +371,50 @@ __global__ void __launch_bounds__(32 * solid_warps, 1) solid_pass(const __grid_c
   place(p.tiles[0], chunk, kept.low, kept.high);
   const bool edges =
       at_end(p.axis[2], x0, x0 + p.tiles[2].span) || at_end(p.axis[1], y0, y0 + p.tiles[1].span);
-  const index_t x = x0 + threadIdx.x * vector_length<T>, y = y0 + threadIdx.y * solid_rows;
   int first = kept.low - steps;
-  if (p.axis[0].edge[0]) first = max(first, static_cast<int>(p.axis[0].begin));
+  if (p.axis[0].edge[0]) first = max(first, static_cast<int>(p.axis[0].begin) - 1);
   if (edges) {
-    SolidMarch<T, steps, hollow, true>(p, x, y, first, kept).run();
+    SolidMarch<T, steps, hollow, given, true>(p, static_cast<int>(x0), static_cast<int>(y0), first, kept)
+        .run();
   } else {
-    SolidMarch<T, steps, hollow, false>(p, x, y, first, kept).run();
+    SolidMarch<T, steps, hollow, given, false>(p, static_cast<int>(x0), static_cast<int>(y0), first, kept)
+        .run();
   }
 }
 
-/// Of shared memory: the slots of the rows that warps exchange.
-template <int steps>
-constexpr int solid_bytes = (steps + 1) * solid_warps * 2 * 32 * 16;
+/// The number of chunks of an axis that takes the least time: rounds of the blocks that run at once, by the
+/// planes that each walks.
+[[nodiscard]] index_t quickest_chunks(const Axis& axis, index_t steps, index_t others, index_t resident) {
+  const index_t size = axis.out_end - axis.out_begin;
+  index_t best = 1, least = 0;
+  for (index_t chunks = 1; chunks == 1 || chunks * 4 * steps <= size; ++chunks) {
+    const index_t planes = ceil_div(others * chunks, resident) * (ceil_div(size, chunks) + 2 * steps);
+    if (chunks == 1 || planes < least) {
+      best = chunks;
+      least = planes;
+    }
+  }
+  return best;
+}
 
-template <class T, int steps, bool hollow>
+template <class T, int steps, bool hollow, bool given>
 void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
+  using Shape = SolidShape<T, steps>;
   constexpr index_t length = vector_length<T>;
-  constexpr int bytes = solid_bytes<steps>;
-  p.tiles[2] = tiles_of(p.axis[2], 32 * length, round_up(steps, length), length);
-  p.tiles[1] = tiles_of(p.axis[1], solid_warps * solid_rows, steps, 1);
-  const auto kernel = solid_pass<T, steps, hollow>;
+  constexpr int bytes = solid_bytes<T, steps>;
+  constexpr index_t halo = round_up(steps, length);
+  p.tiles[2] = tiles_of(p.axis[2], 32 * length, halo, length, halo);
+  p.tiles[1] = tiles_of(p.axis[1], Shape::warps * Shape::rows, steps, 1, 1);
+  const auto kernel = solid_pass<T, steps, hollow, given>;
   machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                        "cudaFuncSetAttribute");
   const index_t others = checked_mul(p.tiles[1].count, p.tiles[2].count, "a launch");
-  const index_t resident = resident_blocks(kernel, 32 * solid_warps, bytes);
-  p.tiles[0] =
-      chunks_of(p.axis[0], steps,
-                chunks_to_fill(p.axis[0], steps, others, resident, tuning.march > 0 ? tuning.march : 64));
+  const index_t resident = resident_blocks(kernel, solid_threads<T, steps>, bytes);
+  const index_t chunks = tuning.march > 0 ? chunks_to_fill(p.axis[0], steps, others, resident, tuning.march)
+                                          : quickest_chunks(p.axis[0], steps, others, resident);
+  p.tiles[0] = chunks_of(p.axis[0], steps, chunks);
   const index_t blocks = checked_mul(others, p.tiles[0].count, "a launch");
-  kernel<<<narrow<unsigned>(blocks), dim3(32, solid_warps), bytes, stream>>>(p);
+  kernel<<<narrow<unsigned>(blocks), dim3(32, Shape::warps), bytes, stream>>>(p);
 }
 
 }  // namespace
@@ -280,15 +423,28 @@ template <class T>
 void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
                  DeviceStream stream) {
   const Pass<T> p = pass_of(s, from, done, steps);
+  bool given = false;
+  for (const Axis& axis : p.axis) {
+    for (const int side : {0, 1}) given = given || (axis.edge[side] && axis.fixed(side));
+  }
   const auto launch = [&]<int length>() {
     if (steps != length) return;
+    const auto choose = [&](auto hollow) {
+      if (given) {
+        launch_solid<T, length, hollow, true>(p, tuning, stream);
+      } else {
+        launch_solid<T, length, hollow, false>(p, tuning, stream);
+      }
+    };
     if (s.hollow) {
-      launch_solid<T, length, true>(p, tuning, stream);
+      choose(std::true_type{});
     } else {
-      launch_solid<T, length, false>(p, tuning, stream);
+      choose(std::false_type{});
     }
   };
   launch.template operator()<2>();
+  launch.template operator()<3>();
+  launch.template operator()<4>();
   check_launch();
 }
 
@@ -296,12 +452,18 @@ template void march_solid(const DeviceSweep<float>&, int, index_t, index_t, cons
 template void march_solid(const DeviceSweep<double>&, int, index_t, index_t, const Tuning&, DeviceStream);
 
 void add_temporal_solid_functions(std::vector<machine::DeviceFunction>& to) {
-  const auto add = [&]<class T, int steps>(const char* of, T, std::integral_constant<int, steps>) {
-    to.push_back(machine::device_function("cuda_temporal", of, solid_pass<T, steps, false>, 32 * solid_warps,
-                                          solid_bytes<steps>));
+  const auto add = [&]<class T, int steps>(const std::string& type, T, std::integral_constant<int, steps>) {
+    to.push_back(machine::device_function(
+        "cuda_temporal", type + ", three dimensions, " + std::to_string(steps) + " steps",
+        solid_pass<T, steps, false, false>, solid_threads<T, steps>, solid_bytes<T, steps>));
   };
-  add("f32, three dimensions, 2 steps", 0.0F, std::integral_constant<int, 2>{});
-  add("f64, three dimensions, 2 steps", 0.0, std::integral_constant<int, 2>{});
+  const auto lengths = [&]<class T>(const std::string& type, T zero) {
+    add(type, zero, std::integral_constant<int, 2>{});
+    add(type, zero, std::integral_constant<int, 3>{});
+    add(type, zero, std::integral_constant<int, 4>{});
+  };
+  lengths("f32", 0.0F);
+  lengths("f64", 0.0);
 }
 
 }  // namespace tessera::stencil
