@@ -111,7 +111,7 @@ std::vector<Named<T>> blocked(int dims, bool quick) {
     for (const index_t march : {16, 32, 64, 128})
       all.push_back({fmt::format("cuda_streaming march {}", march), cuda_streaming<T>, {.march = march}});
   }
-  const std::vector<index_t> steps = dims == 3        ? std::vector<index_t>{2}
+  const std::vector<index_t> steps = dims == 3        ? std::vector<index_t>{2, 3, 4}
                                      : sizeof(T) == 4 ? std::vector<index_t>{2, 3, 4, 6, 8}
                                                       : std::vector<index_t>{2, 3, 4, 6};
   for (const index_t most : steps)
@@ -132,6 +132,10 @@ void stars(Table& table, bool quick) {
   };
   both("heat", 2, {{1, 8192, 8192}}, 24);
   both("heat", 3, {{512, 512, 512}}, 12);
+  if (!quick) {
+    const index_t n = sizeof(T) == 4 ? 960 : 768;
+    measure<T>(table, "heat", 3, {{n, n, n}}, 12, 3, blocked<T>(3, true));
+  }
 }
 
 template <class T>

@@ -2,35 +2,10 @@
 // Tiles of the operands on their way from global to shared memory by asynchronous copies, several stages
 // ahead of the multiplication.
 
+#include "kernels/cuda_async.cuh"
 #include "kernels/matmul/cuda_device.cuh"
 
 namespace tessera::matmul {
-
-/// count bytes (4, 8 or 16) to shared memory, of which the first `valid` are read and the rest are zeros;
-/// with none valid the address may be any.
-template <int count>
-__device__ __forceinline__ void copy_async(unsigned to, const void* from, int valid) {
-  if constexpr (count == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid));
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(count),
-                 "r"(valid));
-  }
-}
-template <int count>
-__device__ __forceinline__ void copy_async(unsigned to, const void* from) {
-  if constexpr (count == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from));
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(count));
-  }
-}
-__device__ __forceinline__ void commit_stage() { asm volatile("cp.async.commit_group;"); }
-/// All but the last `ahead` stages that were committed have arrived, for this thread.
-template <int ahead>
-__device__ __forceinline__ void wait_for_stage() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(ahead));
-}
 
 /// How the tile of an operand lies: stored rows of `fast` elements, `slow` of them; in shared memory element
 /// (s, f) is at s * slow_pitch + f * fast_pitch. k runs along the rows (k_fast) or across them.
@@ -67,7 +42,8 @@ class TileCopies {
     if (across_left_ == across && k_left >= Shape::depth) {
 #pragma unroll
       for (int j = 0; j < copies; ++j)
-        copy_async<bytes>(to_ + stage + j * rows_at_once * Shape::slow_pitch * sizeof(T), from_ + j * step_);
+        kernels::copy_async<bytes>(to_ + stage + j * rows_at_once * Shape::slow_pitch * sizeof(T),
+                                   from_ + j * step_);
     } else {
       copy_edge(stage, static_cast<int>(min(k_left, index_t{Shape::depth})));
     }
@@ -91,8 +67,8 @@ class TileCopies {
 #pragma unroll
     for (int j = 0; j < copies; ++j) {
       const int inside = j * rows_at_once < slow_left ? here : 0;
-      copy_async<bytes>(to_ + stage + j * rows_at_once * Shape::slow_pitch * sizeof(T), from_ + j * step_,
-                        inside * static_cast<int>(sizeof(T)));
+      kernels::copy_async<bytes>(to_ + stage + j * rows_at_once * Shape::slow_pitch * sizeof(T),
+                                 from_ + j * step_, inside * static_cast<int>(sizeof(T)));
     }
   }
 
@@ -118,11 +94,11 @@ __device__ void multiply_block(Kernel& kernel, typename Kernel::CopiesA& copies_
       copies_b.copy(stage * b_bytes, k_left);
     }
     k_left -= Kernel::k;
-    commit_stage();
+    kernels::end_group();
   };
 #pragma unroll
   for (int stage = 0; stage < ahead; ++stage) load(stage);
-  wait_for_stage<ahead - 1>();
+  kernels::wait_for_groups<ahead - 1>();
   __syncthreads();
   kernel.fetch(0, 0, 0);
   int stage = 0, empty = ahead;
@@ -131,7 +107,7 @@ __device__ void multiply_block(Kernel& kernel, typename Kernel::CopiesA& copies_
 #pragma unroll
     for (int step = 0; step < Kernel::steps; ++step) {
       if (step == Kernel::steps - 1) {  // the next tile; nobody reads the one before this any more
-        wait_for_stage<ahead - 1>();
+        kernels::wait_for_groups<ahead - 1>();
         __syncthreads();
         stage = next(stage);
       }

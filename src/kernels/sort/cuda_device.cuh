@@ -36,20 +36,6 @@ __device__ __forceinline__ T warp_prefix_sum(T x) {
   return x;
 }
 
-/// One word of 4 or 8 bytes to shared memory, without a register on its way.
-template <class T>
-__device__ __forceinline__ void copy_async(T* shared, const T* from) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-               "l"(from), "n"(sizeof(T))
-               : "memory");
-}
-/// All copies of this thread have arrived.
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.commit_group;\n\tcp.async.wait_group 0;" ::: "memory");
-}
-
 inline unsigned multiprocessors() {
   int device = 0, count = 0;
   machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");

@@ -6,6 +6,7 @@
 // No block waits for one that might not run: a tile's number is drawn when a block starts on it, so that all
 // tiles before it are finished or in the hands of running blocks.
 
+#include "kernels/cuda_async.cuh"
 #include "kernels/sort/cuda_radix_rank.cuh"
 
 namespace tessera::sort::onesweep {
@@ -142,7 +143,7 @@ class TileOfKeys {
       if constexpr (has_values<Value>) memory_.source[ranks[u]] = static_cast<std::uint16_t>(place(u));
     }
     find_targets(count, start);
-    if constexpr (has_values<Value>) wait_for_copies();
+    if constexpr (has_values<Value>) kernels::wait_for_copies();
     __syncthreads();
     write<full>();
   }
@@ -180,7 +181,9 @@ class TileOfKeys {
         (pass_.from_spare != 0 ? sweep_.block.spare_values : sweep_.block.values) + begin_;
 #pragma unroll
     for (int u = 0; u < S::items; ++u) {
-      if (full || place(u) < valid_) copy_async(memory_.values + place(u), from + place(u));
+      if (full || place(u) < valid_)
+        kernels::copy_async<sizeof(Value)>(kernels::shared_address(memory_.values + place(u)),
+                                           from + place(u));
     }
   }
   __device__ bool makes_positions() const {

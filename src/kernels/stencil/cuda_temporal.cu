@@ -201,11 +201,17 @@ void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   kernel<<<narrow<unsigned>(ceil_div(warps, index_t{plane_warps})), dim3(32, plane_warps), 0, stream>>>(p);
 }
 
-/// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192 x 8192. At
-/// 512^3 single steps were (0.92 and 0.89 of a copy, passes of two steps 0.50 and 0.55).
+/// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192 x 8192 and
+/// at 512^3 and above. Solids that fit in the second-level cache are swept step by step.
 template <class T>
-index_t default_steps(int dims) {
-  return dims == 3 ? 1 : sizeof(T) == 4 ? 8 : 6;
+index_t default_steps(const DeviceSweep<T>& s) {
+  if (s.dims < 3) return sizeof(T) == 4 ? 8 : 6;
+  int device = 0, cache = 0;
+  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+  machine::cuda::check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device),
+                       "cudaDeviceGetAttribute");
+  if (2 * s.extent.volume() * static_cast<index_t>(sizeof(T)) <= cache) return 1;
+  return sizeof(T) == 4 ? 4 : 3;
 }
 
 template <class T>
@@ -219,7 +225,7 @@ bool takes_passes(const DeviceSweep<T>& s) {
 
 template <class T>
 std::vector<index_t> passes_of(const DeviceSweep<T>& s, const Tuning& tuning) {
-  const index_t most = tuning.base_steps > 0 ? tuning.base_steps : default_steps<T>(s.dims);
+  const index_t most = tuning.base_steps > 0 ? tuning.base_steps : default_steps(s);
   return s.dims == 3 ? pass_lengths(s.steps, most, solid_steps) : pass_lengths(s.steps, most, plane_steps<T>);
 }
 

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(Tile::threads) vectorized(Launch launch) {
     const TilePart part = part_of<Tile, window>(launch.task, number % launch.tiles);
     load_vectors<Tile, in_on_vectors, window>(thread, part, move);
     load_ends<Tile, window>(thread, part, move);
-    wait_for_copies();
+    kernels::wait_for_copies();
     __syncthreads();
     if constexpr (window == 0)
       store_patches<Tile, in_on_vectors>(thread, part, move);

@@ -1,14 +1,11 @@
 #pragma once
 // The moves of a tile on the device: asynchronous copies in, vectors out.
 
-#include "kernels/cuda_cache.cuh"
+#include "kernels/cuda_async.cuh"
 #include "kernels/transpose/cuda_device.cuh"
 #include "kernels/transpose/turn_moves.hpp"
 
 namespace tessera::transpose {
-
-/// All that this thread has asked for has arrived.
-__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 /// Lines read are the last to leave the second-level cache: a line that two tiles read, and its sectors that
 /// are asked for one after the other, else give way to what is written meanwhile.
@@ -18,15 +15,12 @@ class DeviceMove {
       : tile_(tile), at_(static_cast<unsigned>(__cvta_generic_to_shared(tile))) {}
 
   __device__ __forceinline__ void copy_vector(int to, const std::byte* from) const {
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(at_ + to),
-                 "l"(from), "l"(stays_)
-                 : "memory");
+    kernels::copy_async_staying(at_ + to, from, stays_);
   }
   template <int bytes>
   __device__ __forceinline__ void copy_record(int to, const std::byte* from) const {
     if constexpr (bytes >= 4)
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at_ + to), "l"(from), "n"(bytes)
-                   : "memory");
+      kernels::copy_async<bytes>(at_ + to, from);
     else
       *reinterpret_cast<Word<bytes>*>(tile_ + to) = *reinterpret_cast<const Word<bytes>*>(from);
   }
