@@ -98,6 +98,15 @@ bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::st
   return everywhere;
 }
 
+index_t device_memory(const mpi::Communicator& comm, const Values& point) {
+  const index_t asked = point.bytes("device-memory"), ranks = comm.node().size();
+  const auto devices = static_cast<index_t>(machine::gpus().devices.size());
+  if (asked > 0 || devices == 0 || ranks <= devices) return asked;
+  index_t part = 0;
+  mpi::together(comm, "device", [&] { part = machine::gpu_memory_limit(0) / ceil_div(ranks, devices); });
+  return part;  // all have looked before one takes some
+}
+
 void require_gpu(const mpi::Communicator& comm, const VariantInfo& kernel) {
   const mpi::Communicator node = comm.node();
   mpi::together(comm, "device", [&] {

@@ -19,6 +19,10 @@ void add_device(OptionSet& options,
 /// --device-memory, where larger `problems` ("products") go through the device in pieces.
 void add_device_memory(OptionSet& options, const std::string& problems);
 
+/// Bytes that this rank's kernels may take of its device: --device-memory, else its part of what is free
+/// where ranks share a device, else 0, what is free. Collective.
+[[nodiscard]] index_t device_memory(const mpi::Communicator& comm, const Values& point);
+
 /// What has to be known of a problem to find it a place.
 struct DeviceRequest {
   std::string wanted = "auto";  ///< --device
