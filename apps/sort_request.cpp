@@ -11,6 +11,7 @@
 #include "mpi/agreement.hpp"
 #include "run/common_options.hpp"
 #include "run/device.hpp"
+#include "run/shares.hpp"
 #include "sort.hpp"
 
 namespace tessera::apps::sort {
@@ -201,6 +202,7 @@ run::OptionSet declare() {
   run::add_kernel(set, run::names_of(kernels::variants()));
   run::add_device(set, "the CPU, or the GPU where it is asked for");
   run::add_device_memory(set, "inputs");
+  run::add_shares(set);
   run::add_gpu_exchange(set);
   set.add({.name = "algorithm",
            .kind = Kind::choice,
@@ -254,7 +256,7 @@ void choose_exchange(const mpi::Communicator& comm, const run::Values& point, co
                      Request& request) {
   const auto* const there = kernels::resident_kernels(std::uint64_t{});
   run::Residence residence{.ranks = request.ranks, .limit = point.bytes("device-memory")};
-  residence.possible = there != nullptr && request.method.kernel == "cuda_radix" &&
+  residence.possible = there != nullptr && request.kernels == "cuda_radix" &&  // on every rank
                        request.task == Task::keys && !request.takes_first() && !request.unique &&
                        comm.size() <= kernels::most_parts;
   if (residence.possible)  // keys of 8 bytes take no less than those of 4
@@ -301,13 +303,22 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     const index_t asked = point.bytes("device-memory");
     return std::min(whole, asked > 0 ? asked : enough);
   };
+  bool on_gpu = false;
   if (const auto* const row =
           run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed)) {
     request.method.kernel = row->name;
     request.method.tuning.device_memory = run::device_memory(comm, point);
+    on_gpu = run::drives_gpu(comm, point);
+  }
+  request.kernels = request.method.kernel;
+  if (const index_t there = comm.sum(index_t{on_gpu ? 1 : 0}); there > 0 && there < comm.size()) {
+    request.kernels += "+auto";
+    if (!on_gpu) request.method.kernel = "auto";
   }
   request.method.threads = run::threads_of(point);
   choose_exchange(comm, point, inputs, request);
+  if (request.task == Task::keys && request.gpus == nullptr && !request.takes_first())
+    request.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
   if (request.task == Task::apply) {
     const io::TableInfo permutation = inputs.permutation->share(comm);
     request.permutation = permutation.columns.front();
@@ -336,7 +347,7 @@ std::vector<io::Cell> cells_of(const Request& request) {
                        (request.unique          ? " unique"
                         : request.takes_first() ? " top"
                                                 : "")},
-          {"kernel", request.method.kernel},
+          {"kernel", request.kernels},
           {"algorithm", request.algorithm},
           {"type", types},
           {"input", request.generated() ? request.input : std::string("file")},

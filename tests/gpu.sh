@@ -15,6 +15,7 @@ raced[matmul]='*ExactOnIntegers*:*SingleWarpsTakeShapes*' # racecheck is slower 
 program_tests[matmul]="matmul_numpy.py AgainstNumpy"
 program_tests[transpose]="transpose_numpy.py AgainstNumpy"
 program_tests[stencil]="stencil_gpu.py OnGpus"
+program_tests[sort]="shares.py GpusAndCpus"
 tests[transpose]="kernels_transpose_cuda_test kernels_transpose_transpose_test"
 checked[transpose]='Device.*:*WhatItDoesNotHold*'
 raced[transpose]='Device.*'

@@ -49,9 +49,9 @@ struct DeviceChoice {
 [[nodiscard]] bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::string& kernel,
                              index_t bytes);
 
-/// Makes this rank's device current for a kernel that was named. Throws Error(usage) on every rank where
-/// one has none. Collective.
-void require_gpu(const mpi::Communicator& comm, const VariantInfo& kernel);
+/// Makes this rank's device current for a kernel that was named, where it drives one (shares.hpp). Throws
+/// Error(usage) on every rank where one has none. Collective.
+void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel);
 
 /// The row that a point runs: the one that --kernel names, or the best of the device or the host; best_device
 /// may be nullptr. Collective.
@@ -64,7 +64,7 @@ template <class Row>
     return takes_gpu(comm, point, device, bytes) ? *best_device : best_host;
   }
   const Row& row = *find_variant(table, point.text("kernel"));
-  if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, row);
+  if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, point, row);
   return row;
 }
 
@@ -82,7 +82,7 @@ template <class Row, class Bytes>
   }
   const Row* const row = find_variant(table, point.text("kernel"));
   if (row == nullptr || row->space != Space::device) return nullptr;
-  if (!point.flag("plan")) require_gpu(comm, *row);
+  if (!point.flag("plan")) require_gpu(comm, point, *row);
   return row;
 }
 
