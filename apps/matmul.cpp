@@ -39,7 +39,7 @@ namespace {
 
 std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
   const auto& q = request.shape;
-  return {{"kernel", std::string(request.method.kernel->name)},
+  return {{"kernel", request.kernels},
           {"algorithm", request.algorithm},
           {"type",
            point.text("precision") == "full" ? std::string(name(request.element)) : point.text("precision")},
@@ -74,7 +74,7 @@ void describe(const Values& point, const Request& request, run::Measured& measur
   measured.work =
       q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
   measured.rate_units = "GFLOP/s";
-  measured.ceiling = ceiling_of(request);
+  if (request.kernels == request.method.kernel->name) measured.ceiling = ceiling_of(request);  // of all ranks
 }
 
 template <class T>

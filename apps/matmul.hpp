@@ -28,6 +28,7 @@ struct Request {
   std::string algorithm;
   std::vector<index_t> a_chunk, b_chunk;      ///< as stored; empty where it is contiguous
   const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
+  std::string kernels;  ///< of all ranks: "cuda_tensor+cache_oblivious" where they differ
 };
 
 /// The inputs that files hold, and what the first look found.
@@ -100,6 +101,9 @@ template <class T>
 
 /// What of the machine bounds the arithmetic: the CPU's fma, or the device's, in f64 by its tensor units.
 [[nodiscard]] std::string ceiling_of(const Request& request);
+
+/// FLOP a second of this rank's kernel, by a short product like the one that is asked for.
+[[nodiscard]] double speed_of(const Request& request);
 
 /// The largest memory of any rank.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);

@@ -3,6 +3,7 @@
 #include "run/common_options.hpp"
 #include "run/device.hpp"
 #include "run/gpu_exchange.hpp"
+#include "run/shares.hpp"
 
 namespace tessera::apps::matmul {
 
@@ -92,6 +93,7 @@ run::OptionSet declare_options() {
   run::add_device(set);
   run::add_gpu_exchange(set);
   run::add_device_memory(set, "products");
+  run::add_shares(set);
   set.add({.name = "algorithm",
            .kind = run::Kind::choice,
            .fallback = "recursive",

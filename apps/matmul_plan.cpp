@@ -8,6 +8,7 @@
 #include "kernels/matmul/variants.hpp"
 #include "machine/gpu.hpp"
 #include "matmul.hpp"
+#include "run/shares.hpp"
 
 namespace tessera::apps::matmul {
 namespace {
@@ -16,10 +17,11 @@ using dist::matmul::Forecast;
 
 std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
-/// Arithmetic at the measured peak, then the messages; nothing overlaps. -1 where the machine was never
-/// measured.
-double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
-                         index_t ranks_per_node, double exchange) {
+/// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the messages;
+/// nothing overlaps. -1 where the machine was never measured.
+double predicted_seconds(const Request& request, std::size_t rank, const Forecast& f,
+                         const run::Ceilings& ceilings, index_t ranks_per_node, double exchange) {
+  if (const auto& speeds = request.method.weights; !speeds.empty()) return f.flops / speeds[rank] + exchange;
   const auto flops = ceilings.at(ceiling_of(request), request.method.threads * ranks_per_node);
   if (!flops) return -1;
   return f.flops / (*flops * 1e9 / static_cast<double>(ranks_per_node)) + exchange;
@@ -74,8 +76,10 @@ Need need_of(const Request& request, const run::Ceilings& ceilings, index_t rank
   Need need{.memory = most_memory(request, request.shape.ranks)};
   const double exchange =
       exchange_seconds(request.shape, request.method, run::network(ceilings, request.shape.ranks));
-  for (const Forecast& f : forecast(request.shape, request.method))
-    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, ranks_per_node, exchange));
+  const auto forecasts = forecast(request.shape, request.method);
+  for (std::size_t r = 0; r < forecasts.size(); ++r)
+    need.seconds = std::max(need.seconds,
+                            predicted_seconds(request, r, forecasts[r], ceilings, ranks_per_node, exchange));
   return need;
 }
 
@@ -83,8 +87,12 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   const auto& q = request.shape;
   const auto forecasts = forecast(q, request.method);
   fmt::print("plan: {} x {} x {} {} on {} ranks x {} threads, algorithm {}, kernel {}\n", q.m, q.n, q.k,
-             name(request.element), q.ranks, request.method.threads, request.algorithm,
-             request.method.kernel->name);
+             name(request.element), q.ranks, request.method.threads, request.algorithm, request.kernels);
+  if (const auto& speeds = request.method.weights; !speeds.empty()) {
+    std::vector<double> shown = speeds;
+    for (double& speed : shown) speed *= 1e-9;
+    fmt::print("shares by measured speed, GFLOP/s a rank: {}\n", run::text_of_weights(shown));
+  }
   if (request.gpus != nullptr)
     fmt::print("operands and result stay on the GPUs; exchange: {}\n", request.gpus->text());
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
@@ -94,7 +102,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   constexpr std::size_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
-    const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node, exchange);
+    const double seconds = predicted_seconds(request, r, f, ceilings, ranks_per_node, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
     most = std::max(most, f.memory());

@@ -10,6 +10,7 @@
 #include "mpi/agreement.hpp"
 #include "run/device.hpp"
 #include "run/session.hpp"
+#include "run/shares.hpp"
 
 namespace tessera::apps::matmul {
 namespace {
@@ -138,7 +139,9 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
                                                         q.ranks);
   };
   run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
-  residence.possible = request.method.kernel->space == Space::device && !is_complex_element(request.element);
+  const bool on_device = request.method.kernel->space == Space::device;
+  residence.possible = on_device && request.kernels == request.method.kernel->name &&  // on every rank
+                       !is_complex_element(request.element);
   if (residence.possible && q.ranks == comm.size())
     residence.device_bytes = request.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{});
   request.gpus = inputs.gpus->at(comm, point, residence);
@@ -174,9 +177,28 @@ void choose_kernel(const mpi::Communicator& comm, const Values& point, Request& 
         fmt::format("no kernel for a GPU multiplies complex numbers ({}), the CPU's do; drop --device gpu",
                     tessera::name(request.element)));
   });
+  request.kernels = method.kernel->name;
   if (complex && named == nullptr) return;
   method.kernel = &run::choose_kernel(comm, point, kernels::variants(), kernels::best(),
                                       kernels::best_device(), std::min(whole, least));
+  request.kernels = method.kernel->name;
+  if (method.kernel->space == Space::host) return;
+  const bool drives = run::drives_gpu(comm, point);
+  if (comm.sum(index_t{drives ? 1 : 0}) == comm.size()) return;
+  request.kernels += fmt::format("+{}", kernels::best().name);
+  if (!drives) method.kernel = &kernels::best();
+}
+
+/// How fast each rank is, where shares go by it.
+void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& request) {
+  const bool on_gpu = request.method.kernel->space == Space::device;
+  request.method.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
+  mpi::together(comm, "plan", [&] {
+    require(request.method.weights.empty() || request.method.algorithm == dist::matmul::Algorithm::recursive,
+            ExitCode::usage,
+            "ranks take by their speed (--gpu-ranks, --shares measured) in --algorithm recursive alone; take "
+            "that, or --shares equal");
+  });
 }
 
 }  // namespace
@@ -217,6 +239,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   choose_kernel(comm, point, request);
   resolve_precision(comm, point, request);
   choose_exchange(comm, point, inputs, request);
+  if (request.gpus == nullptr) weigh_ranks(comm, point, request);
   return request;
 }
 

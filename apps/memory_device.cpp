@@ -117,7 +117,7 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
   const DeviceProbeVariant& row = row_of(point.text("kernel"));
   DeviceWalk walk;
   mpi::together(comm, "options", [&] { walk = walk_of(point); });
-  run::require_gpu(comm, row);
+  run::require_gpu(comm, point, row);
   const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "the arrays of a probe");
   run::require_memory(comm, point, on_host, [&](index_t) { return on_host; });
   std::unique_ptr<memory::DeviceProbe> probe;

@@ -16,7 +16,9 @@ using sort::Inputs;
 using sort::Request;
 
 index_t most_memory(const Request& request, index_t ranks) {
-  return sort::forecast_of(request, ranks).front().memory();  // the first ranks hold one item more, if any
+  index_t most = 0;
+  for (const dist::sort::Forecast& f : sort::forecast_of(request, ranks)) most = std::max(most, f.memory());
+  return most;
 }
 
 /// Asked for, or more than the ranks may hold. Collective.

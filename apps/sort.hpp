@@ -58,6 +58,8 @@ struct Request {
   bool unique = false;                        ///< only the first row of each key
   std::vector<double> quantiles;              ///< in [0, 1]
   const mpi::DeviceExchange* gpus = nullptr;  ///< the keys stay there, and travel so
+  std::string kernels;                        ///< of all ranks: "cuda_radix+auto" where they differ
+  std::vector<double> weights;                ///< plain keys: how fast each rank sorts; empty: all alike
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }
   /// Rows of the result, where they are known beforehand (not with unique).
@@ -70,6 +72,11 @@ struct Request {
 [[nodiscard]] std::shared_ptr<Inputs> look_at_inputs(const run::OptionSet& set, const run::Parsed& parsed);
 /// Collective.
 [[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
+
+/// The keys that each rank starts with begin here, and the last one's end: ranks + 1 values.
+[[nodiscard]] std::vector<index_t> input_offsets(const Request& request, index_t ranks);
+/// Items a second of this rank's kernel, by a short sort like the one that is asked for.
+[[nodiscard]] double speed_of(const Request& request);
 
 /// What a point's ranks will hold, send and take.
 [[nodiscard]] std::vector<dist::sort::Forecast> forecast_of(const Request& request, index_t ranks);

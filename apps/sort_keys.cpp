@@ -20,12 +20,16 @@ class KeySort {
       : comm_(comm),
         inputs_(inputs),
         request_(request),
-        mine_(layout::BlockMap(request.n, comm.size()).range(comm.rank())) {
+        share_(layout::BlockMap(request.n, comm.size()).size(comm.rank())) {
+    const std::vector<index_t> offsets = input_offsets(request, comm.size());
+    const auto rank = static_cast<std::size_t>(comm.rank());
+    comes_ = {offsets[rank], offsets[rank + 1]};
     mpi::together(comm, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
-      items_ = machine::Buffer<T>(mine_.size());
-      if (!request.takes_first()) spare_ = machine::Buffer<T>(mine_.size());
-      if (keeps_input()) kept_ = machine::Buffer<T>(mine_.size());
+      const index_t room = std::max(comes_.size(), share_);
+      items_ = machine::Buffer<T>(room);
+      if (!request.takes_first()) spare_ = machine::Buffer<T>(room);
+      if (keeps_input()) kept_ = machine::Buffer<T>(comes_.size());
       read_into(keeps_input() ? kept_ : items_);
       fresh_ = !keeps_input();
     });
@@ -41,8 +45,7 @@ class KeySort {
     tessera::sort::Content input;
     if (verify && !request_.takes_first()) {
       const mpi::PhaseScope scope(once_, "verify");
-      input = dist::sort::content(comm_, std::as_const(keeps_input() ? kept_ : items_).span(), request_.seed,
-                                  request_.method.threads);
+      input = dist::sort::content(comm_, came(), request_.seed, request_.method.threads);
     }
     run::Measured measured = run::measure(
         comm_, point, [&] { restore(); }, [&](mpi::Phases& phases) { sort(phases); });
@@ -78,7 +81,14 @@ class KeySort {
   }
 
   void read_into(machine::Buffer<T>& to) {
-    load(inputs_, request_, request_.by.front(), mine_, reinterpret_cast<std::byte*>(to.data()));
+    load(inputs_, request_, request_.by.front(), comes_, reinterpret_cast<std::byte*>(to.data()));
+  }
+  /// The keys before the sort, where they lie now; and after it.
+  [[nodiscard]] std::span<const T> came() const {
+    return (keeps_input() ? kept_ : items_).span().first(static_cast<std::size_t>(comes_.size()));
+  }
+  [[nodiscard]] std::span<const T> sorted() const {
+    return items_.span().first(static_cast<std::size_t>(share_));
   }
 
   static tessera::sort::Bits<T>* bits_of(machine::Buffer<T>& keys) {
@@ -99,25 +109,23 @@ class KeySort {
   void sort(mpi::Phases& phases) {
     if (there_) {
       there_->run(phases);
-      result_ = items_.span();
+      result_ = sorted();
       return;
     }
     const dist::sort::Order order = request_.by.front().order;
     if (request_.takes_first()) {
-      spare_ = dist::sort::sort_first(comm_, std::as_const(items_).span(), *request_.top, order,
-                                      request_.method, phases);
+      spare_ = dist::sort::sort_first(comm_, came(), *request_.top, order, request_.method, phases);
       result_ = spare_.span();
       return;
     }
     const index_t n =
-        dist::sort::sort_keys(comm_, dist::sort::Room<T>{items_.data(), spare_.data(), mine_.size()}, order,
+        dist::sort::sort_keys(comm_, dist::sort::Room<T>{items_.data(), spare_.data(), comes_.size()}, order,
                               request_.method, phases);
-    TESSERA_EXPECTS(n == mine_.size());
-    result_ = items_.span();
+    TESSERA_EXPECTS(n == share_);
+    result_ = sorted();
     if (!request_.unique) return;
     const mpi::PhaseScope scope(phases, "distinct");
-    const index_t distinct =
-        dist::sort::keep_distinct(comm_, std::as_const(items_).span(), order, spare_.data());
+    const index_t distinct = dist::sort::keep_distinct(comm_, sorted(), order, spare_.data());
     result_ = spare_.span().first(static_cast<std::size_t>(distinct));
   }
 
@@ -125,17 +133,17 @@ class KeySort {
     const dist::sort::Order order = request_.by.front().order;
     const int threads = request_.method.threads;
     if (request_.takes_first())
-      return dist::sort::faults_of_first(comm_, items_.span(), *request_.top, result_, order, request_.seed,
+      return dist::sort::faults_of_first(comm_, came(), *request_.top, result_, order, request_.seed,
                                          threads);
-    const index_t wrong = dist::sort::faults(comm_, items_.span(), order, input, request_.seed, threads);
-    return request_.unique ? wrong + dist::sort::faults_of_distinct(comm_, items_.span(), result_, order)
-                           : wrong;
+    const index_t wrong = dist::sort::faults(comm_, sorted(), order, input, request_.seed, threads);
+    return request_.unique ? wrong + dist::sort::faults_of_distinct(comm_, sorted(), result_, order) : wrong;
   }
 
   mpi::Communicator comm_;
   const Inputs& inputs_;
   const Request& request_;
-  layout::Range mine_;
+  layout::Range comes_;  ///< the keys that this rank starts with, by speed,
+  index_t share_;        ///< and how many it ends with, all alike
   mpi::Phases once_;
   machine::Buffer<T> items_, spare_, kept_;
   std::span<const T> result_;

@@ -72,7 +72,8 @@ class KeyPieces final : public Pieces {
       const mpi::PhaseScope scope(phases, "sort");
       const mpi::Computing computing;
       machine::parallel(request_.method.threads, [&] {
-        tessera::sort::sort_keys(request_.method.kernel, keys, spare_.span().first(keys.size()), order());
+        tessera::sort::sort_keys(request_.method.kernel, keys, spare_.span().first(keys.size()), order(),
+                                 request_.method.tuning);
       });
     }
     if (verify_) {

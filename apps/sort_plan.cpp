@@ -4,6 +4,7 @@
 
 #include "base/table.hpp"
 #include "base/text.hpp"
+#include "run/shares.hpp"
 #include "sort.hpp"
 
 namespace tessera::apps::sort {
@@ -31,7 +32,8 @@ dist::sort::ForecastRequest forecast_request(const Request& request, index_t ran
                                 .key_bytes = 0,
                                 .ranks = ranks,
                                 .algorithm = request.method.algorithm,
-                                .keeps_input = request.keeps_input};
+                                .keeps_input = request.keeps_input,
+                                .weights = request.weights};
   for (const SortColumn& column : request.by) q.key_bytes += column.form.bytes;
   for (const io::Column& column : request.carried)
     q.widest_column_bytes = std::max(q.widest_column_bytes, column.row_bytes());
@@ -47,6 +49,12 @@ double exchange_of(const Request& request, const run::Ceilings& ceilings) {
 }
 
 }  // namespace
+
+std::vector<index_t> input_offsets(const Request& request, index_t ranks) {
+  const bool weighted = static_cast<index_t>(request.weights.size()) == ranks;
+  return weighted ? layout::weighted_offsets(request.n, request.weights)
+                  : layout::BlockMap(request.n, ranks).offsets();
+}
 
 std::vector<Forecast> forecast_of(const Request& request, index_t ranks) {
   return forecast(forecast_request(request, ranks));
@@ -66,7 +74,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   const auto forecasts = forecast_of(request, request.ranks);
   fmt::print("plan: {} {} on {} ranks x {} threads, algorithm {}, kernel {}\n", request.n,
              request.task == Task::keys ? "keys" : "rows", request.ranks, request.method.threads,
-             request.algorithm, request.method.kernel);
+             request.algorithm, request.kernels);
   if (request.gpus != nullptr) fmt::print("the keys stay on the GPUs; exchange: {}\n", request.gpus->text());
   Table table({"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_of(request, ceilings);
@@ -83,11 +91,18 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   }
   fmt::print("{}", table.text());
   if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
-  fmt::print(
-      "the shares differ by at most one item; the worst rank holds {} and about 32 MiB of the program "
-      "itself; predicted {}\n",
-      human(forecasts.front().memory()),
-      slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
+  index_t most = 0;
+  for (const Forecast& f : forecasts) most = std::max(most, f.memory());
+  if (request.weights.empty()) {
+    fmt::print("the shares differ by at most one item; ");
+  } else {
+    std::vector<double> shown = request.weights;
+    for (double& speed : shown) speed *= 1e-6;
+    fmt::print("keys come in by measured speed, Mkeys/s a rank: {}; they leave in equal shares; ",
+               run::text_of_weights(shown));
+  }
+  fmt::print("the worst rank holds {} and about 32 MiB of the program itself; predicted {}\n", human(most),
+             slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 
 }  // namespace tessera::apps::sort

@@ -11,6 +11,7 @@
 #include "mpi/agreement.hpp"
 #include "run/common_options.hpp"
 #include "run/device.hpp"
+#include "run/shares.hpp"
 #include "sort.hpp"
 
 namespace tessera::apps::sort {
@@ -193,12 +194,15 @@ run::OptionSet declare() {
        "tessera sort --in records.h5:/records --by 0:10 --out s.h5:/records     # bytes 0 to 9 of every "
        "record",
        "tessera sort --in huge.h5:/keys --out s.h5:/keys --memory 2GiB          # out of core",
+       "tessera sort --n 1e9 --device gpu --device-memory 4GiB                  # in runs through a GPU",
        "tessera sort --n 1e6,1e7 --type u32,f64 --input uniform,zipf --kernel auto,radix,samplesort",
        "mpirun -n 7 tessera sort --n 1e9 --plan                                 # what would happen",
        "tessera sort --config configs/sort/variants.toml --results r.h5"});
   add_data_options(set);
   run::add_kernel(set, run::names_of(kernels::variants()));
   run::add_device(set, "the CPU, or the GPU where it is asked for");
+  run::add_device_memory(set, "inputs");
+  run::add_shares(set);
   run::add_gpu_exchange(set);
   set.add({.name = "algorithm",
            .kind = Kind::choice,
@@ -251,8 +255,8 @@ namespace {
 void choose_exchange(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                      Request& request) {
   const auto* const there = kernels::resident_kernels(std::uint64_t{});
-  run::Residence residence{.ranks = request.ranks};
-  residence.possible = there != nullptr && request.method.kernel == "cuda_radix" &&
+  run::Residence residence{.ranks = request.ranks, .limit = point.bytes("device-memory")};
+  residence.possible = there != nullptr && request.kernels == "cuda_radix" &&  // on every rank
                        request.task == Task::keys && !request.takes_first() && !request.unique &&
                        comm.size() <= kernels::most_parts;
   if (residence.possible)  // keys of 8 bytes take no less than those of 4
@@ -293,14 +297,28 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     if (row.name == request.algorithm) request.method.algorithm = row.algorithm;
   }
   request.method.kernel = point.text("kernel");
-  const auto needed = [&] {
-    return checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
+  const auto needed = [&] {  // what a device does not hold goes through it in runs: it needs room for some
+    constexpr index_t enough = index_t{256} << 20;
+    const index_t whole = checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
+    const index_t asked = point.bytes("device-memory");
+    return std::min(whole, asked > 0 ? asked : enough);
   };
+  bool on_gpu = false;
   if (const auto* const row =
-          run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed))
+          run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed)) {
     request.method.kernel = row->name;
+    request.method.tuning.device_memory = run::device_memory(comm, point);
+    on_gpu = run::drives_gpu(comm, point);
+  }
+  request.kernels = request.method.kernel;
+  if (const index_t there = comm.sum(index_t{on_gpu ? 1 : 0}); there > 0 && there < comm.size()) {
+    request.kernels += "+auto";
+    if (!on_gpu) request.method.kernel = "auto";
+  }
   request.method.threads = run::threads_of(point);
   choose_exchange(comm, point, inputs, request);
+  if (request.task == Task::keys && request.gpus == nullptr && !request.takes_first())
+    request.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
   if (request.task == Task::apply) {
     const io::TableInfo permutation = inputs.permutation->share(comm);
     request.permutation = permutation.columns.front();
@@ -329,7 +347,7 @@ std::vector<io::Cell> cells_of(const Request& request) {
                        (request.unique          ? " unique"
                         : request.takes_first() ? " top"
                                                 : "")},
-          {"kernel", request.method.kernel},
+          {"kernel", request.kernels},
           {"algorithm", request.algorithm},
           {"type", types},
           {"input", request.generated() ? request.input : std::string("file")},

@@ -1,6 +1,7 @@
 #include "layout/block_map.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tessera::layout {
 
@@ -26,6 +27,19 @@ index_t BlockMap::owner(index_t index) const {
 std::vector<index_t> BlockMap::offsets() const {
   std::vector<index_t> result(static_cast<std::size_t>(parts_) + 1);
   for (index_t part = 0; part <= parts_; ++part) result[static_cast<std::size_t>(part)] = begin(part);
+  return result;
+}
+
+std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>& weights) {
+  const long double all = std::accumulate(weights.begin(), weights.end(), 0.0L);
+  long double before = 0;
+  std::vector<index_t> result{0};
+  for (const double weight : weights) {
+    before += weight;
+    const auto at = static_cast<index_t>(before / all * static_cast<long double>(extent) + 0.5L);
+    result.push_back(std::clamp(at, result.back(), extent));
+  }
+  result.back() = extent;
   return result;
 }
 

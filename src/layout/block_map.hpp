@@ -46,4 +46,8 @@ class BlockMap {
   index_t granule_ = 1;
 };
 
+/// Where the parts of [0, extent) begin, and its end, if their sizes go by weights above 0, each to an index
+/// more or less: weights.size() + 1 values.
+[[nodiscard]] std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>& weights);
+
 }  // namespace tessera::layout

@@ -15,6 +15,7 @@ void add_device_times(const DeviceTimes& times) {
   sums.to_device += times.to_device;
   sums.kernels += times.kernels;
   sums.from_device += times.from_device;
+  sums.merge += times.merge;
 }
 
 }  // namespace tessera::machine

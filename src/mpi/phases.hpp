@@ -70,6 +70,7 @@ inline void add_device_phases(Phases& phases) {
   phases.add("to device", times.to_device);
   phases.add("device kernels", times.kernels);
   phases.add("from device", times.from_device);
+  if (times.merge > 0) phases.add("merge", times.merge);
 }
 
 /// Adds the time of its life to a phase. name must be a literal: the watchdog keeps it.

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "mpi/agreement.hpp"
+#include "run/shares.hpp"
 
 namespace tessera::run {
 namespace {
@@ -83,11 +84,13 @@ bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::st
   DeviceRequest request{point.text("device"), kernel, bytes, 1};
   if (request.wanted == "cpu") return false;
   if (point.flag("plan") && request.wanted == "gpu" && !kernel.empty()) return true;
-  DeviceChoice choice;
+  const index_t drivers = drivers_of_node(point, node.size());
+  DeviceChoice choice{Space::device, {}};  // of a rank that drives none
   mpi::together(comm, "device", [&] {
+    if (node.rank() >= drivers) return;
     const machine::Gpus& gpus = machine::gpus();
     const auto devices = static_cast<index_t>(gpus.devices.size());
-    if (devices > 0) request.sharing = ceil_div(node.size(), devices);
+    if (devices > 0) request.sharing = ceil_div(drivers, devices);
     machine::use_gpu(node.rank());
     const index_t free = devices > 0 && !kernel.empty() ? machine::free_gpu_memory() : 0;
     choice = choose_device(request, gpus, free, machine::shows_gpu_hardware());
@@ -98,9 +101,22 @@ bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::st
   return everywhere;
 }
 
-void require_gpu(const mpi::Communicator& comm, const VariantInfo& kernel) {
+index_t device_memory(const mpi::Communicator& comm, const Values& point) {
+  const mpi::Communicator node = comm.node();
+  const index_t asked = point.bytes("device-memory"), drivers = drivers_of_node(point, node.size());
+  const auto devices = static_cast<index_t>(machine::gpus().devices.size());
+  index_t part = asked;
+  mpi::together(comm, "device", [&] {
+    if (asked == 0 && node.rank() < drivers && drivers > devices && devices > 0)
+      part = machine::gpu_memory_limit(0) / ceil_div(drivers, devices);
+  });
+  return part;  // all have looked before one takes some
+}
+
+void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel) {
   const mpi::Communicator node = comm.node();
   mpi::together(comm, "device", [&] {
+    if (node.rank() >= drivers_of_node(point, node.size())) return;
     const machine::Gpus& gpus = machine::gpus();
     require(
         !gpus.devices.empty(), ExitCode::usage,

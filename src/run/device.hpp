@@ -19,6 +19,10 @@ void add_device(OptionSet& options,
 /// --device-memory, where larger `problems` ("products") go through the device in pieces.
 void add_device_memory(OptionSet& options, const std::string& problems);
 
+/// Bytes that this rank's kernels may take of its device: --device-memory, else its part of what is free
+/// where ranks share a device, else 0, what is free. Collective.
+[[nodiscard]] index_t device_memory(const mpi::Communicator& comm, const Values& point);
+
 /// What has to be known of a problem to find it a place.
 struct DeviceRequest {
   std::string wanted = "auto";  ///< --device
@@ -45,9 +49,9 @@ struct DeviceChoice {
 [[nodiscard]] bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::string& kernel,
                              index_t bytes);
 
-/// Makes this rank's device current for a kernel that was named. Throws Error(usage) on every rank where
-/// one has none. Collective.
-void require_gpu(const mpi::Communicator& comm, const VariantInfo& kernel);
+/// Makes this rank's device current for a kernel that was named, where it drives one (shares.hpp). Throws
+/// Error(usage) on every rank where one has none. Collective.
+void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel);
 
 /// The row that a point runs: the one that --kernel names, or the best of the device or the host; best_device
 /// may be nullptr. Collective.
@@ -60,7 +64,7 @@ template <class Row>
     return takes_gpu(comm, point, device, bytes) ? *best_device : best_host;
   }
   const Row& row = *find_variant(table, point.text("kernel"));
-  if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, row);
+  if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, point, row);
   return row;
 }
 
@@ -78,7 +82,7 @@ template <class Row, class Bytes>
   }
   const Row* const row = find_variant(table, point.text("kernel"));
   if (row == nullptr || row->space != Space::device) return nullptr;
-  if (!point.flag("plan")) require_gpu(comm, *row);
+  if (!point.flag("plan")) require_gpu(comm, point, *row);
   return row;
 }
 

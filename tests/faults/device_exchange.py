@@ -13,7 +13,9 @@ import tessera
 
 END_SECONDS = 10
 STALL_LIMIT = 3
-WORKLOADS = {"transpose": ("--n", 3000), "matmul": ("--n", 3000), "stencil": ("--shape", "3000x3000", "--steps", 2000)}
+SPARE_MIB = 64  # that a driver may keep for itself
+WORKLOADS = {"transpose": ("--n", 3000), "matmul": ("--n", 3000), "stencil": ("--shape", "3000x3000", "--steps", 2000),
+             "sort": ("--n", 3000000)}
 
 
 def devices():
@@ -24,10 +26,70 @@ def devices():
 
 
 def computing():
-    """The processes that hold memory of a GPU."""
-    listed = subprocess.run(["nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader"], capture_output=True,
+    """The processes that hold memory of a GPU: {pid: what the driver says of it}."""
+    listed = subprocess.run(["nvidia-smi", "--query-compute-apps=pid,used_memory,gpu_bus_id", "--format=csv,noheader"],
+                            capture_output=True, text=True)
+    words = [line.split(",", 1) for line in listed.stdout.splitlines()]
+    return {int(line[0]): line[1].strip() for line in words if line[0].strip().isdigit()}
+
+
+def used_memory():
+    """MiB of all GPUs, whoever holds it."""
+    listed = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"], capture_output=True,
                             text=True)
-    return {int(word) for word in listed.stdout.split() if word.isdigit()}
+    return sum(int(word) for word in listed.stdout.split() if word.isdigit())
+
+
+def states(pids):
+    """What the kernel says of processes: {pid: "D (waiting in ...)"}; zombies too, but not those that are gone."""
+    found = {}
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/stat") as stat:
+                state = stat.read().rpartition(")")[2].split()[0]
+            with open(f"/proc/{pid}/wchan") as wchan:
+                found[pid] = f"{state} ({wchan.read() or '-'})"
+        except OSError:
+            continue
+    return found
+
+
+class Watch:
+    """When the processes of a job end, counted from a signal: for whoever reads why a test failed."""
+
+    def __init__(self, job, ranks):
+        self.job, self.ranks, self.at, self.ended, self.code = job, ranks, time.monotonic(), {}, None
+
+    def look(self):
+        """Whether the launcher has ended."""
+        now = time.monotonic() - self.at
+        living = self.job.pids()
+        for rank, pid in self.ranks.items():
+            if pid not in living:
+                self.ended.setdefault(f"rank {rank}", now)
+        self.code = self.job.process.poll()
+        if self.code is not None:
+            self.ended.setdefault("mpirun", now)
+        return self.code is not None
+
+    def seconds(self, limit):
+        """Until the launcher has ended; None where it has not after so many seconds."""
+        while not self.look():
+            if time.monotonic() - self.at > limit:
+                return None
+            time.sleep(0.02)
+        return self.ended["mpirun"]
+
+    def __str__(self):
+        self.look()
+        pids = {"mpirun": self.job.process.pid, **{f"rank {rank}": pid for rank, pid in self.ranks.items()}}
+        known = states(pids.values())
+        lines = [f"  {name} (process {pid}): "
+                 + (f"ended after {self.ended[name]:.2f} s" if name in self.ended else "lives")
+                 + (f", state {known[pid]}" if pid in known else ", gone") for name, pid in pids.items()]
+        return "\n".join([f"mpirun's exit status: {self.code}", *lines,
+                          f"living processes of the job: {self.job.pids()}",
+                          f"processes on the GPUs: {computing()}, memory used: {used_memory()} MiB"])
 
 
 class DeviceExchange(tessera.Case):
@@ -36,6 +98,7 @@ class DeviceExchange(tessera.Case):
         self.devices = devices()
         if self.devices == 0:
             self.skipTest("no GPU is here")
+        self.idle = used_memory()
 
     def ways(self):
         """Those that can be had with so many ranks: with two ranks a GPU some cannot."""
@@ -50,8 +113,8 @@ class DeviceExchange(tessera.Case):
         self.assertTrue(found)
         return found
 
-    def interrupt(self, workload, way, ranks, victim, number):
-        """Sends the signal to a rank in the middle of many exchanges; the seconds until all have ended, and the result."""
+    def start(self, workload, way, ranks):
+        """A job in the middle of many exchanges, and {rank: pid}."""
         job = tessera.Job([workload, *WORKLOADS[workload], "--device", "gpu", "--gpu-exchange", way, "--repetitions", 1000000,
                            "--stall-limit", STALL_LIMIT], ranks=ranks, folder=self.folder)
         self.addCleanup(job.end)
@@ -60,17 +123,29 @@ class DeviceExchange(tessera.Case):
             time.sleep(0.05)
         time.sleep(6 + random.random())  # devices and libraries take their time to start
         pids = job.ranks()
-        self.assertEqual(len(pids), ranks, f"{workload} by {way} does not run: {job.wait(timeout=5)}")
+        if len(pids) != ranks:
+            self.fail(f"{workload} by {way} does not run with {ranks} ranks: {job.wait(timeout=5)}")
+        return job, pids
+
+    def interrupt(self, workload, way, ranks, victim, number):
+        """Sends the signal to a rank in the middle of many exchanges; the seconds until all have ended, and the result."""
+        job, pids = self.start(workload, way, ranks)
+        named = computing().keys() & set(pids.values())
         os.kill(pids[victim], number)
-        at = time.monotonic()
-        result = job.wait(timeout=60)
-        seconds = time.monotonic() - at
-        told = f"{workload}, {way}, signal {number} to rank {victim} of {ranks}\n{result}"
-        self.assertNotIn(result.code, (tessera.OK, None), told)
-        self.assertEqual(job.wait_gone(max(0, END_SECONDS - seconds)), {}, f"processes are left\n{told}")
-        while computing() & set(pids.values()) and time.monotonic() - at < END_SECONDS:
-            time.sleep(0.1)  # the driver clears up after them
-        self.assertEqual(computing() & set(pids.values()), set(), f"memory of a GPU is left\n{told}")
+        watch = Watch(job, pids)
+        seconds = watch.seconds(limit=60)
+        seen = str(watch)
+        result = job.wait(timeout=5)
+        told = f"{workload}, {way}, signal {number} to rank {victim} of {ranks}\n{seen}\n{result}"
+        self.assertIsNotNone(seconds, f"it hangs\n{told}")
+        self.assertGreater(watch.code, 0, f"the launcher itself was killed, or ended well\n{told}")
+        left = job.wait_gone(max(0, END_SECONDS - seconds))
+        self.assertEqual(left, {}, f"processes are left: {states(left)}\n{told}")
+        # The driver clears up after them. In a container it may name processes by other numbers: then all memory counts.
+        held = (lambda: computing().keys() & named) if named else (lambda: max(0, used_memory() - self.idle - SPARE_MIB))
+        while held() and time.monotonic() - watch.at < END_SECONDS:
+            time.sleep(0.1)
+        self.assertFalse(held(), f"memory of a GPU is left: {used_memory()} MiB, {computing()}\n{told}")
         return seconds, result, told
 
     def test_a_killed_rank_ends_all(self):

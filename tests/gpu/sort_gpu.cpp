@@ -1,6 +1,6 @@
 // The device sorts on data that lies on the device, timed by events: a line a variant, type, input and size,
 // with its rate against the vendor's sort in the same run and as a share of what copying the items as often
-// would allow.
+// would allow. An argsort makes its positions itself, the vendor's by a kernel before it.
 // --quick: one size. --tune: the radix sort in other shapes.
 
 #include "bench.hpp"
@@ -40,16 +40,18 @@ class Items {
   static constexpr bool valued = !std::is_same_v<Value, NoValue>;
   static constexpr index_t bytes = sizeof(Key) + (valued ? sizeof(Value) : 0);
 
-  explicit Items(index_t n)
+  Items(index_t n, Payload payload)
       : n_(n),
+        payload_(payload),
         host_(n),
         original_(n),
         keys_(n),
         spare_(n),
-        original_values_(count()),
+        original_values_(payload == Payload::values ? count() : 0),
         values_(count()),
         spare_values_(count()) {
     if constexpr (valued) {
+      if (payload == Payload::positions) return;
       machine::Buffer<Value> positions(n);
       for (index_t i = 0; i < n; ++i) positions[i] = static_cast<Value>(i);
       device_copy(original_values_.data(), positions.data(), n, cudaMemcpyHostToDevice, stream_);
@@ -67,13 +69,15 @@ class Items {
     std::vector<double> samples;
     for (int r = -1; r < 5; ++r) {
       device_copy(keys_.data(), original_.data(), n_, cudaMemcpyDeviceToDevice, stream_);
-      device_copy(values_.data(), original_values_.data(), count(), cudaMemcpyDeviceToDevice, stream_);
+      device_copy(values_.data(), original_values_.data(), original_values_.size(), cudaMemcpyDeviceToDevice,
+                  stream_);
       cuda::Stopwatch watch(stream_);
       candidate.sort({.keys = keys_.data(),
                       .spare_keys = spare_.data(),
                       .values = values_.data(),
                       .spare_values = spare_values_.data(),
                       .n = n_,
+                      .payload = payload_,
                       .work = work_.data()},
                      stream_);
       const double seconds = watch.seconds();
@@ -92,6 +96,12 @@ class Items {
     }
     return sum;
   }
+  /// Every digit of 8 bits moves every item once, but positions are not read for the first one; the
+  /// histograms read every key.
+  [[nodiscard]] double bytes_of_sort() const {
+    const double made = payload_ == Payload::positions ? sizeof(Value) : 0;
+    return static_cast<double>(n_) * (2.0 * sizeof(Key) * bytes + sizeof(Key) - made);
+  }
 
  private:
   [[nodiscard]] index_t count() const { return valued ? n_ : 0; }
@@ -105,6 +115,7 @@ class Items {
   }
 
   index_t n_;
+  Payload payload_;
   machine::Buffer<Key> host_;
   cuda::Stream stream_;
   cuda::DeviceBuffer<Key> original_, keys_, spare_;
@@ -118,12 +129,6 @@ struct Report {
   bool agree = true;
 };
 
-/// Every digit of 8 bits moves every item once, and the histograms read every key.
-template <class Key, class Value>
-double bytes_of_sort(index_t n) {
-  return static_cast<double>(n) * (2.0 * sizeof(Key) * Items<Key, Value>::bytes + sizeof(Key));
-}
-
 template <class Key, class Value>
 void measure(Report& report, const char* type, std::string_view input, Items<Key, Value>& items, index_t n,
              const std::vector<Candidate<Key, Value>>& candidates, bool compare) {
@@ -133,7 +138,7 @@ void measure(Report& report, const char* type, std::string_view input, Items<Key
   for (const Candidate<Key, Value>& candidate : candidates) {  // the vendor's first
     const double seconds = items.seconds(candidate);
     if (vendor == 0) vendor = seconds;
-    const double rate = bytes_of_sort<Key, Value>(n) / seconds;
+    const double rate = items.bytes_of_sort() / seconds;
     report.table.add({type, std::string(input), std::to_string(n), candidate.name, human_seconds(seconds),
                       fmt::format("{:.2f}", static_cast<double>(n) / seconds / 1e9),
                       fmt::format("{:.3f}", vendor / seconds), fmt::format("{:.0f}", rate / 1e9),
@@ -162,8 +167,8 @@ std::vector<Candidate<Key, Value>> chosen(index_t n, std::string_view input) {
 }
 
 template <class Key, class Value>
-void compare_with_vendor(Report& report, const char* type, index_t n) {
-  Items<Key, Value> items(n);
+void compare_with_vendor(Report& report, const char* type, index_t n, Payload payload) {
+  Items<Key, Value> items(n, payload);
   const bool small = n <= index_t{1} << 26;
   for (const std::string_view input : {"uniform", "entropy_0.544", "all_equal", "sorted", "zipf"}) {
     if (input == "zipf" && (n != index_t{1} << 26 || Items<Key, Value>::valued)) continue;
@@ -172,8 +177,8 @@ void compare_with_vendor(Report& report, const char* type, index_t n) {
 }
 
 template <class Key, class Value>
-void tune(Report& report, const char* type, index_t n) {
-  Items<Key, Value> items(n);
+void tune(Report& report, const char* type, index_t n, Payload payload) {
+  Items<Key, Value> items(n, payload);
   std::vector<Candidate<Key, Value>> candidates{{"cub", cub<Key, Value>, cub_bytes<Key, Value>}};
   for (auto& candidate : shapes<Key, Value>()) candidates.push_back(candidate);
   for (const std::string_view input : {"uniform", "entropy_0.544"})
@@ -184,10 +189,12 @@ template <class F>
 void for_types(const F& f) {
   using U32 = std::uint32_t;
   using U64 = std::uint64_t;
-  f("u32", U32{}, NoValue{});
-  f("u64", U64{}, NoValue{});
-  f("u32+u32", U32{}, U32{});
-  f("u64+u64", U64{}, U64{});
+  f("u32", U32{}, NoValue{}, Payload::values);
+  f("u64", U64{}, NoValue{}, Payload::values);
+  f("u32+u32", U32{}, U32{}, Payload::values);
+  f("u64+u64", U64{}, U64{}, Payload::values);
+  f("argsort u64, u32", U64{}, U32{}, Payload::positions);
+  f("argsort u64, u64", U64{}, U64{}, Payload::positions);
 }
 
 int run(bool quick, bool tunes) {
@@ -197,11 +204,11 @@ int run(bool quick, bool tunes) {
   for (const int log_n : {22, 26, 28}) {
     if (quick ? log_n != 26 : tunes && log_n != 28) continue;
     const index_t n = index_t{1} << log_n;
-    for_types([&]<class Key, class Value>(const char* type, Key, Value) {
+    for_types([&]<class Key, class Value>(const char* type, Key, Value, Payload payload) {
       if (tunes)
-        tune<Key, Value>(report, type, n);
+        tune<Key, Value>(report, type, n, payload);
       else
-        compare_with_vendor<Key, Value>(report, type, n);
+        compare_with_vendor<Key, Value>(report, type, n, payload);
     });
   }
   fmt::print("{}", report.table.text());

@@ -134,6 +134,12 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
   return f;
 }
 
+/// Weights are those of a job that runs: another number of ranks is forecast as if all were alike.
+Plan plan_of(const ForecastRequest& q, const Method& method, const Leaves& leaves) {
+  const bool known = static_cast<index_t>(method.weights.size()) == q.ranks;
+  return recursive_plan({q.m, q.n, leaves}, q.ranks, known ? method.weights : std::vector<double>{});
+}
+
 /// One redistribution: the slowest rank.
 double move_seconds(const MatrixLayout& home, const MatrixLayout& need, index_t element,
                     const mpi::Network& network) {
@@ -177,9 +183,9 @@ double combine_seconds(const ForecastRequest& q, const Plan& plan, const MatrixL
   return slowest;
 }
 
-double recursive_seconds(const ForecastRequest& q, const Leaves& leaves, const Homes& homes,
-                         const mpi::Network& network) {
-  const Plan plan = recursive_plan({q.m, q.n, leaves}, q.ranks);
+double recursive_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves,
+                         const Homes& homes, const mpi::Network& network) {
+  const Plan plan = plan_of(q, method, leaves);
   double seconds = move_seconds(homes.a, a_layout(plan, q.op_a), q.element_bytes, network) +
                    move_seconds(homes.b, b_layout(plan, q.op_b), q.element_bytes, network);
   if (grows_at_home(plan, homes.c)) return seconds;
@@ -225,9 +231,7 @@ double summa_seconds(const ForecastRequest& q, const Method& method, const Leave
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
   const Leaves leaves = leaves_of(request);
   const Homes homes = homes_of(request);
-  const Plan plan = method.algorithm == Algorithm::recursive
-                        ? recursive_plan({request.m, request.n, leaves}, request.ranks)
-                        : Plan{};
+  const Plan plan = method.algorithm == Algorithm::recursive ? plan_of(request, method, leaves) : Plan{};
   std::vector<Forecast> result;
   for (index_t rank = 0; rank < request.ranks; ++rank) {
     result.push_back(method.algorithm == Algorithm::recursive
@@ -240,7 +244,7 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
 double exchange_seconds(const ForecastRequest& request, const Method& method, const mpi::Network& network) {
   const Leaves leaves = leaves_of(request);
   const Homes homes = homes_of(request);
-  return method.algorithm == Algorithm::recursive ? recursive_seconds(request, leaves, homes, network)
+  return method.algorithm == Algorithm::recursive ? recursive_seconds(request, method, leaves, homes, network)
                                                   : summa_seconds(request, method, leaves, homes, network);
 }
 

@@ -23,6 +23,11 @@ constexpr index_t most_searched =
 
 enum class Cut { none, m, n, k };
 
+/// Neighbouring ranks.
+struct Group {
+  index_t first = 0, ranks = 0;
+};
+
 struct Choice {
   Cut cut = Cut::none;
   index_t first_ranks = 0;  // in the first group
@@ -32,24 +37,47 @@ struct Choice {
 /// Searches the best way to cut a part of the product for a number of ranks, each distinct part once.
 class Planner {
  public:
-  explicit Planner(const Shape& shape) : shape_(shape) {}
+  /// Of all ranks, by weight; the slowest one is what flops_per_word is about.
+  Planner(const Shape& shape, const std::vector<double>& weights) : shape_(shape), weights_(weights) {
+    const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
+    alike_ = *least == *most;
+    const double unit = *least;
+    for (double& weight : weights_) weight = alike_ ? 1 : weight / unit;
+    sums_.push_back(0);
+    for (const double weight : weights_) sums_.push_back(sums_.back() + weight);
+  }
 
-  void assign(const Cuboid& part, index_t ranks, std::vector<Cuboid>& out) {
-    const Choice choice = best(part, ranks);
-    if (choice.cut == Cut::none) {
-      out.push_back(part);
-      out.resize(out.size() + static_cast<std::size_t>(ranks - 1));  // nothing left to cut: the others idle
+  void assign(const Cuboid& part, Group group, std::vector<Cuboid>& out) {
+    const Choice choice = best(part, group);
+    if (choice.cut == Cut::none) {  // nothing left to cut: all but one idle
+      out.resize(out.size() + static_cast<std::size_t>(group.ranks));
+      *(out.end() - group.ranks + fastest(group)) = part;
       return;
     }
-    const auto [first, second] = halves(part, choice.cut, choice.first_ranks, ranks);
-    assign(first, choice.first_ranks, out);
-    assign(second, ranks - choice.first_ranks, out);
+    const auto [of_first, of_second] = split(group, choice.first_ranks);
+    const auto [first, second] = halves(part, choice.cut, of_first, group);
+    assign(first, of_first, out);
+    assign(second, of_second, out);
   }
 
  private:
-  using Key = std::tuple<index_t, index_t, index_t, index_t, index_t>;
+  using Key = std::tuple<index_t, index_t, index_t, index_t, index_t, index_t>;
 
-  double single_cost(const Cuboid& part) const {
+  static std::pair<Group, Group> split(Group group, index_t p1) {
+    return {{group.first, p1}, {group.first + p1, group.ranks - p1}};
+  }
+  [[nodiscard]] double weight(Group group) const {
+    return sums_[static_cast<std::size_t>(group.first + group.ranks)] -
+           sums_[static_cast<std::size_t>(group.first)];
+  }
+  /// Counted from the group's first.
+  [[nodiscard]] index_t fastest(Group group) const {
+    const auto begin = weights_.begin() + group.first;
+    return std::max_element(begin, begin + group.ranks) - begin;
+  }
+
+  /// Of the whole part on the fastest rank.
+  double single_cost(const Cuboid& part, Group group) const {
     const auto m = static_cast<double>(part.m.size()), n = static_cast<double>(part.n.size());
     const auto k =
         static_cast<double>(shape_.leaves.begin(part.leaves.end) - shape_.leaves.begin(part.leaves.begin));
@@ -57,7 +85,8 @@ class Planner {
     const double partial =
         all_of_k ? 0
                  : static_cast<double>(node_count(whole(shape_.leaves), part.leaves.begin, part.leaves.end));
-    return m * k + k * n + partial * m * n + 2 * m * n * k / flops_per_word;
+    const double speed = weights_[static_cast<std::size_t>(group.first + fastest(group))];
+    return m * k + k * n + partial * m * n + 2 * m * n * k / (flops_per_word * speed);
   }
 
   /// subtrees(node, begin, end).size()
@@ -67,8 +96,8 @@ class Planner {
     return node_count(left(node), begin, end) + node_count(right(node), begin, end);
   }
 
-  static Range cut_range(Range range, index_t p1, index_t p, index_t unit, bool first) {
-    const auto share = static_cast<double>(range.size()) * static_cast<double>(p1) / static_cast<double>(p);
+  static Range cut_range(Range range, double w1, double w, index_t unit, bool first) {
+    const double share = static_cast<double>(range.size()) * w1 / w;
     const index_t units = static_cast<index_t>(share / static_cast<double>(unit) + 0.5);
     const index_t at = std::clamp(range.begin + units * unit, range.begin, range.end);
     return first ? Range{range.begin, at} : Range{at, range.end};
@@ -76,10 +105,8 @@ class Planner {
 
   /// The leaf at which to cut k: of those within 3 % of the proportional place the one with the fewest nodes
   /// of the summation tree on both sides, since every node travels as a C of its own.
-  index_t leaf_cut(Range leaves, index_t p1, index_t p) const {
-    const double ideal = static_cast<double>(leaves.begin) + static_cast<double>(leaves.size()) *
-                                                                 static_cast<double>(p1) /
-                                                                 static_cast<double>(p);
+  index_t leaf_cut(Range leaves, double w1, double w) const {
+    const double ideal = static_cast<double>(leaves.begin) + static_cast<double>(leaves.size()) * w1 / w;
     const double slack = std::max(0.5, 0.03 * static_cast<double>(leaves.size()));
     index_t best_leaf = leaves.begin;
     index_t fewest = std::numeric_limits<index_t>::max();
@@ -95,24 +122,40 @@ class Planner {
     return best_leaf;
   }
 
-  std::pair<Cuboid, Cuboid> halves(const Cuboid& part, Cut cut, index_t p1, index_t p) const {
+  std::pair<Cuboid, Cuboid> halves(const Cuboid& part, Cut cut, Group of_first, Group group) const {
+    const double w1 = weight(of_first), w = weight(group);
     Cuboid first = part, second = part;
     if (cut == Cut::m) {
-      first.m = cut_range(part.m, p1, p, granule, true);
-      second.m = cut_range(part.m, p1, p, granule, false);
+      first.m = cut_range(part.m, w1, w, granule, true);
+      second.m = cut_range(part.m, w1, w, granule, false);
     } else if (cut == Cut::n) {
-      first.n = cut_range(part.n, p1, p, granule, true);
-      second.n = cut_range(part.n, p1, p, granule, false);
+      first.n = cut_range(part.n, w1, w, granule, true);
+      second.n = cut_range(part.n, w1, w, granule, false);
     } else {
-      const index_t at = leaf_cut(part.leaves, p1, p);
+      const index_t at = leaf_cut(part.leaves, w1, w);
       first.leaves.end = second.leaves.begin = at;
     }
     return {first, second};
   }
 
-  static std::vector<index_t> group_sizes(index_t ranks) {
-    if (ranks > most_searched) return {ranks / 2};
-    std::vector<index_t> sizes{ranks / 2};
+  /// Ranks of the first group so that both weigh as nearly the same as may be.
+  [[nodiscard]] index_t half(Group group) const {
+    if (alike_) return group.ranks / 2;
+    const double middle = sums_[static_cast<std::size_t>(group.first)] + weight(group) / 2;
+    index_t best = 1;
+    for (index_t p1 = 2; p1 < group.ranks; ++p1) {
+      const auto distance = [&](index_t p) {
+        return std::abs(sums_[static_cast<std::size_t>(group.first + p)] - middle);
+      };
+      if (distance(p1) < distance(best)) best = p1;
+    }
+    return best;
+  }
+
+  [[nodiscard]] std::vector<index_t> group_sizes(Group group) const {
+    const index_t ranks = group.ranks;
+    if (ranks > most_searched) return {half(group)};
+    std::vector<index_t> sizes{half(group)};
     if (ranks > 2) sizes.push_back(std::max<index_t>(1, ranks / 3));
     for (const index_t prime : {3, 5, 7}) {
       if (ranks > prime && ranks % prime == 0) sizes.push_back(ranks / prime);
@@ -139,16 +182,18 @@ class Planner {
     return result;
   }
 
-  Choice best(const Cuboid& part, index_t ranks) {
-    if (ranks == 1 || part.empty()) return {Cut::none, 0, single_cost(part)};
-    const Key key{part.m.size(), part.n.size(), part.leaves.begin, part.leaves.end, ranks};
+  Choice best(const Cuboid& part, Group group) {
+    if (group.ranks == 1 || part.empty()) return {Cut::none, 0, single_cost(part, group)};
+    const Key key{part.m.size(), part.n.size(), part.leaves.begin, part.leaves.end, alike_ ? 0 : group.first,
+                  group.ranks};
     if (const auto found = known_.find(key); found != known_.end()) return found->second;
-    Choice choice{Cut::none, 0, single_cost(part)};  // leaving the other ranks idle
-    for (const index_t p1 : group_sizes(ranks)) {
+    Choice choice{Cut::none, 0, single_cost(part, group)};  // leaving the other ranks idle
+    for (const index_t p1 : group_sizes(group)) {
       for (const Cut cut : promising_cuts(part)) {
-        const auto [first, second] = halves(part, cut, p1, ranks);
+        const auto [of_first, of_second] = split(group, p1);
+        const auto [first, second] = halves(part, cut, of_first, group);
         if (first.empty() || second.empty()) continue;
-        const double cost = std::max(best(first, p1).cost, best(second, ranks - p1).cost);
+        const double cost = std::max(best(first, of_first).cost, best(second, of_second).cost);
         if (cost < choice.cost * (1 - 1e-9)) choice = {cut, p1, cost};
       }
     }
@@ -157,6 +202,8 @@ class Planner {
   }
 
   Shape shape_;
+  std::vector<double> weights_, sums_;  // sums_[r]: of the ranks before r
+  bool alike_ = true;
   std::map<Key, Choice> known_;
 };
 
@@ -202,10 +249,12 @@ MatrixLayout c_start_layout(const Plan& plan) {
   });
 }
 
-Plan recursive_plan(const Shape& shape, index_t ranks) {
+Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>& weights) {
+  TESSERA_EXPECTS(weights.empty() || static_cast<index_t>(weights.size()) == ranks);
   Plan plan{shape, {}};
   const Cuboid all{{0, shape.m}, {0, shape.n}, {0, shape.leaves.count()}};
-  Planner(shape).assign(all, ranks, plan.cuboids);
+  const std::vector<double> alike(static_cast<std::size_t>(ranks), 1);
+  Planner(shape, weights.empty() ? alike : weights).assign(all, {0, ranks}, plan.cuboids);
   return plan;
 }
 

@@ -68,8 +68,9 @@ struct Plan {
 /// The uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts): P ranks are cut in
 /// two groups, not necessarily equal, and one of m, n, k in the same proportion, recursively; of all such
 /// cuts the ones with the least words received and arithmetic on the worst rank. k is cut at leaves only, so
-/// that C's bits are those of one rank.
-[[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks);
+/// that C's bits are those of one rank. Weights: how fast the ranks multiply, in any unit above 0; groups
+/// take in proportion to theirs, and a rank that is too slow for any part idles. None: all are alike.
+[[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>& weights = {});
 
 /// Summa's panels of k, at least one: each inside one leaf and inside one owner's part of a and of b, at most
 /// `width` wide, cut at chunks.

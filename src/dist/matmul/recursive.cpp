@@ -44,8 +44,8 @@ void compute_node(const Product<T>& product, const Method& method, const Plan& p
 template <class T>
 void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
                mpi::Phases& phases) {
-  const Plan plan =
-      recursive_plan({product.m(), product.n(), tessera::matmul::leaves<T>(product.k())}, comm.size());
+  const Plan plan = recursive_plan({product.m(), product.n(), tessera::matmul::leaves<T>(product.k())},
+                                   comm.size(), method.weights);
   const Cuboid& mine = plan.of(comm.rank());
   const bool at_home = grows_at_home(plan, product.c.layout());
   std::vector<NodeValue<T>> values = allocate_values(plan, mine, product.c.view(), at_home);

@@ -16,10 +16,11 @@ struct ForecastRequest {
   bool keeps_input = false;         ///< a copy of the keys stays, to sort them again
   index_t passes = 0;               ///< columns that a permutation is sorted by; 0: plain keys
   index_t widest_column_bytes = 0;  ///< of an element of the columns that are carried along
+  std::vector<double> weights{};    ///< by which plain keys come in, a rank; empty: in equal shares
 };
 
 struct Forecast {
-  index_t items = 0;            ///< this rank's share
+  index_t items = 0;            ///< this rank's share, before or after the sort
   double sent_bytes = 0;        ///< when the input is in random order
   index_t most_sent_bytes = 0;  ///< in any order
   index_t messages = 0;         ///< sent, when the input is in random order; collectives apart

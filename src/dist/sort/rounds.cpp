@@ -46,7 +46,8 @@ void sort_here(const mpi::Communicator& comm, const Room<Item>& room, const Meth
     const mpi::Computing computing;
     machine::parallel(method.threads, [&] {
       tessera::sort::sort_in_parts(method.kernel, std::span(room.items, static_cast<std::size_t>(room.n)),
-                                   std::span(room.spare, static_cast<std::size_t>(scratch)));
+                                   std::span(room.spare, static_cast<std::size_t>(scratch)), Order::ascending,
+                                   method.tuning);
     });
   });
   machine::give_back(room.spare, scratch * static_cast<index_t>(sizeof(Item)));

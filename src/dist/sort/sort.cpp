@@ -5,7 +5,6 @@
 
 #include "dist/sort/algorithms.hpp"
 #include "kernels/sort/variants.hpp"
-#include "machine/device_times.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 
@@ -76,11 +75,9 @@ void run_kernel(const Method& method, mpi::Phases& phases, const Run& run) {
     machine::parallel(method.threads, run);
     return;
   }
+  const machine::DefaultThreads scope(method.threads);
   run();
-  const machine::DeviceTimes times = machine::take_device_times();
-  phases.add("to device", times.to_device);
-  phases.add("device kernels", times.kernels);
-  phases.add("from device", times.from_device);
+  mpi::add_device_phases(phases);
 }
 
 template <class Item>
@@ -91,9 +88,10 @@ void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const M
   mpi::together(comm, "sort", [&] {
     run_kernel(method, phases, [&] {
       if constexpr (std::is_same_v<Item, Pair>)
-        kernels::sort_pairs(method.kernel, std::span(room.items, n), std::span(room.spare, n));
+        kernels::sort_pairs(method.kernel, std::span(room.items, n), std::span(room.spare, n), method.tuning);
       else
-        kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n));
+        kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n),
+                           Order::ascending, method.tuning);
     });
   });
 }
@@ -120,7 +118,8 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
     const auto n = static_cast<std::size_t>(room.n);
     mpi::together(comm, "sort", [&] {
       run_kernel(method, phases, [&] {
-        kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order);
+        kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order,
+                           method.tuning);
       });
     });
     return room.n;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/sort/key.hpp"
+#include "kernels/sort/variants.hpp"
 #include "layout/block_map.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
@@ -33,6 +33,7 @@ struct Method {
   Algorithm algorithm = Algorithm::exact;
   std::string kernel = "auto";  ///< what each rank runs: a row of sort::variants()
   int threads = 1;
+  tessera::sort::Tuning tuning{};
 };
 
 /// Into so many pieces rounds cuts a share; its work space is two of them.

@@ -20,21 +20,25 @@ void copy_items(const Item* from, Item* to, index_t n) {
                         [=](index_t begin, index_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
+/// data[0:n] = one(data[0:n]), for keys that the map changes.
+template <class Item, class F>
+void map_items(const Block<Item>& block, const F& one) {
+  if (block.map.identity()) return;
+  machine::parallel_for(0, block.n, 8 * task_grain, [&](index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) block.data[i] = one(block.data[i]);
+  });
+}
+
 /// f(data, scratch, n) on data mapped to bits in place; mapped back afterwards.
 template <class Item, class F>
 void on_bits(const Block<Item>& block, const F& f) {
-  const auto map_all = [&](auto one) {
-    machine::parallel_for(0, block.n, 8 * task_grain, [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i) block.data[i] = one(block.data[i]);
-    });
-  };
   if constexpr (std::is_same_v<Plain<Item>, Pair>) {
     f(block.data, block.scratch, block.n);
   } else {
     const auto map = block.map;
-    if (!map.identity()) map_all([map](Item raw) { return map.to_bits(raw); });
+    map_items(block, [map](Item raw) { return map.to_bits(raw); });
     f(block.data, block.scratch, block.n);
-    if (!map.identity()) map_all([map](Item bits) { return map.to_raw(bits); });
+    map_items(block, [map](Item bits) { return map.to_raw(bits); });
   }
 }
 

@@ -3,29 +3,12 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <string>
 
-#include "base/element.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
 namespace tessera::sort {
 namespace {
 
 constexpr int threads = 512;
-
-enum class Way { to_bits, to_raw };
-
-/// Its own order of floats takes -0 and +0 for equal: it gets the bits.
-template <Way way, class Key>
-__global__ void map_keys(Key* keys, index_t n, KeyMap<Key> map) {
-  const index_t step = static_cast<index_t>(gridDim.x) * blockDim.x;
-  for (index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
-    keys[i] = way == Way::to_bits ? map.to_bits(keys[i]) : map.to_raw(keys[i]);
-}
-template <Way way, class Key>
-void map_all(Key* keys, index_t n, const KeyMap<Key>& map, cudaStream_t stream) {
-  if (map.identity()) return;
-  map_keys<way><<<multiprocessors() * 4, threads, 0, stream>>>(keys, n, map);
-  check_launch("map_keys");
-}
 
 template <class Value>
 __global__ void write_positions(Value* values, index_t n) {
@@ -80,10 +63,10 @@ void cub(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
       check_launch("write_positions");
     }
   }
-  map_all<Way::to_bits>(block.keys, block.n, block.map, stream);
+  keys_to_bits(block.keys, block.n, block.map, stream);  // its own order takes -0 and +0 for equal
   std::size_t bytes = static_cast<std::size_t>(cub_bytes<Key, Value>(block.n));
   call(block, block.work, bytes, stream);
-  map_all<Way::to_raw>(block.keys, block.n, block.map, stream);
+  keys_to_raw(block.keys, block.n, block.map, stream);
 }
 
 TESSERA_SORT_INSTANTIATE_DEVICE(cub);
@@ -93,12 +76,6 @@ void add_cub_functions(std::vector<machine::DeviceFunction>& to) {
   const auto add = [&](const std::string& of, auto* function) {
     to.push_back(machine::device_function("cub", of, function, threads));
   };
-  const auto of_keys = [&]<class Key>(const std::string& of, Type<Key>) {
-    add(of + ", to bits", map_keys<Way::to_bits, Key>);
-    add(of + ", from bits", map_keys<Way::to_raw, Key>);
-  };
-  of_keys("keys of 4 bytes", Type<std::uint32_t>{});
-  of_keys("keys of 8 bytes", Type<std::uint64_t>{});
   add("positions of 4 bytes", write_positions<std::uint32_t>);
   add("positions of 8 bytes", write_positions<std::uint64_t>);
 }

@@ -76,6 +76,12 @@ template <class Key, class Value>
   template void variant(const DeviceBlock<Key, Value>&, DeviceStream); \
   template index_t variant##_bytes<Key, Value>(index_t)
 
+/// keys[0:n] mapped to bits, and back; nothing where the map is the identity.
+template <class Key>
+void keys_to_bits(Key* keys, index_t n, const KeyMap<Key>& map, DeviceStream stream);
+template <class Key>
+void keys_to_raw(Key* keys, index_t n, const KeyMap<Key>& map, DeviceStream stream);
+
 /// keys[i], values[i] = pairs[i], and back.
 void split_pairs(const Pair* pairs, std::uint64_t* keys, std::uint64_t* values, index_t n,
                  DeviceStream stream);

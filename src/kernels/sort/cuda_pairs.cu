@@ -1,3 +1,8 @@
+// Keys and pairs between the forms that the host and the sorts have them in.
+
+#include <string>
+
+#include "base/element.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
 namespace tessera::sort {
@@ -27,7 +32,35 @@ __global__ void __launch_bounds__(threads)
     pairs[i] = {keys[i], values[i]};
 }
 
+enum class Way { to_bits, to_raw };
+
+template <Way way, class Key>
+__global__ void __launch_bounds__(threads) map_keys(Key* keys, index_t n, KeyMap<Key> map) {
+  const index_t step = static_cast<index_t>(gridDim.x) * threads;
+  for (index_t i = static_cast<index_t>(blockIdx.x) * threads + threadIdx.x; i < n; i += step)
+    keys[i] = way == Way::to_bits ? map.to_bits(keys[i]) : map.to_raw(keys[i]);
+}
+template <Way way, class Key>
+void map_all(Key* keys, index_t n, const KeyMap<Key>& map, cudaStream_t stream) {
+  if (map.identity()) return;
+  map_keys<way><<<multiprocessors() * 4, threads, 0, stream>>>(keys, n, map);
+  check_launch("map_keys");
+}
+
 }  // namespace
+
+template <class Key>
+void keys_to_bits(Key* keys, index_t n, const KeyMap<Key>& map, DeviceStream stream) {
+  map_all<Way::to_bits>(keys, n, map, stream);
+}
+template <class Key>
+void keys_to_raw(Key* keys, index_t n, const KeyMap<Key>& map, DeviceStream stream) {
+  map_all<Way::to_raw>(keys, n, map, stream);
+}
+template void keys_to_bits(std::uint32_t*, index_t, const KeyMap<std::uint32_t>&, DeviceStream);
+template void keys_to_bits(std::uint64_t*, index_t, const KeyMap<std::uint64_t>&, DeviceStream);
+template void keys_to_raw(std::uint32_t*, index_t, const KeyMap<std::uint32_t>&, DeviceStream);
+template void keys_to_raw(std::uint64_t*, index_t, const KeyMap<std::uint64_t>&, DeviceStream);
 
 void split_pairs(const Pair* pairs, std::uint64_t* keys, std::uint64_t* values, index_t n,
                  DeviceStream stream) {
@@ -45,6 +78,12 @@ void join_pairs(const std::uint64_t* keys, const std::uint64_t* values, Pair* pa
 void add_pairs_functions(std::vector<machine::DeviceFunction>& to) {
   to.push_back(machine::device_function("cuda_radix", "pairs to keys and values", split, threads));
   to.push_back(machine::device_function("cuda_radix", "keys and values to pairs", join, threads));
+  const auto of_keys = [&]<class Key>(const std::string& of, Type<Key>) {
+    to.push_back(machine::device_function("cub", of + ", to bits", map_keys<Way::to_bits, Key>, threads));
+    to.push_back(machine::device_function("cub", of + ", from bits", map_keys<Way::to_raw, Key>, threads));
+  };
+  of_keys("keys of 4 bytes", Type<std::uint32_t>{});
+  of_keys("keys of 8 bytes", Type<std::uint64_t>{});
 }
 
 }  // namespace tessera::sort

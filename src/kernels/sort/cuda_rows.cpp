@@ -1,30 +1,10 @@
 #include <vector>
 
 #include "kernels/sort/algorithms.hpp"
-#include "kernels/sort/cuda.hpp"
-#include "machine/cuda_staging.hpp"
-#include "machine/device_times.hpp"
+#include "kernels/sort/cuda_runs.hpp"
 
 namespace tessera::sort {
 namespace {
-
-namespace cuda = machine::cuda;
-
-template <class Item>
-auto one_row(Item* data, index_t n) {
-  return in_bytes(matrix_view(data, 1, n));
-}
-
-/// Items in host memory on the device: items there, `sort(stream)` on them, items back; the times of the
-/// three are kept.
-template <class Item, class Sort>
-void staged(const Block<Item>& block, Item* on_device, const Sort& sort) {
-  cuda::Staging staging({.job_bytes = block.n * static_cast<index_t>(sizeof(Item))});
-  staging.send(one_row<const Item>(block.data, block.n), one_row(on_device, block.n));
-  staging.compute(sort);
-  staging.bring(one_row(on_device, block.n), one_row(block.data, block.n));
-  machine::add_device_times(staging.finish());
-}
 
 template <class Key, class Value>
 using Sort = void (*)(const DeviceBlock<Key, Value>&, DeviceStream);
@@ -32,38 +12,16 @@ using Bytes = index_t (*)(index_t);
 
 template <class Key, Sort<Key, NoValue> sort, Bytes bytes>
 void keys_row(const Block<Key>& block) {
-  if (block.n == 0) return;
-  const cuda::DeviceBuffer<Key> keys(block.n), spare(block.n);
-  const cuda::DeviceBuffer<std::byte> work(bytes(block.n));
-  staged(block, keys.data(), [&](cudaStream_t stream) {
-    sort({.keys = keys.data(),
-          .spare_keys = spare.data(),
-          .n = block.n,
-          .map = block.map,
-          .work = work.data()},
-         stream);
+  using Room = KeyRoom<Key, sort, bytes>;
+  sort_through_device<Room>(block, [&](index_t n, bool several) {
+    return Room(n, block.map, several ? Room::Leaves::bits : Room::Leaves::keys);
   });
 }
 
-/// Their indices ascend, so that a stable sort by key is one by (key, index).
 template <Sort<std::uint64_t, std::uint64_t> sort, Bytes bytes>
 void pairs_row(const Block<Pair>& block) {
-  if (block.n == 0) return;
-  const cuda::DeviceBuffer<std::uint64_t> keys(block.n), values(block.n);
-  const cuda::DeviceBuffer<Pair> pairs(block.n);  // then the spare arrays
-  auto* const spare = reinterpret_cast<std::uint64_t*>(pairs.data());
-  const cuda::DeviceBuffer<std::byte> work(bytes(block.n));
-  staged(block, pairs.data(), [&](cudaStream_t stream) {
-    split_pairs(pairs.data(), keys.data(), values.data(), block.n, stream);
-    sort({.keys = keys.data(),
-          .spare_keys = spare,
-          .values = values.data(),
-          .spare_values = spare + block.n,
-          .n = block.n,
-          .work = work.data()},
-         stream);
-    join_pairs(keys.data(), values.data(), pairs.data(), block.n, stream);
-  });
+  using Room = PairRoom<sort, bytes>;
+  sort_through_device<Room>(block, [](index_t n, bool) { return Room(n); });
 }
 
 }  // namespace

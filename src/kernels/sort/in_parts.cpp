@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/sort/variants.hpp"
-
 namespace tessera::sort {
 namespace {
 
@@ -15,8 +13,8 @@ class Parts {
   using B = Bits<T>;
 
  public:
-  Parts(std::string_view variant, std::span<T> scratch, Order order)
-      : variant_(variant), scratch_(scratch), order_(order), map_(key_map<T>(order)) {}
+  Parts(std::string_view variant, std::span<T> scratch, Order order, const Tuning& tuning)
+      : variant_(variant), scratch_(scratch), order_(order), tuning_(tuning), map_(key_map<T>(order)) {}
 
   void sort(T* keys, index_t n) {
     while (n > static_cast<index_t>(scratch_.size())) {
@@ -30,7 +28,7 @@ class Parts {
       n -= below + equal;
     }
     const auto size = static_cast<std::size_t>(n);
-    sort_keys(variant_, std::span<T>(keys, size), scratch_.first(size), order_);
+    sort_keys(variant_, std::span<T>(keys, size), scratch_.first(size), order_, tuning_);
   }
 
  private:
@@ -60,19 +58,21 @@ class Parts {
   std::string_view variant_;
   std::span<T> scratch_;
   Order order_;
+  const Tuning& tuning_;
   KeyMap<B> map_;
 };
 
 }  // namespace
 
 template <class T>
-void sort_in_parts(std::string_view variant, std::span<T> keys, std::span<T> scratch, Order order) {
+void sort_in_parts(std::string_view variant, std::span<T> keys, std::span<T> scratch, Order order,
+                   const Tuning& tuning) {
   TESSERA_EXPECTS(keys.empty() || !scratch.empty());
-  Parts<T>(variant, scratch, order).sort(keys.data(), static_cast<index_t>(keys.size()));
+  Parts<T>(variant, scratch, order, tuning).sort(keys.data(), static_cast<index_t>(keys.size()));
 }
 
 #define TESSERA_SORT_INSTANTIATE_IN_PARTS(T) \
-  template void sort_in_parts(std::string_view, std::span<T>, std::span<T>, Order)
+  template void sort_in_parts(std::string_view, std::span<T>, std::span<T>, Order, const Tuning&)
 TESSERA_SORT_INSTANTIATE_IN_PARTS(std::int32_t);
 TESSERA_SORT_INSTANTIATE_IN_PARTS(std::int64_t);
 TESSERA_SORT_INSTANTIATE_IN_PARTS(std::uint32_t);

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/sort/key.hpp"
+#include "kernels/sort/variants.hpp"
 
 namespace tessera::sort {
 
@@ -13,6 +13,6 @@ namespace tessera::sort {
 /// called in. Throws Error(usage) as sort_keys.
 template <class T>
 void sort_in_parts(std::string_view variant, std::span<T> keys, std::span<T> scratch,
-                   Order order = Order::ascending);
+                   Order order = Order::ascending, const Tuning& tuning = {});
 
 }  // namespace tessera::sort

@@ -101,6 +101,7 @@ struct Block {
   Item* scratch = nullptr;
   index_t n = 0;
   KeyMap<KeyBits<Item>> map{};  ///< identity for pairs: their keys are bits already
+  index_t device_memory = 0;    ///< bytes that a kernel of a device may take there; 0: what is free
 };
 
 }  // namespace tessera::sort

@@ -39,14 +39,20 @@ enum class Plan { nothing, reverse, merge_runs, displaced, counting_bucketed, ra
 template <class Item>
 void automatic(const Block<Item>& block);
 
+struct Tuning {
+  index_t device_memory = 0;  ///< kernels of a device: bytes that they may take there; 0: what is free
+};
+
 /// keys[0:n] in place by `order` (key.hpp says which), by the row of that name or by `auto`; scratch[0:n] is
-/// overwritten and overlaps nothing. On the threads of the region it is called in. Throws Error(usage) for an
-/// unknown name and for keys that span more than a counting sort serves.
+/// overwritten and overlaps nothing. On the threads of the region it is called in; kernels of a device are
+/// called outside of any, and take default_threads(). What a device does not hold goes through it in runs.
+/// Throws Error(usage) for an unknown name and for keys that span more than a counting sort serves.
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch,
-               Order order = Order::ascending);
+               Order order = Order::ascending, const Tuning& tuning = {});
 
 /// pairs[0:n] by (key, index); their indices must ascend.
-void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch);
+void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,
+                const Tuning& tuning = {});
 
 }  // namespace tessera::sort

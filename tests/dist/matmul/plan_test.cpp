@@ -51,6 +51,51 @@ TEST(RecursivePlan, BalancesACubeOnPrimes) {
   }
 }
 
+TEST(RecursivePlan, IsTheSameForAlikeWeightsWhateverTheirUnit) {
+  for (const index_t ranks : {1, 2, 3, 6, 7, 40}) {
+    const Shape shape = shape_of(2049, 511, 4097);
+    const Plan plain = recursive_plan(shape, ranks);
+    const Plan weighted =
+        recursive_plan(shape, ranks, std::vector<double>(static_cast<std::size_t>(ranks), 37.5));
+    for (index_t r = 0; r < ranks; ++r) {
+      EXPECT_EQ(plain.of(r).m, weighted.of(r).m);
+      EXPECT_EQ(plain.of(r).n, weighted.of(r).n);
+      EXPECT_EQ(plain.of(r).leaves, weighted.of(r).leaves);
+    }
+  }
+}
+
+TEST(RecursivePlan, GivesEveryRankInProportionToItsSpeed) {
+  const std::vector<std::vector<double>> all_weights{{1, 3},
+                                                     {20, 1, 1, 1},
+                                                     {1, 1, 1, 20},
+                                                     {1, 1, 20, 1},
+                                                     {60, 2, 2, 2, 60, 2, 2, 2},
+                                                     {1, 2, 3, 4, 5},
+                                                     {5, 4, 3, 2, 1},
+                                                     {1.5, 1, 1, 1.1, 1, 0.9, 1}};
+  for (const auto& weights : all_weights) {
+    const auto ranks = static_cast<index_t>(weights.size());
+    const Plan plan = recursive_plan(shape_of(8192, 8192, 8192), ranks, weights);
+    ASSERT_EQ(static_cast<index_t>(plan.cuboids.size()), ranks);
+    double all = 0, speed = 0, slowest = 0;
+    for (index_t r = 0; r < ranks; ++r) {
+      const double mine = weights[static_cast<std::size_t>(r)];
+      all += volume(plan, plan.of(r));
+      speed += mine;
+      slowest = std::max(slowest, volume(plan, plan.of(r)) / mine);
+      for (index_t other = 0; other < r; ++other) EXPECT_FALSE(overlap(plan.of(r), plan.of(other)));
+    }
+    EXPECT_EQ(all, 8192.0 * 8192 * 8192);
+    EXPECT_LT(slowest, 1.2 * all / speed) << "first weight " << weights.front() << " of " << ranks;
+  }
+}
+
+TEST(RecursivePlan, LeavesWhatIsTooSmallToTheFastest) {
+  const Plan plan = recursive_plan(shape_of(8, 8, 8), 4, {1, 1, 50, 1});
+  for (index_t r = 0; r < 4; ++r) EXPECT_EQ(plan.of(r).empty(), r != 2);
+}
+
 /// Elements that the worst rank takes from others when each rank owns 1/P of a and b, and its share of c
 /// stays.
 double received_words(const Plan& plan) {
@@ -121,6 +166,13 @@ TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
     }
     EXPECT_GT(received, 0);
   }
+}
+
+TEST(Forecast, FollowsTheWeights) {
+  const ForecastRequest request{.m = 4096, .n = 4096, .k = 4096, .ranks = 4};
+  const auto all = forecast(request, {.weights = {30, 1, 1, 1}});
+  EXPECT_GT(all[0].flops, 20 * all[1].flops);
+  EXPECT_EQ(forecast({.m = 64, .n = 64, .k = 64, .ranks = 2}, {.weights = {30, 1, 1, 1}}).size(), 2U);
 }
 
 TEST(Forecast, OneRankMovesNothing) {

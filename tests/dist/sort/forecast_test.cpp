@@ -58,5 +58,13 @@ TEST(ExchangeMessages, CountRoundsOfEveryPeerButOneself) {
   EXPECT_EQ(mpi::exchange_messages(bytes, 2), 2);
 }
 
+TEST(Forecast, HoldsWhatComesInBySpeedOrLeavesInEqualShares) {
+  const auto all = forecast({.n = 1000, .ranks = 4, .weights = {7, 1, 1, 1}});
+  EXPECT_EQ(all[0].items, 700);
+  EXPECT_EQ(all[1].items, 250);
+  EXPECT_EQ(forecast({.n = 1000, .ranks = 2, .weights = {7, 1, 1, 1}})[0].items, 500)
+      << "weights of another job";
+}
+
 }  // namespace
 }  // namespace tessera::dist::sort

@@ -1,0 +1,86 @@
+#include "run/shares.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "machine/gpu.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::run {
+
+void add_shares(OptionSet& options) {
+  options.add({.name = "gpu-ranks",
+               .kind = Kind::integer,
+               .fallback = "0",
+               .help =
+                   "of every node so many ranks drive its GPUs where a kernel for them is taken, the others "
+                   "compute on the CPU (0: all drive them)",
+               .group = "Method",
+               .axis = true,
+               .low = 0,
+               .high = 1e6});
+  options.add({.name = "shares",
+               .kind = Kind::choice,
+               .fallback = "auto",
+               .help =
+                   "of the ranks: equal, or by the speed that is measured at the start (auto: that, where "
+                   "some ranks drive GPUs and others do not)",
+               .group = "Method",
+               .choices = {"auto", "equal", "measured"},
+               .axis = true});
+}
+
+index_t drivers_of_node(const Values& point, index_t node_ranks) {
+  const auto given = point.all().find("gpu-ranks");  // not every workload has ranks that differ
+  const index_t asked = given == point.all().end() ? 0 : point.integer("gpu-ranks");
+  return asked == 0 ? node_ranks : std::min(asked, node_ranks);
+}
+
+bool drives_gpu(const mpi::Communicator& comm, const Values& point) {
+  const mpi::Communicator node = comm.node();
+  return node.rank() < drivers_of_node(point, node.size());
+}
+
+bool goes_by_speed(const mpi::Communicator& comm, const Values& point, bool on_gpu) {
+  const std::string& wanted = point.text("shares");
+  if (comm.size() == 1 || wanted == "equal") return false;
+  // A plan for other ranks, or for GPUs that are not here: nobody could be measured.
+  const bool elsewhere =
+      point.flag("plan") && (point.has("ranks") || (on_gpu && machine::gpus().devices.empty()));
+  const index_t there = comm.sum(index_t{on_gpu ? 1 : 0});
+  if (comm.sum(index_t{elsewhere ? 1 : 0}) > 0) return false;
+  return wanted == "measured" || (there > 0 && there < comm.size());
+}
+
+double two_digits(double x) {
+  const double unit = std::pow(10.0, std::floor(std::log10(x)) - 1);
+  return std::round(x / unit) * unit;
+}
+
+std::vector<double> gather_speeds(const mpi::Communicator& comm, double mine) {
+  std::vector<double> all = comm.all_gather(mine);
+  mpi::together(comm, "measure", [&] {
+    for (double& speed : all) {
+      require(std::isfinite(speed) && speed > 0, ExitCode::internal,
+              "a rank's speed could not be measured; take --shares equal");
+      speed = two_digits(speed);
+    }
+  });
+  return all;
+}
+
+std::string text_of_weights(const std::vector<double>& weights) {
+  std::string text;
+  for (std::size_t r = 0; r < weights.size();) {
+    std::size_t end = r + 1;
+    while (end < weights.size() && weights[end] == weights[r]) ++end;
+    text += fmt::format("{}{:.2g}", text.empty() ? "" : ", ", weights[r]);
+    if (end - r > 1) text += fmt::format(" x {}", end - r);
+    r = end;
+  }
+  return text;
+}
+
+}  // namespace tessera::run
