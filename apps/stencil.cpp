@@ -69,6 +69,8 @@ void describe(const Point& point, const std::string& hashes, index_t messages, c
       {"halo_steps", request.plan.halo_steps},
       {"messages", point.comm.sum(messages)},
       {"exchange", request.gpus == nullptr ? halos : fmt::format("gpu_{}", mpi::name(request.gpus->way()))},
+      {"slabs", request.slabs ? request.slabs->slabs : 0},
+      {"slab_steps", request.slabs ? request.slabs->longest() : 0},
       {"hash", hashes}};
   measured.work = request.updates();
   measured.rate_units = "Gpoints/s";

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,8 @@ struct Request {
   dist::stencil::Method method;
   Element element = Element::f64;
   std::string kernel;
-  const mpi::DeviceExchange* gpus = nullptr;  ///< the fields stay there, and their halos travel so
+  const mpi::DeviceExchange* gpus = nullptr;        ///< the fields stay there, and their halos travel so
+  std::optional<tessera::stencil::SlabPlan> slabs;  ///< or they come there between two exchanges
   std::string init;
   std::vector<std::string> fields{"u"};  ///< their names
   index_t every = 0;                     ///< steps between two snapshots

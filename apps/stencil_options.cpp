@@ -216,6 +216,7 @@ void add_method(OptionSet& set) {
            .group = "Method",
            .choices = {"auto", "no", "yes"},
            .axis = true});
+  run::add_device_memory(set, "fields");
   run::add_gpu_exchange(set);
   set.add(
       {.name = "exchange",

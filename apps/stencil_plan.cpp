@@ -55,6 +55,25 @@ Need need_of(const Request& request) {
   return need;
 }
 
+namespace {
+
+/// How the first rank's fields go through its device, where they do so in slabs.
+void print_slabs(const Request& request) {
+  if (!request.slabs || request.slabs->whole()) return;
+  const auto& slabs = *request.slabs;
+  const Index3 size = request.plan.grid.of(0).size();
+  std::vector<std::string> extents;
+  for (int d = 3 - request.dims(); d < 3; ++d)
+    extents.push_back(std::to_string(d == slabs.d ? ceil_div(size[d], slabs.slabs) : size[d]));
+  fmt::print(
+      "through {} of device memory in {} slabs of {}, {} steps at a time; {} to the device, {} back in {} "
+      "steps\n",
+      human(slabs.device_bytes), slabs.slabs, fmt::join(extents, " x "), slabs.longest(),
+      human(slabs.sent_bytes), human(slabs.brought_bytes), slabs.steps());
+}
+
+}  // namespace
+
 void print_plan(const Request& request) {
   const auto& grid = request.plan.grid;
   const int dims = request.dims();
@@ -72,6 +91,7 @@ void print_plan(const Request& request) {
              request.plan.halo_steps, ceil_div(request.shape.steps, request.plan.halo_steps));
   if (request.gpus != nullptr)
     fmt::print("the fields stay on the GPUs; exchange: {}\n", request.gpus->text());
+  print_slabs(request);
   Table table({"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
   constexpr index_t most_rows = 32;
   double slowest = 0, all = 0;

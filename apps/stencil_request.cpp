@@ -165,7 +165,8 @@ dist::stencil::Rates gpu_rates(mpi::DeviceWay way) {
 template <class T>
 void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                      const tessera::stencil::Variant* row, Request& request) {
-  run::Residence residence{.ranks = request.shape.ranks, .saves_one_rank = true};
+  run::Residence residence{
+      .ranks = request.shape.ranks, .limit = point.bytes("device-memory"), .saves_one_rank = true};
   residence.possible = row != nullptr && !request.problem().terms.any();
   auto shape = request.shape;
   const auto plan = [&](mpi::DeviceWay way) {
@@ -186,12 +187,36 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
   if (point.text("overlap") == "auto") request.method.overlap = dist::stencil::Overlap::yes;
 }
 
+/// How fields that stay on the host go through the GPUs between two exchanges, and the steps between those:
+/// the more, the less crosses the bus.
+template <class T>
+void choose_slabs(const mpi::Communicator& comm, const Values& point, Request& request) {
+  auto& shape = request.shape;
+  const index_t room = run::device_room(comm, point);
+  if (room == 0) return;  // a plan where there is no GPU
+  request.method.tuning.device_memory = shape.device_memory = room;
+  shape.pass_steps = dist::stencil::steps_of_a_pass<T>(request.problem(), request.plan.grid, request.method);
+  shape.device_rates = tessera::stencil::slab_rates();
+  shape.device_rates.memory = -comm.max(-shape.device_rates.memory);
+  mpi::together(comm, "plan", [&] {
+    request.plan = make_plan(shape);
+    const index_t steps = std::min(request.plan.halo_steps, std::max<index_t>(1, shape.steps));
+    request.slabs =
+        dist::stencil::slabs_of<T>(request.problem(), request.plan.grid,
+                                   std::min<index_t>(comm.rank(), shape.ranks - 1), steps, request.method);
+  });
+}
+
 /// The device sweeps where it is asked to. Where fields stay on the host they go there and back between two
 /// exchanges.
 void choose_place(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                   Request& request) {
+  // What a device does not hold goes through it in slabs: it needs room for some of them.
   const auto needed = [&] {
-    return dist::stencil::forecast(request.shape, request.plan, comm.rank()).field_bytes;
+    constexpr index_t enough = index_t{1} << 30;
+    const index_t asked = point.bytes("device-memory");
+    return std::min(dist::stencil::forecast(request.shape, request.plan, comm.rank()).field_bytes,
+                    asked > 0 ? asked : enough);
   };
   const auto* const row = run::asked_device_kernel(comm, point, tessera::stencil::variants(),
                                                    tessera::stencil::best_device(), needed);
@@ -199,10 +224,11 @@ void choose_place(const mpi::Communicator& comm, const Values& point, const Inpu
     request.method.kernel = row;
     request.kernel = row->name;
   }
-  if (request.element == Element::f32)
-    choose_exchange<float>(comm, point, inputs, row, request);
-  else
-    choose_exchange<double>(comm, point, inputs, row, request);
+  const auto choose = [&]<class T>(T) {
+    choose_exchange<T>(comm, point, inputs, row, request);
+    if (row != nullptr && request.gpus == nullptr) choose_slabs<T>(comm, point, request);
+  };
+  request.element == Element::f32 ? choose(float{}) : choose(double{});
 }
 
 void resolve_method(const Values& point, Request& request) {

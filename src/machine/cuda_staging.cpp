@@ -120,7 +120,10 @@ void Staging::reclaim(Chunk& chunk) {
 
 void Staging::bring(MatrixView<std::byte> device, MatrixView<std::byte> host, Between between) {
   if (host.empty()) return;
-  if (goes_straight(host, device)) return copy_straight(device, host, cudaMemcpyDeviceToHost, bringing_);
+  if (goes_straight(host, device)) {
+    brought_straight_ = true;
+    return copy_straight(device, host, cudaMemcpyDeviceToHost, bringing_);
+  }
   if (between == Between::zeros) zero_padding(device, bringing_);
   for_blocks(device, plan_.chunk_bytes, [&](const Block& x) {
     Chunk& chunk = take(from_device_, plan_.chunks_back, brought_++);
@@ -148,11 +151,16 @@ bool Staging::unpack_next() {
   return true;
 }
 
-DeviceTimes Staging::finish() {
-  while (unpacked_ < brought_) {
+void Staging::arrived(const Asked& asked) {
+  while (unpacked_ < asked.chunks) {
     from_device_[unpacked_ % from_device_.size()]->end.wait();
     unpack_next();
   }
+  if (asked.straight) bringing_.wait();
+}
+
+DeviceTimes Staging::finish() {
+  arrived(asked());
   sending_.wait();
   bringing_.wait();
   for (const auto& chunk : to_device_) {

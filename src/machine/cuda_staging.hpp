@@ -43,6 +43,14 @@ class Staging {
   /// host[0:m, 0:n] = device[0:m, 0:n], bytes. Returns when all of it has been asked of the device: then some
   /// of it is still on its way to chunks, and is taken from them by later calls.
   void bring(MatrixView<std::byte> device, MatrixView<std::byte> host, Between between = Between::zeros);
+  /// All that has been asked to be brought so far, for arrived().
+  struct Asked {
+    std::size_t chunks = 0;
+    bool straight = false;
+  };
+  [[nodiscard]] Asked asked() const { return {brought_, brought_straight_}; }
+  /// Until that is where it belongs.
+  void arrived(const Asked& asked);
   /// Until all is where it belongs; the sums of the transfers' times and that of compute().
   [[nodiscard]] DeviceTimes finish();
 
@@ -69,6 +77,7 @@ class Staging {
   Stream sending_, bringing_;
   Ring to_device_, from_device_;
   std::size_t sent_ = 0, brought_ = 0, unpacked_ = 0;  ///< chunks
+  bool brought_straight_ = false;                      ///< some, past chunks
   Laps straight_there_, straight_back_, kernels_;
   DeviceTimes times_;  ///< of chunks that have travelled
 };

@@ -113,6 +113,19 @@ index_t device_memory(const mpi::Communicator& comm, const Values& point) {
   return part;  // all have looked before one takes some
 }
 
+index_t device_room(const mpi::Communicator& comm, const Values& point) {
+  const index_t asked = point.bytes("device-memory");
+  if (asked > 0) return asked;
+  const mpi::Communicator node = comm.node();
+  index_t room = 0;
+  mpi::together(comm, "device", [&] {
+    machine::use_gpu(node.rank());
+    const auto devices = static_cast<index_t>(machine::gpus().devices.size());
+    if (devices > 0) room = machine::gpu_memory_limit(0) / ceil_div(index_t{node.size()}, devices);
+  });
+  return -comm.max(-room);
+}
+
 void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel) {
   const mpi::Communicator node = comm.node();
   mpi::together(comm, "device", [&] {

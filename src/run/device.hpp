@@ -49,6 +49,10 @@ struct DeviceChoice {
 [[nodiscard]] bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::string& kernel,
                              index_t bytes);
 
+/// Bytes of its device that every rank may take: those of --device-memory, or a share of nine tenths of what
+/// is free; 0 where there is no device, and none are asked for. Collective.
+[[nodiscard]] index_t device_room(const mpi::Communicator& comm, const Values& point);
+
 /// Makes this rank's device current for a kernel that was named, where it drives one (shares.hpp). Throws
 /// Error(usage) on every rank where one has none. Collective.
 void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel);

@@ -57,7 +57,19 @@ class DeviceMemory(tessera.Case):
         self.assertIn("(k is cut)", plan("--device-memory", "100MiB"))
         self.assertNotIn("pieces", plan("--device-memory", "100GiB"))
 
+    def test_the_plan_says_how_many_slabs_of_a_field(self):
+        if "cuda_temporal" not in self.run_tessera("list").out:
+            self.skipTest("built without CUDA")
+        def plan(*words):
+            return self.succeed("stencil", "--shape", "65536x65536", "--type", "f32", "--steps", 256, "--device", "gpu", "--plan", *words).out
+        self.assertRegex(plan("--device-memory", "8GiB"),
+                         r"through .* of device memory in \d+ slabs of \d+ x 65536, \d+ steps at a time; .* to the device, .* back")
+        self.assertNotIn("slabs", plan("--device-memory", "100GiB"))
+        self.fail_with(71, "stencil", "--shape", "65536x65536", "--steps", 4, "--device", "gpu", "--plan", "--device-memory", "1MiB",
+                       words="hold no slabs")
+
     def test_it_is_no_concern_of_the_cpu(self):
+        self.succeed("stencil", "--shape", "24x24", "--device", "cpu", "--device-memory", 1, "--repetitions", 1)
         self.succeed("matmul", "--n", 24, "--device", "cpu", "--device-memory", 1, "--repetitions", 1)
 
 

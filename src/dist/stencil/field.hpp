@@ -21,6 +21,15 @@ using tessera::stencil::Terms;
 using Edges = std::array<std::array<Edge, 2>, 3>;
 [[nodiscard]] Edges edges_of(const Problem& problem, const layout::GridLayout& grid, index_t rank);
 
+/// A sweep of a box that has no memory, with halos for so many steps.
+template <class T>
+[[nodiscard]] Sweep<T> shape_of(const Problem& problem, const Box3& box, index_t steps) {
+  Sweep<T> sweep{problem.stencil, problem.sides, problem.global, box.low, {}, steps};
+  for (GridView<T>& level : sweep.level) level.extent = box.size();
+  sweep.level[0].dims = sweep.level[1].dims = problem.stencil.dims;
+  return sweep;
+}
+
 /// The problem's terms around a rank's box, as wide as steps between two exchanges compute. Never exchanged:
 /// whoever fills them fills the ghost layers too.
 template <class T>

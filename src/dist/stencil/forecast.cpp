@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "dist/stencil/field.hpp"
 #include "dist/stencil/plan.hpp"
@@ -36,6 +37,17 @@ double device_seconds(const PlanRequest& request, double points, index_t steps, 
                       static_cast<double>(request.element_bytes) / request.rates.memory;
   const double edges = passes > 1 && travel > 0 ? 2 * passes * launch : 0;
   return std::max(passes * std::max(pass, launch), travel) + edges + launch;
+}
+
+/// Of a stretch whose fields come from the host and go back to it, one after the other.
+double streamed_seconds(const PlanRequest& request, const Box3& box, index_t steps) {
+  const auto seconds = [&]<class T>(T) {
+    const auto plan = plan_slabs(shape_of<T>(request.problem, box, steps), request.device_memory,
+                                 request.pass_steps, request.device_rates);
+    return plan ? plan->seconds : std::numeric_limits<double>::max();
+  };
+  return static_cast<double>(request.fields) *
+         (request.element_bytes == 4 ? seconds(float{}) : seconds(double{}));
 }
 
 /// The greater of what memory and what arithmetic takes for a point.
@@ -83,10 +95,15 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
     const double packed = 4 * static_cast<double>(bytes) / request.rates.memory;  // read and written, twice
     const double waited = messages == 0 ? 0 : out_of_step;
     result.exchange_seconds += static_cast<double>(count) * travel;
-    result.seconds += static_cast<double>(count) *
-                      (request.pass_steps > 0
-                           ? device_seconds(request, points, steps, messages > 0 ? travel : 0)
-                           : points * seconds_per_update(request, box, steps) + packed + waited + travel);
+    const bool streams = request.device_memory > 0;
+    const auto computed = [&] {
+      return streams ? streamed_seconds(request, box, steps)
+                     : points * seconds_per_update(request, box, steps);
+    };
+    result.seconds +=
+        static_cast<double>(count) * (request.pass_steps > 0 && !streams
+                                          ? device_seconds(request, points, steps, messages > 0 ? travel : 0)
+                                          : computed() + packed + waited + travel);
   };
   if (request.steps >= plan.halo_steps) add(plan.halo_steps, request.steps / plan.halo_steps);
   if (request.steps % plan.halo_steps > 0) add(request.steps % plan.halo_steps, 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dist/stencil/overlap.hpp"
+#include "kernels/stencil/level_rows.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::dist::stencil {
@@ -13,6 +14,7 @@ using tessera::stencil::device_shape;
 using tessera::stencil::device_sweep;
 using tessera::stencil::DeviceKernel;
 using tessera::stencil::DeviceShape;
+using tessera::stencil::each_run_of_rows;
 using tessera::stencil::Front;
 using tessera::stencil::Part;
 using tessera::stencil::Tap;
@@ -49,32 +51,6 @@ device::Block on_device(const std::vector<Item>& list) {
   return block;
 }
 
-/// A sweep of a box that has no memory, with halos for so many steps.
-template <class T>
-tessera::stencil::Sweep<T> shape_of(const Problem& problem, const Box3& box, index_t steps) {
-  tessera::stencil::Sweep<T> sweep{problem.stencil, problem.sides, problem.global, box.low, {}, steps};
-  for (GridView<T>& level : sweep.level) level.extent = box.size();
-  sweep.level[0].dims = sweep.level[1].dims = problem.stencil.dims;
-  return sweep;
-}
-
-/// move(from, to) for the rows of the box: all at once where they lie evenly apart in both levels, across
-/// planes too.
-template <class From, class To, class Move>
-void each_run_of_rows(From* from, const Index3& from_stride, To* to, const Index3& to_stride, const Box3& box,
-                      const Move& move) {
-  const index_t rows = box.size()[1], planes = box.size()[0], cols = box.size()[2];
-  const bool even = from_stride[0] == rows * from_stride[1] && to_stride[0] == rows * to_stride[1];
-  const index_t each = even ? planes : 1;
-  const auto run = [&](auto* level, const Index3& stride, index_t z) {
-    using Element = std::remove_reference_t<decltype(*level)>;
-    Element* const first = level + z * stride[0] + box.low[1] * stride[1] + box.low[2];
-    return in_bytes(MatrixView<Element>{first, each * rows, cols, stride[1]});
-  };
-  for (index_t z = box.low[0]; z < box.high[0]; z += each)
-    move(run(from, from_stride, z), run(to, to_stride, z));
-}
-
 }  // namespace
 
 std::vector<Part> device_parts(Index3 size, const Edges& edges, Index3 depth) {
@@ -101,14 +77,17 @@ std::vector<Part> device_parts(Index3 size, const Edges& edges, Index3 depth) {
 
 template <class T>
 index_t steps_of_a_pass(const Problem& problem, const layout::GridLayout& grid, const Method& method) {
-  const DeviceKernel<T> kernel = kernel_of<T>(method);
-  constexpr index_t longest = 16;
-  index_t most = 1;
-  for (index_t steps = 2; steps <= longest && !grid.of(0).empty(); ++steps) {
-    if (kernel.passes(device_sweep(shape_of<T>(problem, grid.of(0), steps)), method.tuning).count == 1)
-      most = steps;
-  }
-  return most;
+  if (grid.of(0).empty()) return 1;
+  return tessera::stencil::steps_of_a_pass(shape_of<T>(problem, grid.of(0), 1), kernel_of<T>(method),
+                                           method.tuning);
+}
+
+template <class T>
+SlabPlan slabs_of(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t steps,
+                  const Method& method) {
+  if (grid.of(rank).empty()) return {};
+  return tessera::stencil::plan_slabs(shape_of<T>(problem, grid.of(rank), steps), kernel_of<T>(method),
+                                      method.tuning);
 }
 
 template <class T>
@@ -365,6 +344,9 @@ void DeviceStencil<T>::finish(mpi::Phases& phases) {
 
 template index_t steps_of_a_pass<float>(const Problem&, const layout::GridLayout&, const Method&);
 template index_t steps_of_a_pass<double>(const Problem&, const layout::GridLayout&, const Method&);
+template SlabPlan slabs_of<float>(const Problem&, const layout::GridLayout&, index_t, index_t, const Method&);
+template SlabPlan slabs_of<double>(const Problem&, const layout::GridLayout&, index_t, index_t,
+                                   const Method&);
 template class DeviceStencil<float>;
 template class DeviceStencil<double>;
 

@@ -6,8 +6,11 @@
 
 #include "dist/stencil/advance.hpp"
 #include "dist/stencil/device_halo.hpp"
+#include "kernels/stencil/slabs.hpp"
 
 namespace tessera::dist::stencil {
+
+using tessera::stencil::SlabPlan;
 
 /// A box in the parts that are computed in place one after the other, each all its steps: the first needs
 /// nothing of the halo, the others lie around it. Together they compute every point of every step once.
@@ -19,6 +22,12 @@ namespace tessera::dist::stencil {
 template <class T>
 [[nodiscard]] index_t steps_of_a_pass(const Problem& problem, const layout::GridLayout& grid,
                                       const Method& method);
+
+/// How a rank's box goes through its device for so many steps where it lies on the host: at once, or in
+/// slabs. Throws Error(memory) where it cannot.
+template <class T>
+[[nodiscard]] SlabPlan slabs_of(const Problem& problem, const layout::GridLayout& grid, index_t rank,
+                                index_t steps, const Method& method);
 
 /// While the halo travels the interior of every box is computed on a stream of its own; then the edges. Where
 /// a stretch between two exchanges is a single pass, the edges of one exchange and the halo of the next one

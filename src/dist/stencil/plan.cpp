@@ -10,8 +10,9 @@ namespace tessera::dist::stencil {
 namespace {
 
 constexpr index_t line_bytes = 64;
-constexpr index_t most_steps = 64;      // beyond, neither messages nor memory are what limits
-constexpr double longest_stretch = 60;  // seconds without a sign of life
+constexpr index_t most_steps = 64;            // beyond, neither messages nor memory are what limits
+constexpr index_t most_streamed_steps = 512;  // but the bus to a device does
+constexpr double longest_stretch = 60;        // seconds without a sign of life
 
 layout::GridRequest grid_request(const PlanRequest& request) {
   const Problem& problem = request.problem;
@@ -54,7 +55,8 @@ index_t deepest(const Problem& problem, const layout::GridLayout& grid) {
 Plan make_plan(const PlanRequest& request) {
   Plan best{grid_of(request), 1};
   const index_t deep = std::max<index_t>(1, deepest(request.problem, best.grid));
-  const index_t most = std::clamp<index_t>(request.steps, 1, std::min(deep, most_steps));
+  const index_t useful = request.device_memory > 0 ? most_streamed_steps : most_steps;
+  const index_t most = std::clamp<index_t>(request.steps, 1, std::min(deep, useful));
   if (request.halo_steps > 0) return {best.grid, std::min(request.halo_steps, deep)};
   const index_t rank = busiest(best.grid);
   double least = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dist/stencil/problem.hpp"
+#include "kernels/stencil/slabs.hpp"
 #include "layout/grid_layout.hpp"
 #include "mpi/network.hpp"
 
@@ -30,8 +31,10 @@ struct PlanRequest {
   bool blocks_time = true;           ///< the kernel keeps data in cache over several steps
   index_t cache_bytes = 0;           ///< of this rank's share of the last cache
   Rates rates = {};
-  index_t fields = 1;      ///< that go the same way at once
-  index_t pass_steps = 0;  ///< of fields that stay on devices: what their kernel takes in one pass
+  index_t fields = 1;         ///< that go the same way at once
+  index_t pass_steps = 0;     ///< on devices: what their kernel takes in one pass
+  index_t device_memory = 0;  ///< of a rank, for fields on the host that go through devices
+  tessera::stencil::SlabRates device_rates = {};  ///< of those
 };
 
 struct Plan {

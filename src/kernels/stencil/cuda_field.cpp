@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "kernels/stencil/level_rows.hpp"
+
 namespace tessera::stencil {
 namespace {
 
@@ -19,51 +21,34 @@ cuda::DeviceBuffer<T> on_device(const std::vector<T>& list) {
   return buffer;
 }
 
-/// The rows of the box in `planes` planes from z on, x from box.low on.
-template <class T>
-MatrixView<std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>> rows_of(
-    T* level, Index3 stride, const Box3& box, index_t z, index_t planes) {
-  return in_bytes(MatrixView<T>{level + z * stride[0] + box.low[1] * stride[1] + box.low[2],
-                                planes * box.size()[1], box.size()[2], stride[1]});
-}
-
-/// f(first plane, planes) for the box: all at once where its rows lie evenly apart in both levels, across
-/// planes too.
-template <class F>
-void for_planes(const Box3& box, Index3 stride, Index3 other, const F& f) {
-  const index_t rows = box.size()[1], planes = box.size()[0];
-  if (stride[0] == rows * stride[1] && other[0] == rows * other[1]) return f(box.low[0], planes);
-  for (index_t z = box.low[0]; z < box.high[0]; ++z) f(z, 1);
-}
-
 }  // namespace
 
 template <class T>
-DeviceField<T>::DeviceField(const Sweep<T>& sweep) : sweep_(device_sweep(sweep)) {
-  const DeviceShape shape = device_shape(sweep_.line, static_cast<index_t>(sizeof(T)));
-  for (int level = 0; level < 2; ++level) {
-    levels_[level] = cuda::DeviceBuffer<T>(shape.count);
-    sweep_.level[level] = levels_[level].data() + shape.origin;
-  }
+DeviceTaps<T>::DeviceTaps(const Stencil& stencil) {
   std::vector<T> weights;
   std::vector<Index3> places;
-  for (const Tap& tap : sweep.stencil.taps) {
+  for (const Tap& tap : stencil.taps) {
     weights.push_back(static_cast<T>(tap.weight));
     places.push_back(tap.offset);
   }
   weights_ = on_device(weights);
   places_ = on_device(places);
-  sweep_.tap_weight = weights_.data();
-  sweep_.tap_place = places_.data();
+}
+
+template <class T>
+DeviceField<T>::DeviceField(const Sweep<T>& sweep) : sweep_(device_sweep(sweep)), taps_(sweep.stencil) {
+  const DeviceShape shape = device_shape(sweep_.line, static_cast<index_t>(sizeof(T)));
+  for (int level = 0; level < 2; ++level) {
+    levels_[level] = cuda::DeviceBuffer<T>(shape.count);
+    sweep_.level[level] = levels_[level].data() + shape.origin;
+  }
+  taps_.add_to(sweep_);
 }
 
 template <class T>
 void DeviceField<T>::copy_in(int level, const GridView<T>& from, cuda::Staging& staging) {
-  const Box3 all = sweep_.all();
-  for_planes(all, from.stride, sweep_.stride, [&](index_t z, index_t planes) {
-    staging.send(rows_of<const T>(from.data, from.stride, all, z, planes),
-                 rows_of(sweep_.level[level], sweep_.stride, all, z, planes));
-  });
+  each_run_of_rows(static_cast<const T*>(from.data), from.stride, sweep_.level[level], sweep_.stride,
+                   sweep_.all(), [&](const auto& host, const auto& there) { staging.send(host, there); });
 }
 
 template <class T>
@@ -80,12 +65,13 @@ void DeviceField<T>::load(const Sweep<T>& sweep, cuda::Staging& staging) {
 template <class T>
 void DeviceField<T>::store(int level, const GridView<T>& to, cuda::Staging& staging) const {
   const Box3 owned{{}, sweep_.extent};
-  for_planes(owned, to.stride, sweep_.stride, [&](index_t z, index_t planes) {
-    staging.bring(rows_of(sweep_.level[level], sweep_.stride, owned, z, planes),
-                  rows_of(to.data, to.stride, owned, z, planes), cuda::Staging::Between::kept);
-  });
+  each_run_of_rows(
+      sweep_.level[level], sweep_.stride, to.data, to.stride, owned,
+      [&](const auto& there, const auto& host) { staging.bring(there, host, cuda::Staging::Between::kept); });
 }
 
+template class DeviceTaps<float>;
+template class DeviceTaps<double>;
 template class DeviceField<float>;
 template class DeviceField<double>;
 

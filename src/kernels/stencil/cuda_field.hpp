@@ -6,6 +6,21 @@
 
 namespace tessera::stencil {
 
+/// The taps of a stencil.
+template <class T>
+class DeviceTaps {
+ public:
+  explicit DeviceTaps(const Stencil& stencil);
+  void add_to(DeviceSweep<T>& sweep) const {
+    sweep.tap_weight = weights_.data();
+    sweep.tap_place = places_.data();
+  }
+
+ private:
+  machine::cuda::DeviceBuffer<T> weights_;
+  machine::cuda::DeviceBuffer<Index3> places_;
+};
+
 template <class T>
 class DeviceField {
  public:
@@ -33,8 +48,8 @@ class DeviceField {
   void copy_in(int level, const GridView<T>& from, machine::cuda::Staging& staging);
 
   DeviceSweep<T> sweep_;
-  machine::cuda::DeviceBuffer<T> levels_[2], weights_;
-  machine::cuda::DeviceBuffer<Index3> places_;
+  machine::cuda::DeviceBuffer<T> levels_[2];
+  DeviceTaps<T> taps_;
 };
 
 }  // namespace tessera::stencil

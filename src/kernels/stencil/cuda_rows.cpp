@@ -1,5 +1,5 @@
 #include "base/error.hpp"
-#include "kernels/stencil/cuda_field.hpp"
+#include "kernels/stencil/cuda_slabs.hpp"
 #include "machine/device_times.hpp"
 
 namespace tessera::stencil {
@@ -7,54 +7,76 @@ namespace {
 
 namespace cuda = machine::cuda;
 
-/// A field in host memory on the device: there once, all steps, back; the times of the three are kept.
-template <class T, int (*kernel)(const DeviceSweep<T>&, const Tuning&, DeviceStream)>
-void staged(const Sweep<T>& sweep, const Tuning& tuning) {
-  require(!sweep.terms.any(), ExitCode::usage,
-          "the device variants of stencils know no coefficients, sources or masks; take one of the host's");
-  if (sweep.steps == 0 || sweep.extent().volume() == 0) return;
+/// There once, all steps, back.
+template <class T>
+machine::DeviceTimes at_once(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const Tuning& tuning) {
   DeviceField<T> field(sweep);
   cuda::Staging staging({.job_bytes = field.level_bytes()});
   field.load(sweep, staging);
   int level = 0;
-  staging.compute([&](cudaStream_t stream) { level = kernel(field.sweep(), tuning, stream); });
+  staging.compute([&](cudaStream_t stream) { level = kernel.run(field.sweep(), tuning, stream); });
   field.store(level, sweep.level[sweep.steps % 2], staging);
   if (sweep.stencil.two_levels() &&
       sweep.steps > 1)  // after one step it is what the host's level 0 still has
     field.store(1 - level, sweep.level[(sweep.steps + 1) % 2], staging);
-  machine::add_device_times(staging.finish());
+  return staging.finish();
+}
+
+template <class T>
+machine::DeviceTimes in_slabs(const Sweep<T>& sweep, const SlabPlan& plan, const DeviceKernel<T>& kernel,
+                              const Tuning& tuning) {
+  CudaSlabs<T> device(sweep.stencil, plan, kernel, tuning);
+  SlabMarch<T, CudaSlabs<T>>(sweep, plan, device).run();
+  return device.finish();
+}
+
+/// A field in host memory on the device, in slabs where that does not hold it; the times of the ways there
+/// and back and of the kernels are kept.
+template <class T>
+void staged(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const Tuning& tuning) {
+  require(!sweep.terms.any(), ExitCode::usage,
+          "the device variants of stencils know no coefficients, sources or masks; take one of the host's");
+  if (sweep.steps == 0 || sweep.extent().volume() == 0) return;
+  const SlabPlan plan = plan_slabs(sweep, kernel, tuning);
+  machine::add_device_times(plan.whole() ? at_once(sweep, kernel, tuning)
+                                         : in_slabs(sweep, plan, kernel, tuning));
+}
+
+template <class T>
+using Run = int(const DeviceSweep<T>&, const Tuning&, DeviceStream);
+template <class T>
+using PassesOf = Passes(const DeviceSweep<T>&, const Tuning&);
+
+template <class T, Run<T>* run, PassesOf<T>* passes>
+void staged(const Sweep<T>& sweep, const Tuning& tuning) {
+  staged<T>(sweep, {run, passes}, tuning);
+}
+
+template <Run<float>* f32, Run<double>* f64, PassesOf<float>* passes_f32 = single_steps<float>,
+          PassesOf<double>* passes_f64 = single_steps<double>>
+Variant row(const char* name, const char* about) {
+  return {{name, Space::device, about},
+          staged<float, f32, passes_f32>,
+          staged<double, f64, passes_f64>,
+          {{f32, passes_f32}, {f64, passes_f64}}};
 }
 
 }  // namespace
 
 std::vector<Variant> cuda_rows() {
   return {
-      {{"cuda_naive", Space::device, "a thread a point, step by step"},
-       staged<float, cuda_naive<float>>,
-       staged<double, cuda_naive<double>>,
-       {{cuda_naive<float>, single_steps<float>}, {cuda_naive<double>, single_steps<double>}}},
-      {{"cuda_tiled", Space::device, "tiles with their surroundings in shared memory, a thread a point"},
-       staged<float, cuda_tiled<float>>,
-       staged<double, cuda_tiled<double>>,
-       {{cuda_tiled<float>, single_steps<float>}, {cuda_tiled<double>, single_steps<double>}}},
-      {{"cuda_column", Space::device, "cuda_naive, threads numbered along columns of --column-width points"},
-       staged<float, cuda_column<float>>,
-       staged<double, cuda_column<double>>,
-       {{cuda_column<float>, single_steps<float>}, {cuda_column<double>, single_steps<double>}}},
-      {{"cuda_zigzag", Space::device, "cuda_column, every other row from right to left"},
-       staged<float, cuda_zigzag<float>>,
-       staged<double, cuda_zigzag<double>>,
-       {{cuda_zigzag<float>, single_steps<float>}, {cuda_zigzag<double>, single_steps<double>}}},
-      {{"cuda_streaming", Space::device, "step by step, the rows or planes of the stencil kept in registers"},
-       staged<float, cuda_streaming<float>>,
-       staged<double, cuda_streaming<double>>,
-       {{cuda_streaming<float>, streaming_passes<float>},
-        {cuda_streaming<double>, streaming_passes<double>}}},
-      {{"cuda_temporal", Space::device,
-        "stars of radius 1: several steps a pass, levels in registers (after Matsumura et al. 2020)"},
-       staged<float, cuda_temporal<float>>,
-       staged<double, cuda_temporal<double>>,
-       {{cuda_temporal<float>, temporal_passes<float>}, {cuda_temporal<double>, temporal_passes<double>}}},
+      row<cuda_naive<float>, cuda_naive<double>>("cuda_naive", "a thread a point, step by step"),
+      row<cuda_tiled<float>, cuda_tiled<double>>(
+          "cuda_tiled", "tiles with their surroundings in shared memory, a thread a point"),
+      row<cuda_column<float>, cuda_column<double>>(
+          "cuda_column", "cuda_naive, threads numbered along columns of --column-width points"),
+      row<cuda_zigzag<float>, cuda_zigzag<double>>("cuda_zigzag",
+                                                   "cuda_column, every other row from right to left"),
+      row<cuda_streaming<float>, cuda_streaming<double>, streaming_passes<float>, streaming_passes<double>>(
+          "cuda_streaming", "step by step, the rows or planes of the stencil kept in registers"),
+      row<cuda_temporal<float>, cuda_temporal<double>, temporal_passes<float>, temporal_passes<double>>(
+          "cuda_temporal",
+          "stars of radius 1: several steps a pass, levels in registers (after Matsumura et al. 2020)"),
   };
 }
 

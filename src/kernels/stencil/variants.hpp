@@ -21,6 +21,7 @@ struct Tuning {
   index_t base_x = 0;     ///< cache_oblivious: x is cut above this
   index_t block = 0;      ///< cuda_naive, cuda_column, cuda_zigzag: threads a block
   index_t march = 0;      ///< cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks
+  index_t device_memory = 0;  ///< cuda_: bytes that they may take there, in slabs; 0: by what is free
   machine::Isa isa = machine::isa();
 };
 

@@ -7,8 +7,8 @@
 
 #include "dist/stencil/plan.hpp"
 #include "fields.hpp"
+#include "kernels/stencil/standing_in.hpp"
 #include "mpi/device_ways.hpp"
-#include "standing_in.hpp"
 
 namespace tessera::dist::stencil {
 namespace {

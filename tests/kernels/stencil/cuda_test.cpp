@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "kernels/stencil/slabs.hpp"
 #include "oracle.hpp"
 #include "usable.hpp"
 
@@ -99,7 +100,8 @@ void expect_host_bits(const Case<T>& c, const std::vector<Tuning>& tunings = {{}
       run(variant, got.sweep, tuning);
       EXPECT_EQ(differences(want, got), 0)
           << describe(variant, c.stencil, c.sides, c.extent, c.steps) << " base_steps " << tuning.base_steps
-          << " march " << tuning.march << " block " << tuning.block << " column " << tuning.column;
+          << " march " << tuning.march << " block " << tuning.block << " column " << tuning.column
+          << " memory " << tuning.device_memory;
     }
   }
 }
@@ -262,9 +264,55 @@ TYPED_TEST(Device, LargeFieldsHaveTheHostsBits) {
                               solid_passes);
 }
 
-/// Boxes of a process grid, `deep` steps between two exchanges, as copies from the oracle.
+/// Shares of the memory that the sweep takes at once.
 template <class T>
-void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep, const Tuning& tuning = {}) {
+std::vector<Tuning> shares_of_memory(const Sweep<T>& sweep) {
+  std::vector<Tuning> tunings;
+  const index_t whole = plan_slabs(sweep, index_t{1} << 40, 1)->device_bytes;
+  for (const index_t percent : {80, 45, 25}) {
+    tunings.push_back({.device_memory = whole * percent / 100});
+    EXPECT_TRUE(plan_slabs(sweep, tunings.back().device_memory, 1).has_value());
+  }
+  return tunings;
+}
+
+TYPED_TEST(Device, LargerFieldsThanItsMemoryHaveTheHostsBits) {
+  const auto expect = [](const Case<TypeParam>& c) {
+    expect_host_bits<TypeParam>(c, shares_of_memory(Problem<TypeParam>(c).sweep));
+  };
+  for (const Boundary kind : kinds) {
+    for (const index_t steps : {1, 2, 13}) {
+      expect({named_stencil("heat", 2), sides_of(kind), {{1, 401, 333}}, steps});
+      expect({named_stencil("wave", 2), sides_of(kind), {{1, 402, 150}}, steps});
+      expect({named_stencil("heat", 3), sides_of(kind), {{150, 23, 70}}, steps});
+    }
+    expect({named_stencil("wave", 3), sides_of(kind), {{150, 12, 33}}, 4});
+    expect({named_stencil("box7x7", 2), sides_of(kind), {{1, 500, 200}}, 7});
+    expect({named_stencil("star2", 3), sides_of(kind), {{190, 20, 40}}, 6});
+    expect({named_stencil("advection", 1), sides_of(kind), {{1, 1, 100000}}, 9});
+    expect({named_stencil("heat", 3), sides_of(kind), {{3, 600, 50}}, 5});
+  }
+  for (const Sides& sides : mixed_sides()) {
+    expect({named_stencil("heat", 2), sides, {{1, 401, 333}}, 11});
+    expect({named_stencil("heat", 3), sides, {{140, 33, 40}}, 7});
+    expect({named_stencil("wave", 3), sides, {{140, 13, 40}}, 3});
+  }
+}
+
+/// Slabs of more than a chunk, rows of it in both ways at once.
+TYPED_TEST(Device, SlabsOfManyChunksHaveTheHostsBits) {
+  const Case<TypeParam> c{named_stencil("heat", 2), sides_of(Boundary::periodic), {{1, 6007, 3001}}, 12};
+  expect_host_bits<TypeParam>(c, {{.device_memory = index_t{60} << 20}});
+  expect_host_bits<TypeParam>({named_stencil("wave", 3), sides_of(Boundary::mirror), {{300, 200, 211}}, 5},
+                              {{.device_memory = index_t{60} << 20}});
+}
+
+/// Boxes of a process grid, `deep` steps between two exchanges, as copies from the oracle; at once or in
+/// slabs.
+enum class Through { at_once, slabs };
+template <class T>
+void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep, Through through = Through::at_once,
+                        const Tuning& asked = {}) {
   const Grid<T> before(c);
   Grid<T> want = before;
   for (index_t s = 0; s < deep; ++s) want.step();
@@ -286,6 +334,7 @@ void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep, const Tunin
     sweep.level[0] = field.level(0);
     sweep.level[1] = field.level(1);
     sweep.level[0].dims = sweep.level[1].dims = c.stencil.dims;
+    const Tuning tuning = through == Through::slabs ? shares_of_memory(sweep).back() : asked;
     for (const Variant& variant : device_variants()) {
       oracle::load(before, sweep, ghosts, c);
       run(variant, sweep, tuning);
@@ -315,6 +364,19 @@ TYPED_TEST(Device, BoxesWithDeepHalosHaveTheBitsOfTheWhole) {
                                     passes);
     expect_boxes_right<TypeParam>({named_stencil("star2", 3), sides, {{13, 16, 33}}, 0}, {{2, 2, 2}}, 2);
     expect_boxes_right<TypeParam>({named_stencil("box7x7", 2), sides, {{1, 41, 90}}, 0}, {{1, 1, 4}}, 2);
+  }
+}
+
+TYPED_TEST(Device, BoxesWithDeepHalosGoThroughInSlabs) {
+  std::vector<Sides> all = mixed_sides();
+  for (const Boundary kind : kinds) all.push_back(sides_of(kind));
+  for (const Sides& sides : all) {
+    expect_boxes_right<TypeParam>({named_stencil("heat", 2), sides, {{1, 601, 190}}, 0}, {{1, 2, 3}}, 9,
+                                  Through::slabs);
+    expect_boxes_right<TypeParam>({named_stencil("wave", 2), sides, {{1, 1200, 40}}, 0}, {{1, 3, 1}}, 3,
+                                  Through::slabs);
+    expect_boxes_right<TypeParam>({named_stencil("heat", 3), sides, {{240, 26, 30}}, 0}, {{2, 2, 2}}, 5,
+                                  Through::slabs);
   }
 }
 

@@ -1,0 +1,158 @@
+#pragma once
+// A device of the host's memory whose three ways go on whenever they like, in any order that events allow.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/stencil/slab_march.hpp"
+#include "standing_in.hpp"
+
+namespace tessera::stencil {
+
+/// When the ways go on, and when the host's memory is read and written.
+struct Temper {
+  enum class Pace { at_once, as_late_as_possible, random } pace = Pace::random;
+  bool straight = false;  ///< by the device itself; else by the host: read at once, written when it looks
+  std::uint64_t seed = 1;
+};
+
+template <class T>
+class PretendedDevice {
+ public:
+  /// So much of a way has been done when it is reached.
+  struct Event {
+    Way way = Way::send;
+    std::size_t done = 0;
+  };
+  using Asked = std::size_t;
+
+  PretendedDevice(const Stencil& stencil, const SlabPlan& plan, const DeviceKernel<T>& kernel, Temper temper)
+      : kernel_(kernel), temper_(temper) {
+    for (const Tap& tap : stencil.taps) {
+      weights_.push_back(static_cast<T>(tap.weight));
+      places_.push_back(tap.offset);
+    }
+    for (index_t level = 0; level < 2 * plan.places; ++level)
+      memory_.emplace_back(static_cast<std::size_t>(plan.elements), std::numeric_limits<T>::quiet_NaN());
+  }
+
+  void mark(Way way, Event& event) { event = {way, begun_[index(way)]}; }
+  void after(Way way, const Event& event) {
+    const Event until = event;  // it may be marked again
+    add(
+        way, [] {}, [this, until] { return done_[index(until.way)] >= until.done; });
+  }
+  [[nodiscard]] T* level(std::size_t place, int level) {
+    return memory_[2 * place + static_cast<std::size_t>(level)].data();
+  }
+  void send(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& there) {
+    ++sent_strips;
+    if (temper_.straight) return add(Way::send, [=] { copy(host, there); });
+    const auto chunk = read(host);
+    add(Way::send, [=] { copy(view(*chunk, host.cols), there); });
+  }
+  void bring(const MatrixView<std::byte>& there, const MatrixView<std::byte>& host) {
+    ++asked_;
+    add(Way::bring, [this, there, host] {
+      const auto chunk = read(there);
+      unpacked_.push_back([=] { copy(view(*chunk, there.cols), host); });
+      if (temper_.straight) unpack();
+    });
+  }
+  int compute(DeviceSweep<T> sweep) {
+    sweep.tap_weight = weights_.data();
+    sweep.tap_place = places_.data();
+    const auto level = static_cast<int>(kernel_.passes(sweep, {}).count % 2);
+    add(Way::compute, [this, sweep, level] {
+      standing_in::fill_ghosts(sweep, 0, nullptr);
+      standing_in::fill_ghosts(sweep, 1, nullptr);
+      if (kernel_.run(sweep, {}, nullptr) != level) throw std::logic_error("the other level");
+    });
+    return level;
+  }
+  [[nodiscard]] Asked asked() const { return asked_; }
+  void arrived(Asked asked) {
+    while (written_ < asked) {
+      unpack();
+      if (written_ < asked && !go_on()) throw std::logic_error("they wait for each other");
+    }
+  }
+  [[nodiscard]] index_t strip_bytes() const { return 700; }
+
+  void finish() {
+    arrived(asked_);
+    while (go_on()) {
+    }
+    for (const auto& way : queue_)
+      if (!way.empty()) throw std::logic_error("they wait for each other");
+  }
+
+  index_t sent_strips = 0;
+
+ private:
+  struct Work {
+    std::function<void()> work;
+    std::function<bool()> ready;
+  };
+  using Chunk = std::shared_ptr<std::vector<std::byte>>;
+
+  static std::size_t index(Way way) { return static_cast<std::size_t>(way); }
+  static Chunk read(const MatrixView<const std::byte>& x) {
+    const auto chunk = std::make_shared<std::vector<std::byte>>();
+    for (index_t i = 0; i < x.rows; ++i) chunk->insert(chunk->end(), &x(i, 0), &x(i, 0) + x.cols);
+    return chunk;
+  }
+  static MatrixView<const std::byte> view(const std::vector<std::byte>& chunk, index_t cols) {
+    return {chunk.data(), static_cast<index_t>(chunk.size()) / cols, cols, cols};
+  }
+  static void copy(const MatrixView<const std::byte>& from, const MatrixView<std::byte>& to) {
+    for (index_t i = 0; i < from.rows; ++i) std::copy_n(&from(i, 0), from.cols, &to(i, 0));
+  }
+
+  void add(
+      Way way, std::function<void()> work, std::function<bool()> ready = [] { return true; }) {
+    queue_[index(way)].push_back({std::move(work), std::move(ready)});
+    ++begun_[index(way)];
+    if (temper_.pace == Temper::Pace::at_once) {
+      while (go_on()) unpack();
+    }
+    if (temper_.pace == Temper::Pace::random) {
+      for (std::uint64_t i = random() % 4; i > 0; --i) (void)go_on();
+      if (random() % 3 == 0) unpack();
+    }
+  }
+  std::uint64_t random() { return random_bits(temper_.seed, 9, static_cast<index_t>(turn_++)); }
+
+  /// One piece of work of some way that can go on; whether there was one.
+  bool go_on() {
+    const std::size_t first = random() % 3;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::size_t way = (first + i) % 3;
+      if (queue_[way].empty() || !queue_[way].front().ready()) continue;
+      const Work next = std::move(queue_[way].front());
+      queue_[way].pop_front();
+      next.work();
+      ++done_[way];
+      return true;
+    }
+    return false;
+  }
+  void unpack() {
+    for (; !unpacked_.empty(); unpacked_.pop_front(), ++written_) unpacked_.front()();
+  }
+
+  DeviceKernel<T> kernel_;
+  Temper temper_;
+  std::vector<T> weights_;
+  std::vector<Index3> places_;
+  std::vector<std::vector<T>> memory_;
+  std::deque<Work> queue_[3];
+  std::size_t begun_[3] = {0, 0, 0}, done_[3] = {0, 0, 0};
+  std::deque<std::function<void()>> unpacked_;
+  std::size_t asked_ = 0, written_ = 0, turn_ = 0;
+};
+
+}  // namespace tessera::stencil
