@@ -105,7 +105,8 @@ TYPED_TEST(Keys, EveryVariantSortsEveryInput) {
 }
 
 TYPED_TEST(Keys, LargeInputsOnManyThreads) {
-  for (const auto name : {"uniform", "exponential", "zipf", "almost_sorted", "entropy_0.201"}) {
+  for (const auto name :
+       {"uniform", "exponential", "zipf", "almost_sorted", "eight_dup", "entropy_0.544", "entropy_0.201"}) {
     const auto keys = make<TypeParam>(name, 600011);
     const auto range = range_of(keys);
     for (const auto& [variant, widest] : all_variants()) {
