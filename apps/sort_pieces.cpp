@@ -76,10 +76,12 @@ class KeyPieces final : public Pieces {
       });
     }
     if (verify_) {
-      result.hash_after = hash(keys, phases);
       const mpi::PhaseScope scope(phases, "verify");
-      machine::parallel(request_.method.threads,
-                        [&] { result.faults = tessera::sort::is_sorted<T>(keys, order()) ? 0 : 1; });
+      machine::parallel(request_.method.threads, [&] {
+        const auto seen = tessera::sort::inspect(std::span<const T>(keys), order(), request_.seed);
+        result.hash_after = seen.content.hash;
+        result.faults = seen.sorted ? 0 : 1;
+      });
     }
     if (!keys.empty()) {
       result.first = {word(keys.front())};
