@@ -98,6 +98,16 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
 void print_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                     const Request& request);
 
+[[nodiscard]] bool run_apply_in_blocks(const mpi::Communicator& comm, const run::Values& point,
+                                       const Inputs& inputs, const Request& request, run::Session& session);
+void print_apply_in_blocks(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                           const Request& request);
+/// Elements of the permutation to apply. Throws Error(bad_data) where they are no rows. Local.
+[[nodiscard]] std::vector<std::uint64_t> read_indices(const run::TableInput& permutation,
+                                                      const Request& request, layout::Range range);
+/// Throws Error(bad_data) on every rank where the permutation is not whole. Collective.
+void require_whole(const mpi::Communicator& comm, const run::TableInput& permutation, bool whole);
+
 /// Where there are no hardware counters: random keys, pairs where rows are permuted.
 [[nodiscard]] run::Counted stand_in(const Request& request);
 /// The columns of the results that name a point.

@@ -41,6 +41,7 @@ std::string identity_of(const Inputs& inputs, const Request& request, const RunP
   }
   text += fmt::format("; seed {}; {} runs of {} rows, sampled every {};", request.seed, plan.runs, plan.rows,
                       plan.step);
+  if (request.takes_first()) text += fmt::format(" the first {};", *request.top);
   for (const SortColumn& key : request.by) {
     text += fmt::format(" {}.{}[{}:{}] {}", key.column.path, key.column.member, key.bytes.begin,
                         key.bytes.end, text_of(key));
@@ -115,6 +116,10 @@ class External {
     std::uint64_t hash = 0;
   };
 
+  /// Rows that a run keeps: no others of it can be among the first ones of all.
+  [[nodiscard]] index_t rows_of(index_t run) const {
+    return std::min(plan_.run(run).size(), request_.rows_out());
+  }
   [[nodiscard]] std::string file_of(index_t run) const { return fmt::format("{}/{:06}.h5", folder_, run); }
 
   [[nodiscard]] io::Handle type_of(const PieceColumn& one) const {
@@ -129,7 +134,7 @@ class External {
         io::DatasetName name = io::parse_dataset_name(point_.text(option), option);
         if (!one.is_index && request_.is_group) name.path += "/" + one.column.name;
         std::vector<index_t> shape = one.column.info.shape;
-        shape.front() = request_.n;
+        shape.front() = request_.rows_out();
         return outputs_.add(name, shape, type_of(one));
       };
       for (const PieceColumn& one : pieces_->columns()) {
@@ -172,12 +177,12 @@ class External {
 
   void make_run(index_t run, mpi::Phases& phases) {
     const layout::Range rows = plan_.run(run);
-    const auto samples = ceil_div(rows.size(), plan_.step) * static_cast<index_t>(pieces_->words());
+    const auto samples = ceil_div(rows_of(run), plan_.step) * static_cast<index_t>(pieces_->words());
     std::vector<io::Handle> types;
     std::vector<io::DatasetSpec> specs;
     for (const PieceColumn& one : pieces_->columns()) {
       std::vector<index_t> shape = one.column.info.shape;
-      shape.front() = rows.size();
+      shape.front() = rows_of(run);
       types.push_back(type_of(one));
       specs.push_back({.path = one.column.path, .shape = shape, .type = types.back(), .dimensions = {}});
     }
@@ -187,7 +192,7 @@ class External {
                                                  io::OutputFile::Existing::replace);
     const Slice input{"", rows};
     const Sorted sorted = pieces_->sort(
-        {&input, 1}, plan_.step,
+        {&input, 1}, rows_of(run), plan_.step,
         [&](std::size_t column, std::span<const std::byte> data, const std::shared_ptr<const void>& memory) {
           if (column == 0) finish_run();
           write_later([&file = *file, column, data, memory] { file.write(column, 0, data); });
@@ -226,7 +231,7 @@ class External {
   [[nodiscard]] Run load_run(index_t run) const {
     const std::string file = file_of(run);
     Run result;
-    result.samples.rows = plan_.run(run).size();
+    result.samples.rows = rows_of(run);
     const index_t count = ceil_div(result.samples.rows, plan_.step) * static_cast<index_t>(pieces_->words());
     result.samples.words.resize(static_cast<std::size_t>(count));
     io::Column column{.name = {}, .path = samples_path, .info = {}};
@@ -291,10 +296,13 @@ class External {
     }
     const index_t first = std::accumulate(from.begin(), from.end(), index_t{0});
     const Sorted sorted = pieces_->sort(
-        slices, std::max<index_t>(1, plan_.rows),
+        slices, plan_.rows, std::max<index_t>(1, plan_.rows),
         [&](std::size_t column, std::span<const std::byte> data, const std::shared_ptr<const void>& memory) {
           if (!places_[column]) return;
           const io::Column& one = pieces_->columns()[column].column;
+          const index_t wanted = std::max<index_t>(0, request_.rows_out() - first) * one.row_bytes();
+          data = data.first(std::min(data.size(), static_cast<std::size_t>(wanted)));
+          if (data.empty()) return;
           const index_t at = first * (one.row_bytes() / one.info.element_bytes);
           write_later(
               [this, place = *places_[column], at, data, memory] { outputs_.write(place, at, data); });
@@ -355,16 +363,22 @@ class External {
 
 bool can_go_out_of_core(const Values& point, const Request& request) {
   const bool rows = request.task == Task::keys || (request.task == Task::permutation && !request.generated());
-  return rows && !request.unique && !request.takes_first() && (point.has("out") || point.has("argsort"));
+  if (request.task == Task::apply) return point.has("out");
+  return rows && !request.unique && (point.has("out") || point.has("argsort"));
 }
 
 bool run_external(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                   const Request& request, run::Session& session) {
+  if (request.task == Task::apply) return run_apply_in_blocks(comm, point, inputs, request, session);
   return External(comm, point, inputs, request).run(session);
 }
 
 void print_external(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                     const Request& request) {
+  if (request.task == Task::apply) {
+    print_apply_in_blocks(comm, point, inputs, request);
+    return;
+  }
   const External external(comm, point, inputs, request);
   if (comm.is_root()) external.print();
 }

@@ -57,12 +57,12 @@ class KeyPieces final : public Pieces {
   [[nodiscard]] index_t row_bytes() const override { return 3 * sizeof(T); }
   [[nodiscard]] std::size_t words() const override { return 1; }
 
-  [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t step, const Sink& sink,
+  [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
                             mpi::Phases& phases) override {
     Sorted result{.rows = rows_of(slices)};
     reserve(result.rows);
     const auto items = std::make_shared<Buffer<T>>(result.rows);
-    const std::span<T> keys = items->span();
+    std::span<T> keys = items->span();
     {
       const mpi::PhaseScope scope(phases, "read");
       read(slices, items->data());
@@ -77,10 +77,18 @@ class KeyPieces final : public Pieces {
       });
     }
     if (verify_) {
-      result.hash_after = hash(keys, phases);
       const mpi::PhaseScope scope(phases, "verify");
-      machine::parallel(request_.method.threads,
-                        [&] { result.faults = tessera::sort::is_sorted<T>(keys, order()) ? 0 : 1; });
+      machine::parallel(request_.method.threads, [&] {
+        const auto seen = tessera::sort::inspect(std::span<const T>(keys), order(), request_.seed);
+        result.hash_after = seen.content.hash;
+        result.faults = seen.sorted ? 0 : 1;
+      });
+    }
+    if (most < result.rows) {
+      result.faults += result.hash_before == result.hash_after ? 0 : 1;
+      result.rows = most;
+      keys = keys.first(static_cast<std::size_t>(most));
+      if (verify_) result.hash_before = result.hash_after = hash(keys, phases);
     }
     if (!keys.empty()) {
       result.first = {word(keys.front())};
@@ -174,28 +182,29 @@ class TablePieces final : public Pieces {
     return 8 + std::max(keys + 2 * 16 + 2 * 8, 16 + 3 * widest);
   }
 
-  [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t step, const Sink& sink,
+  [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
                             mpi::Phases& phases) override {
     Sorted result{.rows = rows_of(slices)};
-    const std::vector<std::uint64_t> permutation = order_of(slices, step, result, phases);
+    const index_t all = result.rows;
+    const std::vector<std::uint64_t> permutation = order_of(slices, most, step, result, phases);
     Buffer<std::uint64_t> before, after;
     if (verify_) {
-      for (Buffer<std::uint64_t>* hash : {&before, &after}) {
-        *hash = Buffer<std::uint64_t>(result.rows);
+      before = Buffer<std::uint64_t>(all);
+      after = Buffer<std::uint64_t>(result.rows);
+      for (Buffer<std::uint64_t>* hash : {&before, &after})
         std::fill(hash->begin(), hash->end(), request_.seed);
-      }
     }
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const index_t bytes = columns_[c].column.row_bytes();
-      Buffer<std::byte> in(checked_mul(result.rows, bytes, "a column"));
-      const auto out = std::make_shared<Buffer<std::byte>>(in.size());
+      Buffer<std::byte> in(checked_mul(all, bytes, "a column"));
+      const auto out = std::make_shared<Buffer<std::byte>>(result.rows * bytes);
       {
         const mpi::PhaseScope scope(phases, "read");
         read(slices, columns_[c], in.data());
       }
       {
         const mpi::PhaseScope scope(phases, "permute");
-        dist::sort::gather(mpi::Communicator::self(), layout::BlockMap(result.rows, 1), {in.data(), bytes},
+        dist::sort::gather(mpi::Communicator::self(), layout::BlockMap(all, 1), {in.data(), bytes},
                            permutation, out->data(), request_.method.threads);
       }
       if (verify_ && !columns_[c].is_index) {
@@ -205,6 +214,14 @@ class TablePieces final : public Pieces {
       }
       const mpi::PhaseScope scope(phases, "write");
       sink(c, std::as_const(*out).span(), out);
+    }
+    if (result.rows < all) {  // then row by row
+      for (index_t j = 0; j < after.size(); ++j)
+        result.faults +=
+            after[j] == before[static_cast<index_t>(permutation[static_cast<std::size_t>(j)])] ? 0 : 1;
+      before = {};
+      before = Buffer<std::uint64_t>(after.size());
+      std::copy(after.begin(), after.end(), before.begin());
     }
     result.hash_before = std::accumulate(before.begin(), before.end(), std::uint64_t{0});
     result.hash_after = std::accumulate(after.begin(), after.end(), std::uint64_t{0});
@@ -238,9 +255,9 @@ class TablePieces final : public Pieces {
     return columns;
   }
 
-  /// The stable permutation of the rows; also words and faults of the result.
-  std::vector<std::uint64_t> order_of(std::span<const Slice> slices, index_t step, Sorted& result,
-                                      mpi::Phases& phases) const {
+  /// The stable permutation of the rows, its first `most`; also number, words and faults of the result.
+  std::vector<std::uint64_t> order_of(std::span<const Slice> slices, index_t most, index_t step,
+                                      Sorted& result, mpi::Phases& phases) const {
     const auto self = mpi::Communicator::self();
     const layout::BlockMap map(result.rows, 1);
     std::vector<Buffer<std::byte>> data;
@@ -255,6 +272,8 @@ class TablePieces final : public Pieces {
       const mpi::PhaseScope scope(phases, "verify");
       result.faults = faults(self, map, columns, permutation, request_.seed, request_.method.threads);
     }
+    result.rows = std::min(most, result.rows);
+    permutation.resize(static_cast<std::size_t>(result.rows));
     result.samples = words_at(columns, permutation, sampled_places(result.rows, step));
     if (result.rows > 0) {
       result.first = words_at(columns, permutation, {0});

@@ -22,11 +22,12 @@ struct PieceColumn {
 
 /// What is known of sorted rows.
 struct Sorted {
-  index_t rows = 0;
+  index_t rows = 0;                                  ///< handed on
   std::vector<std::uint64_t> first = {}, last = {};  ///< words of the first and the last row
   std::vector<std::uint64_t> samples = {};           ///< words of rows 0, step, 2 step, ...
-  std::uint64_t hash_before = 0;                     ///< of the rows as they came, in any order
-  std::uint64_t hash_after = 0;                      ///< of the rows as they were handed on
+  std::uint64_t hash_before =
+      0;  ///< of the rows as they came, in any order; of those that are handed on if not all are
+  std::uint64_t hash_after = 0;  ///< of the rows as they were handed on
   index_t faults = 0;
 };
 
@@ -43,9 +44,10 @@ class Pieces {
   [[nodiscard]] virtual index_t row_bytes() const = 0;
   /// Words of a row (key_words.hpp).
   [[nodiscard]] virtual std::size_t words() const = 0;
-  /// Sorts the rows of the slices, one after the other, stably. Local.
-  [[nodiscard]] virtual Sorted sort(std::span<const Slice> slices, index_t step, const Sink& sink,
-                                    mpi::Phases& phases) = 0;
+  /// Sorts the rows of the slices, one after the other, stably, and hands on the first of them, at most
+  /// `most`. Local.
+  [[nodiscard]] virtual Sorted sort(std::span<const Slice> slices, index_t most, index_t step,
+                                    const Sink& sink, mpi::Phases& phases) = 0;
   /// The words of a run's rows. Local.
   [[nodiscard]] virtual std::vector<std::uint64_t> words_of(const Slice& slice) const = 0;
 };

@@ -16,6 +16,7 @@
 
 namespace tessera::apps::sort {
 
+using dist::sort::Algorithm;
 using dist::sort::KeyForm;
 using dist::sort::Order;
 using run::Kind;
@@ -180,6 +181,24 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   if (request.task != Task::keys && point.has("out")) request.carried = table.columns;
 }
 
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names = run::names_of(dist::sort::algorithms());
+  names.insert(names.begin(), "auto");
+  return names;
+}
+
+/// Whether a second copy of the keys is more than a rank should hold beside them. Rows are permuted by pairs,
+/// which rounds do not serve, and kernels of a device want their keys together.
+bool copy_is_large(const Request& request) {
+  constexpr index_t always = index_t{128} << 20;
+  const auto* const row = find_variant(kernels::variants(), request.method.kernel);
+  if (request.task != Task::keys || request.takes_first() || request.unique || request.gpus != nullptr ||
+      (row != nullptr && row->space != Space::host) || request.kernels != request.method.kernel)
+    return false;  // all ranks say the same, also where some drive a GPU
+  const index_t share = ceil_div(request.n, request.ranks) * request.by.front().form.bytes;
+  return share - share / 100 * 15 > always;
+}
+
 }  // namespace
 
 run::OptionSet declare() {
@@ -204,13 +223,16 @@ run::OptionSet declare() {
   run::add_device_memory(set, "inputs");
   run::add_shares(set);
   run::add_gpu_exchange(set);
-  set.add({.name = "algorithm",
-           .kind = Kind::choice,
-           .fallback = "exact",
-           .help = "how the ranks share the work",
-           .group = "Method",
-           .choices = run::names_of(dist::sort::algorithms()),
-           .axis = true});
+  set.add(
+      {.name = "algorithm",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .help =
+           "how the ranks share the work (auto: exact, or rounds where exact would take more than 1.15 times "
+           "the keys and 128 MiB a rank)",
+       .group = "Method",
+       .choices = algorithm_names(),
+       .axis = true});
   set.add({.name = "out-of-core",
            .kind = Kind::choice,
            .fallback = "auto",
@@ -317,6 +339,11 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   }
   request.method.threads = run::threads_of(point);
   choose_exchange(comm, point, inputs, request);
+  if (request.algorithm == "auto") {
+    const bool rounds = copy_is_large(request);
+    request.algorithm = rounds ? "rounds" : "exact";
+    request.method.algorithm = rounds ? Algorithm::rounds : Algorithm::exact;
+  }
   if (request.task == Task::keys && request.gpus == nullptr && !request.takes_first())
     request.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
   if (request.task == Task::apply) {

@@ -122,26 +122,12 @@ class TableSort {
   }
 
   run::Measured read_permutation() {
-    const io::DatasetName& name = inputs_.permutation->name();
     mpi::together(comm_, "read", [&] {
       const mpi::PhaseScope scope(once_, "read");
-      permutation_.resize(static_cast<std::size_t>(mine_.size()));
-      io::read_numbers(name.file, request_.permutation, mine_, Element::i64,
-                       reinterpret_cast<std::byte*>(permutation_.data()));
-      for (index_t j = 0; j < mine_.size(); ++j) {
-        const auto index = static_cast<index_t>(permutation_[static_cast<std::size_t>(j)]);
-        require(
-            index >= 0 && index < request_.n, ExitCode::bad_data,
-            fmt::format("{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
-                        name.text(), mine_.begin + j, index, request_.n - 1));
-      }
+      permutation_ = read_indices(*inputs_.permutation, request_, mine_);
     });
-    const bool whole = dist::sort::is_permutation(comm_, map_, permutation_, request_.seed);
-    mpi::on_root(comm_, "read", [&] {
-      require(
-          whole, ExitCode::bad_data,
-          fmt::format("{} is no permutation: some row comes twice; give what --argsort wrote", name.text()));
-    });
+    require_whole(comm_, *inputs_.permutation,
+                  dist::sort::is_permutation(comm_, map_, permutation_, request_.seed));
     run::Measured measured;
     measured.phases.resize(1);
     return measured;
@@ -202,6 +188,29 @@ class TableSort {
 };
 
 }  // namespace
+
+std::vector<std::uint64_t> read_indices(const run::TableInput& permutation, const Request& request,
+                                        layout::Range range) {
+  const io::DatasetName& name = permutation.name();
+  std::vector<std::uint64_t> indices(static_cast<std::size_t>(range.size()));
+  io::read_numbers(name.file, request.permutation, range, Element::i64,
+                   reinterpret_cast<std::byte*>(indices.data()));
+  for (index_t j = 0; j < range.size(); ++j) {
+    const auto index = static_cast<index_t>(indices[static_cast<std::size_t>(j)]);
+    require(index >= 0 && index < request.n, ExitCode::bad_data,
+            fmt::format("{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
+                        name.text(), range.begin + j, index, request.n - 1));
+  }
+  return indices;
+}
+
+void require_whole(const mpi::Communicator& comm, const run::TableInput& permutation, bool whole) {
+  mpi::on_root(comm, "read", [&] {
+    require(whole, ExitCode::bad_data,
+            fmt::format("{} is no permutation: some row comes twice; give what --argsort wrote",
+                        permutation.name().text()));
+  });
+}
 
 bool run_table(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                const Request& request, run::Session& session) {

@@ -88,7 +88,7 @@ class Drawn:
         self.inputs = [rng.choice(list(INPUTS) if keys == 1 else ["few", "special", "zipf", "equal"])
                        for _ in range(keys)]
         self.part = rng.choice([("",), ("",), ("--unique",), ("--top", rng.choice([0, 1, 3, self.n // 2, self.n + 1]))])
-        self.streams = self.part[0] == "" and rng.random() < 0.4
+        self.streams = self.part[0] != "--unique" and rng.random() < 0.4
         self.descending = [rng.random() < 0.4 for _ in range(keys)]
         self.storages = [rng.choice([s for s in tessera.STORAGES if s not in ("userblock", "deep_path")])
                          for _ in range(keys)]
@@ -170,7 +170,6 @@ class AgainstNumpy(tessera.Case):
         if case.part[0]:
             return None
         again = self.path(f"{case.number}again.h5")
-        case.streams = False
         result = self.sort(case, "--in", f"{source}:/deep/table", "--apply", f"{out}:/P", "--out", f"{again}:/T")
         if result.code != 0:
             return str(result)
@@ -312,6 +311,32 @@ class OutOfCore(tessera.Case):
         self.assertIn("resumed: 1 of", self.succeed(*self.request).out)
         self.check(self.values)
 
+    def test_the_first_rows_of_data_larger_than_memory(self):
+        for top in (0, 1, 700, 20000, 40000):
+            for ranks in (1, 3):
+                self.succeed(*self.request, "--top", top, "--descending", "--overwrite", ranks=ranks, environment=PASSIVE)
+                want = numpy.sort(self.values)[::-1][:top]
+                self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").tobytes(), want.tobytes(), (top, ranks))
+        self.assertEqual(os.listdir(self.path("runs")), [])
+
+    def test_a_permutation_of_rows_larger_than_memory(self):
+        n, rng = 20011, numpy.random.default_rng(tessera.SEED)
+        columns = {"a": rng.normal(size=n), "name": rng.integers(0, 10**5, n).astype("S5"), "m": rng.normal(size=(n, 3))}
+        order = rng.permutation(n)
+        with h5py.File(self.path("t.h5"), "w") as file:
+            for name, values in columns.items():
+                file[f"table/{name}"] = values
+            file["perm"], file["twice"], file["outside"] = order, numpy.append(order[1:], order[5]), numpy.append(order[1:], n)
+        request = ("sort", "--in", "t.h5:/table", "--out", "o.h5:/table", "--memory", "64KiB", "--overwrite", "--apply")
+        self.assertIn("in blocks", self.succeed(*request, "t.h5:/perm", "--plan").out)
+        for ranks in (1, 3):
+            self.succeed(*request, "t.h5:/perm", ranks=ranks, environment=PASSIVE)
+            for name, values in columns.items():
+                self.assertEqual(tessera.read_matrix(self.path("o.h5"), f"table/{name}").tobytes(), values[order].tobytes())
+        for wrong in ("twice", "outside"):
+            self.fail_with(tessera.BAD_DATA, *request, f"t.h5:/{wrong}", ranks=2, words=wrong)
+        self.fail_with(tessera.MEMORY, *request[:5], "--memory", "32B", "--overwrite", "--apply", "t.h5:/perm", words="too few")
+
     def test_bytes_and_memory(self):
         self.succeed("sort", "--in", "in.h5:/K", "--out", "whole.h5:/K")
         for ranks in (1, 3):
@@ -384,6 +409,12 @@ class Refusals(tessera.Case):
         self.fail_with(tessera.CANNOT_CREATE, "sort", "--in", "t.h5:/keys", "--out", "o.h5:/K", words="--overwrite")
         self.assertEqual(before, tessera.digest(self.path("o.h5")))
         self.succeed("sort", "--in", "t.h5:/keys", "--out", "o.h5:/K", "--overwrite")
+
+    def test_large_shares_are_sorted_in_rounds(self):
+        for arguments, algorithm in ((("--n", "1e9", "--ranks", 4), "rounds"), (("--n", "1e9", "--ranks", 64), "exact"),
+                                     (("--n", "1e9", "--ranks", 4, "--algorithm", "exact"), "exact"),
+                                     (("--n", "3e7", "--type", "f32"), "exact")):
+            self.assertIn(f"algorithm {algorithm},", self.succeed("sort", *arguments, "--plan").out)
 
     def test_plan_allocates_nothing(self):
         result = self.succeed("sort", "--n", "1e12", "--plan", "--ranks", 7)

@@ -2,7 +2,7 @@
 // The sort algorithms, one file each, instantiated for u32, u64 and Pair. Each sorts block.data by the mapped
 // bits (pairs by (key, index), given ascending indices), on the threads of the region it is called in.
 
-#include "kernels/sort/key.hpp"
+#include "kernels/sort/survey.hpp"
 
 namespace tessera::sort {
 
@@ -12,6 +12,8 @@ template <class Item>
 void counting(const Block<Item>& block);
 template <class Item>
 void counting_bucketed(const Block<Item>& block);
+template <class Item>
+void counting_bucketed(const Block<Item>& block, const Survey& seen);  ///< looked at already
 template <class Item>
 void quicksort(const Block<Item>& block);
 template <class Item>

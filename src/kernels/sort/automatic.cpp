@@ -5,6 +5,7 @@
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/displaced.hpp"
+#include "kernels/sort/few_values.hpp"
 #include "kernels/sort/runs.hpp"
 #include "kernels/sort/variants.hpp"
 
@@ -20,6 +21,22 @@ void reverse(Item* data, index_t n) {
     for (index_t i = begin; i < end; ++i) std::swap(data[i], data[n - 1 - i]);
   });
 }
+
+/// Where many keys are equal: counted in buckets if their range is narrow, or one by one if there are few.
+template <class B>
+bool sort_repeated(const Block<B>& block, const Glance& glanced) {
+  const double once = share_seen_once(block);
+  const auto narrow = std::min(static_cast<std::uint64_t>(block.n), counting_range);
+  if (glanced.range() <= narrow && once < 0.75) {
+    const Survey seen = survey(block);
+    if (seen.range() <= narrow) {
+      counting_bucketed(block, seen);
+      return true;
+    }
+  }
+  return once < 0.375 && sort_few_values(block);
+}
+bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
 
 template <class Item>
 void merge_natural_runs(Item* data, Item* scratch, index_t n) {
@@ -59,7 +76,11 @@ bool promising(const Glance& seen, index_t n) {
 
 template <class Item>
 void automatic(const Block<Item>& block) {
-  const Plan plan = promising(glance(block), block.n) ? choose(survey(block), block.n) : Plan::radix;
+  const Glance glanced = glance(block);
+  Survey seen;
+  Plan plan = Plan::radix;
+  if (promising(glanced, block.n)) plan = choose(seen = survey(block), block.n);
+  if ((plan == Plan::displaced || plan == Plan::radix) && sort_repeated(block, glanced)) return;
   switch (plan) {
     case Plan::nothing:
       return;
@@ -75,7 +96,7 @@ void automatic(const Block<Item>& block) {
       });
       return;
     case Plan::counting_bucketed:
-      counting_bucketed(block);
+      counting_bucketed(block, seen);
       return;
     case Plan::radix:
       radix(block);

@@ -22,8 +22,15 @@ constexpr index_t chunk_bytes = 1 << 10;
 /// Fills runs: counts[s] times the key low + s, from `to` on; returns where they end.
 template <class B>
 B* fill_runs(B* to, B low, const std::uint32_t* counts, index_t slots, const KeyMap<B>& map) {
-  for (index_t s = 0; s < slots; ++s)
-    to = std::fill_n(to, counts[s], map.to_raw(static_cast<B>(low + static_cast<B>(s))));
+  constexpr index_t at_once = 16;  // where few of the possible keys occur, most such groups are empty
+  for (index_t first = 0; first < slots; first += at_once) {
+    const index_t last = std::min(slots, first + at_once);
+    std::uint32_t any = 0;
+    for (index_t s = first; s < last; ++s) any |= counts[s];
+    if (any == 0) continue;
+    for (index_t s = first; s < last; ++s)
+      to = std::fill_n(to, counts[s], map.to_raw(static_cast<B>(low + static_cast<B>(s))));
+  }
   return to;
 }
 
@@ -96,16 +103,23 @@ void count_by_buckets(const Block<B>& block, Bounds<B> bounds) {
         for (index_t b = first; b < last; ++b) {
           const Bounds<B> own = plan->bounds(b);
           const B low = std::max(own.low, bounds.low), high = std::min(own.high, bounds.high);
-          counts.assign(static_cast<std::size_t>(high - low) + 1, 0);
+          const auto slots = static_cast<std::size_t>(high - low) + 1;
+          counts.assign(2 * slots, 0);  // by turns, as in count_keys
+          std::uint32_t* const second = counts.data() + slots;
           pieces.clear();
           for (const auto& its : streams) its.add_pieces(b, pieces);
           for (std::size_t p = 0; p < pieces.size(); ++p) {
             const Piece<B>& after = pieces[std::min(p + 4, pieces.size() - 1)];
             for (index_t i = 0; i < after.n; i += 64 / index_t{sizeof(B)}) __builtin_prefetch(after.data + i);
-            for (index_t i = 0; i < pieces[p].n; ++i) ++counts[static_cast<B>(pieces[p].data[i] - low)];
+            index_t i = 0;
+            for (; i + 1 < pieces[p].n; i += 2) {
+              ++counts[static_cast<B>(pieces[p].data[i] - low)];
+              ++second[static_cast<B>(pieces[p].data[i + 1] - low)];
+            }
+            if (i < pieces[p].n) ++counts[static_cast<B>(pieces[p].data[i] - low)];
           }
-          fill_runs(block.data + place[b], low, counts.data(), static_cast<index_t>(counts.size()),
-                    block.map);
+          for (std::size_t s = 0; s < slots; ++s) counts[s] += second[s];
+          fill_runs(block.data + place[b], low, counts.data(), static_cast<index_t>(slots), block.map);
         }
       });
 }
@@ -114,12 +128,15 @@ void count_by_buckets(const Block<B>& block, Bounds<B> bounds) {
 
 template <class Item>
 void counting_bucketed(const Block<Item>& block) {
+  counting_bucketed(block, survey(block));
+}
+template <class Item>
+void counting_bucketed(const Block<Item>& block, const Survey& seen) {
   if (block.n < 2) return;
   if (block.n >> 32 != 0) {  // counters here have 32 bits
     counting(block);
     return;
   }
-  const Survey seen = survey(block);
   if constexpr (std::is_same_v<Item, Pair>) {
     count_pairs(block, seen.min, seen.range());
   } else if (seen.range() < one_pass_range) {
@@ -130,5 +147,8 @@ void counting_bucketed(const Block<Item>& block) {
 }
 TESSERA_SORT_INSTANTIATE(counting);
 TESSERA_SORT_INSTANTIATE(counting_bucketed);
+template void counting_bucketed(const Block<std::uint32_t>&, const Survey&);
+template void counting_bucketed(const Block<std::uint64_t>&, const Survey&);
+template void counting_bucketed(const Block<Pair>&, const Survey&);
 
 }  // namespace tessera::sort

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
+
+#include "kernels/sort/common.hpp"
+#include "kernels/sort/variants.hpp"
 
 namespace tessera::sort {
 namespace {
@@ -42,15 +46,71 @@ class Parts {
     return sample[samples / 2];
   }
 
-  /// keys[0:result] satisfy `before`, the others do not; without branches on keys.
+  /// keys[0:result] satisfy `before`, the others do not. Several threads partition a chunk each; then what
+  /// lies on the wrong side of the border changes places.
   template <class Before>
   index_t partition(T* keys, index_t n, const Before& before) const {
+    const index_t chunks = team() == 1 ? 1 : std::min<index_t>(4 * team(), n / task_grain);
+    if (chunks < 2) return partition_alone(keys, n, before, map_);
+    const Chunks chunk{n, chunks};
+    std::vector<index_t> middles(static_cast<std::size_t>(chunks));
+    machine::parallel_for(0, chunks, 1, [&](index_t c, index_t) {
+      const index_t begin = chunk.begin(c);
+      middles[static_cast<std::size_t>(c)] =
+          begin + partition_alone(keys + begin, chunk.begin(c + 1) - begin, before, map_);
+    });
+    index_t border = 0;
+    for (index_t c = 0; c < chunks; ++c) border += middles[static_cast<std::size_t>(c)] - chunk.begin(c);
+    std::vector<Stretch> late, early;  // that belong behind the border, and before it
+    for (index_t c = 0; c < chunks; ++c) {
+      const index_t middle = middles[static_cast<std::size_t>(c)];
+      late.push_back({std::min(middle, border), std::min(chunk.begin(c + 1), border)});
+      early.push_back({std::max(chunk.begin(c), border), std::max(middle, border)});
+    }
+    swap_all(keys, late, early);
+    return border;
+  }
+
+  struct Chunks {
+    index_t n, chunks;
+    [[nodiscard]] index_t begin(index_t c) const { return n / chunks * c + std::min(c, n % chunks); }
+  };
+  struct Stretch {
+    index_t begin, end;
+  };
+
+  /// The stretches of a and of b are as long together.
+  static void swap_all(T* keys, const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
+    struct Swap {
+      index_t from, to, n;
+    };
+    std::vector<Swap> swaps;
+    std::size_t other = 0;
+    index_t at = b.front().begin;
+    for (Stretch one : a) {
+      while (one.begin < one.end) {
+        while (at == b[other].end) at = b[++other].begin;
+        const index_t n = std::min(one.end - one.begin, b[other].end - at);
+        swaps.push_back({one.begin, at, n});
+        one.begin += n;
+        at += n;
+      }
+    }
+    machine::parallel_for(0, static_cast<index_t>(swaps.size()), 1, [&](index_t s, index_t) {
+      const Swap& swap = swaps[static_cast<std::size_t>(s)];
+      std::swap_ranges(keys + swap.from, keys + swap.from + swap.n, keys + swap.to);
+    });
+  }
+
+  /// Without branches on keys.
+  template <class Before>
+  static index_t partition_alone(T* keys, index_t n, const Before& before, const KeyMap<B>& map) {
     index_t first = 0;
     for (index_t i = 0; i < n; ++i) {
       const T key = keys[i];
       keys[i] = keys[first];
       keys[first] = key;
-      first += before(bits(key)) ? 1 : 0;
+      first += before(map.to_bits(std::bit_cast<B>(key))) ? 1 : 0;
     }
     return first;
   }

@@ -2,6 +2,7 @@
 // The inner kernels of radix, compiled per instruction set: how keys find their bucket, and what happens in a
 // cache.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/sort/key.hpp"
@@ -11,19 +12,30 @@ namespace tessera::sort {
 
 /// How the range of keys is divided among buckets. A key's place in the range is scaled to 28 bits, the upper
 /// 12 of which are its slice:
-///   place = min(((max(bits, low) - low) >> right) << left, last)
-/// Buckets are either even (table == nullptr): (place >> 12) * factor >> 16; or each slice has its own
+///   place = (min(max(bits, low) - low, range) >> right) << left
+/// or, where most keys lie near the least one, logarithmically (log_place below) with six bits a power of
+/// two. Buckets are either even (table == nullptr): (place >> 12) * factor >> 16; or each slice has its own
 /// `width` buckets from `base` on: base + ((place & 0xffff) * width >> 16), table[slice] = base << 16 |
 /// width.
 template <class B>
 struct Division {
-  B low = 0;
+  B low = 0, range = 0;
   int right = 0, left = 0;
-  std::uint32_t last = 0;
   std::uint32_t factor = 0;
   const std::uint32_t* table = nullptr;
+  bool logarithmic = false;  ///< only with a table
   KeyMap<B> map{};
 };
+
+/// Places of a logarithmic division: numbers below 2^7 are scaled by 2^16; from there on every power of two
+/// has 2^22 places, so that a number's place begins with its length and its six bits behind the first.
+inline constexpr int log_bits = 22, log_least = 7;
+[[nodiscard]] constexpr std::uint64_t log_place(std::uint64_t x) {
+  const int length = std::max(bit_length(x), log_least);
+  const std::uint64_t scaled =
+      length > log_bits ? x >> (length - log_bits - 1) : x << (log_bits + 1 - length);
+  return (static_cast<std::uint64_t>(length - log_least) << log_bits) + scaled;
+}
 
 /// Keys classified in one call, at most: they stay in the first-level cache.
 inline constexpr index_t classify_batch = 512;

@@ -241,7 +241,7 @@ class Classifier {
   explicit Classifier(const Division<B>& division)
       : map_(division.map),
         low_(L::all(division.low)),
-        last_(L::all(division.last)),
+        range_(L::all(division.range)),
         factor_(L::all(division.factor)),
         right_(_mm_cvtsi32_si128(division.right)),
         left_(_mm_cvtsi32_si128(division.left)) {}
@@ -249,15 +249,27 @@ class Classifier {
   [[nodiscard]] __m512i bits(__m512i raw) const { return map_.to_bits(raw); }
   [[nodiscard]] __m512i place(__m512i bits) const {
     const auto above = L::sub(L::max(bits, low_), low_);
-    return L::min(L::shift_left(L::shift_right(above, right_), left_), last_);
+    return L::shift_left(L::shift_right(L::min(above, range_), right_), left_);
+  }
+  /// log_place(bits - low)
+  [[nodiscard]] __m512i log_place(__m512i bits) const {
+    const auto above = L::sub(L::max(bits, low_), low_);
+    const auto zeros = L::min(L::leading_zeros(above), L::all(width - log_least));
+    const auto to_right = L::sub(L::all(width - log_bits - 1), zeros);
+    const auto scaled =
+        _mm512_or_si512(L::shift_right(above, to_right), L::shift_left(above, L::sub(L::all(0), to_right)));
+    // Where nothing is shifted both are the number itself.
+    return L::add(L::shift_left(L::sub(L::all(width - log_least), zeros), unsigned{log_bits}), scaled);
   }
   [[nodiscard]] __m512i even_bucket(__m512i place) const {
     return L::shift_right(L::multiply(L::shift_right(place, 12), factor_), 16);
   }
 
  private:
+  static constexpr B width = 8 * sizeof(B);
+
   Map<B> map_;
-  __m512i low_, last_, factor_;
+  __m512i low_, range_, factor_;
   __m128i right_, left_;
 };
 
@@ -270,25 +282,38 @@ void look_up_buckets(const std::uint32_t* table, const std::uint32_t* place, ind
   }
 }
 
-template <class B>
-void classify(const Division<B>& division, const B* raw, index_t n, const B* ahead, B* bits,
-              std::uint16_t* bucket) {
+enum class Places { even, linear, logarithmic };
+
+template <Places kind, class B>
+void classify_as(const Division<B>& division, const B* raw, index_t n, const B* ahead, B* bits,
+                 std::uint16_t* bucket) {
   using L = LanesOf<B>;
   const Classifier<L> classifier(division);
   std::uint32_t places[classify_batch];
-  const bool even = division.table == nullptr;
   for (index_t i = 0; i < n; i += L::lanes) {
     const auto valid = valid_lanes<L>(n, i);
     _mm_prefetch(reinterpret_cast<const char*>(ahead + i), _MM_HINT_T0);
     const auto mapped = classifier.bits(L::load(raw + i, valid));
     L::store(bits + i, valid, mapped);
-    const auto place = classifier.place(mapped);
-    if (even)
-      L::store_u16(bucket + i, valid, classifier.even_bucket(place));
-    else
+    if constexpr (kind == Places::even)
+      L::store_u16(bucket + i, valid, classifier.even_bucket(classifier.place(mapped)));
+    else if constexpr (kind == Places::linear)
       L::store_u32(places + i, classifier.place(mapped));
+    else
+      L::store_u32(places + i, classifier.log_place(mapped));
   }
-  if (!even) look_up_buckets(division.table, places, n, bucket);
+  if constexpr (kind != Places::even) look_up_buckets(division.table, places, n, bucket);
+}
+
+template <class B>
+void classify(const Division<B>& division, const B* raw, index_t n, const B* ahead, B* bits,
+              std::uint16_t* bucket) {
+  if (division.table == nullptr)
+    classify_as<Places::even>(division, raw, n, ahead, bits, bucket);
+  else if (division.logarithmic)
+    classify_as<Places::logarithmic>(division, raw, n, ahead, bits, bucket);
+  else
+    classify_as<Places::linear>(division, raw, n, ahead, bits, bucket);
 }
 
 void copy_past_cache(const void* from, void* to, index_t bytes) {

@@ -113,6 +113,11 @@ struct Lanes64 {
   static __m512i shift_right(__m512i v, __m128i count) { return _mm512_srl_epi64(v, count); }
   static __m512i shift_left(__m512i v, __m128i count) { return _mm512_sll_epi64(v, count); }
   static __m512i shift_right(__m512i v, unsigned count) { return _mm512_srli_epi64(v, count); }
+  static __m512i shift_left(__m512i v, unsigned count) { return _mm512_slli_epi64(v, count); }
+  /// By lane; a count that is negative or too large leaves zero.
+  static __m512i shift_right(__m512i v, __m512i counts) { return _mm512_srlv_epi64(v, counts); }
+  static __m512i shift_left(__m512i v, __m512i counts) { return _mm512_sllv_epi64(v, counts); }
+  static __m512i leading_zeros(__m512i v) { return _mm512_lzcnt_epi64(v); }
   static Mask less(__m512i a, __m512i b) { return _mm512_cmplt_epu64_mask(a, b); }
   /// first, p[0], p[1], ...
   static __m512i load_after(B first, const B* p, Mask valid) {
@@ -160,6 +165,10 @@ struct Lanes32 {
   static __m512i shift_right(__m512i v, __m128i count) { return _mm512_srl_epi32(v, count); }
   static __m512i shift_left(__m512i v, __m128i count) { return _mm512_sll_epi32(v, count); }
   static __m512i shift_right(__m512i v, unsigned count) { return _mm512_srli_epi32(v, count); }
+  static __m512i shift_left(__m512i v, unsigned count) { return _mm512_slli_epi32(v, count); }
+  static __m512i shift_right(__m512i v, __m512i counts) { return _mm512_srlv_epi32(v, counts); }
+  static __m512i shift_left(__m512i v, __m512i counts) { return _mm512_sllv_epi32(v, counts); }
+  static __m512i leading_zeros(__m512i v) { return _mm512_lzcnt_epi32(v); }
   static Mask less(__m512i a, __m512i b) { return _mm512_cmplt_epu32_mask(a, b); }
   static __m512i load_after(B first, const B* p, Mask valid) {
     const auto shifted = _mm512_alignr_epi32(load(p, valid), _mm512_setzero_si512(), 15);

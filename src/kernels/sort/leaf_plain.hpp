@@ -102,8 +102,10 @@ void classify(const Division<Plain<B>>& division, const B* raw, index_t n, const
     const Plain<B> its = division.map.to_bits(raw[i]);
     bits[i] = its;
     const std::uint64_t above = std::max(its, division.low) - division.low;
-    const std::uint64_t place =
-        std::min<std::uint64_t>((above >> division.right) << division.left, division.last);
+    const std::uint64_t place = division.logarithmic
+                                    ? log_place(above)
+                                    : (std::min<std::uint64_t>(above, division.range) >> division.right)
+                                          << division.left;
     if (division.table == nullptr) {
       bucket[i] = static_cast<std::uint16_t>((place >> 12) * division.factor >> 16);
     } else {

@@ -99,28 +99,26 @@ class Radix {
       if (!worker) worker = std::make_unique<Worker>(most_items_, worker_memory_ + thread * worker_items_);
       worker->pieces.clear();
       for (const auto& streams : streams_) streams.add_pieces(b, worker->pieces);
-      if (size(b) > most_items_)
+      if (size(b) == 0) return;
+      const Bounds<B> bounds = bounds_of(b, worker->pieces);
+      if (size(b) > most_items_ || bounds.low == bounds.high)
         gather(b, worker->pieces);
-      else if (size(b) > 0)
-        sort_bucket(b, *worker);
+      else
+        worker->cache.sort(worker->pieces, data_ + place_[b], size(b), bounds, {}, map_);
     });
     for (index_t b = 0; b < plan_.buckets(); ++b) {
       if (size(b) > most_items_) sort_heavy(b);
     }
   }
 
-  void sort_bucket(index_t b, Worker& worker) {
-    Bounds<B> bounds = plan_.bounds(b);
-    if (b == 0 || b + 1 == plan_.buckets()) {  // open ones: what is there
-      Survey seen = survey_of(worker.pieces[0].data, worker.pieces[0].n, {});
-      for (const auto& piece : worker.pieces) {
-        const Survey its = survey_of(piece.data, piece.n, {});
-        seen.min = std::min(seen.min, its.min);
-        seen.max = std::max(seen.max, its.max);
-      }
-      bounds = {static_cast<B>(seen.min), static_cast<B>(seen.max)};
+  [[nodiscard]] Bounds<B> bounds_of(index_t b, const std::vector<Piece<Item>>& pieces) const {
+    if (b > 0 && b + 1 < plan_.buckets()) return plan_.bounds(b);
+    Bounds<B> seen;  // open ones: what is there
+    for (const auto& piece : pieces) {
+      const Survey its = survey_of(piece.data, piece.n, {});
+      seen = {std::min(seen.low, static_cast<B>(its.min)), std::max(seen.high, static_cast<B>(its.max))};
     }
-    worker.cache.sort(worker.pieces, data_ + place_[b], size(b), bounds, {}, map_);
+    return seen;
   }
 
   static Survey survey_of(const Item* items, index_t n, const KeyMap<B>& map) {
@@ -140,6 +138,7 @@ class Radix {
   }
 
   void sort_heavy(index_t b) {
+    if (survey_of(data_ + place_[b], size(b), map_).descents == 0) return;
     Radix part(data_ + place_[b], scratch_ + place_[b], size(b), map_);
     if (size(b) < n_ - n_ / 4)
       part.sort();

@@ -1,6 +1,7 @@
 #pragma once
 // How radix divides keys among buckets: evenly over the range where the keys are spread so, by the weight of
-// slices in a sample where they are not.
+// slices in a sample where they are not; slices are even themselves or, where one of them would have very
+// many keys, logarithmic.
 
 #include <algorithm>
 #include <array>
@@ -21,34 +22,55 @@ class RadixPlan {
   void divide_evenly(Bounds<B> bounds, index_t wanted, const KeyMap<B>& map) {
     const B range = static_cast<B>(bounds.high - bounds.low);
     const int length = std::max(1, bit_length(range));
-    division_ = {
-        bounds.low, std::max(0, length - place_bits), std::max(0, place_bits - length), 0, 0, nullptr, map};
+    division_ = {.low = bounds.low,
+                 .range = range,
+                 .right = std::max(0, length - place_bits),
+                 .left = std::max(0, place_bits - length),
+                 .map = map};
     const std::uint64_t places = ((std::uint64_t{range} >> division_.right) + 1) << division_.left;
-    division_.last = static_cast<std::uint32_t>(places - 1);
     buckets_ = static_cast<index_t>(
         std::min<std::uint64_t>(static_cast<std::uint64_t>(wanted), std::uint64_t{range} + 1));
     buckets_ = std::max<index_t>(buckets_, 1);
-    // (last >> 12) * factor >> 16 < buckets
+    // (greatest place >> 12) * factor >> 16 < buckets
     division_.factor =
         static_cast<std::uint32_t>((static_cast<std::uint64_t>(buckets_) << 16) / ((places + 0xfff) >> 12));
   }
 
-  /// About `wanted` buckets of like weight for raw keys (or pairs) data[0:n], n > 0, from a sample.
+  /// About `wanted` buckets of like weight, at most 2 wanted + 2, for raw keys (or pairs) data[0:n], n > 0,
+  /// from a sample.
   template <class Item>
   void divide_sampled(const Item* data, index_t n, index_t wanted, const KeyMap<B>& map) {
     const index_t samples = std::clamp<index_t>(n / 512, 256, most_samples);
+    divide_by_sample(
+        samples,
+        [&](index_t s) {
+          const auto jitter = static_cast<index_t>(mix64(static_cast<std::uint64_t>(s)) %
+                                                   static_cast<std::uint64_t>(n / samples + 1));
+          return map.to_bits(key_of(data[std::min(n - 1, s * (n / samples) + jitter)]));
+        },
+        wanted, map);
+  }
+
+  /// The same for a sample of bits, bits_at(s) for s in [0, samples).
+  template <class BitsAt>
+  void divide_by_sample(index_t samples, const BitsAt& bits_at, index_t wanted, const KeyMap<B>& map) {
     Bounds<B> bounds;
     for (index_t s = 0; s < samples; ++s) {
-      const auto jitter = static_cast<index_t>(mix64(static_cast<std::uint64_t>(s)) %
-                                               static_cast<std::uint64_t>(n / samples + 1));
-      const B bits = map.to_bits(key_of(data[std::min(n - 1, s * (n / samples) + jitter)]));
+      const B bits = bits_at(s);
       sample_[static_cast<std::size_t>(s)] = bits;
       bounds = {std::min(bounds.low, bits), std::max(bounds.high, bits)};
     }
     divide_evenly(bounds, wanted, map);
-    std::array<index_t, slices> weight{};
-    for (index_t s = 0; s < samples; ++s) ++weight[place(sample_[static_cast<std::size_t>(s)]) >> 16];
-    if (!is_even(weight, samples)) divide_by_weight(weight, samples, wanted);
+    Weights weights = weigh(samples);
+    if (is_even(weights, samples)) return;
+    const index_t most = *std::max_element(weights.begin(), weights.end());
+    if (most > samples / 16) {
+      division_.logarithmic = true;
+      const Weights logarithmic = weigh(samples);
+      division_.logarithmic = *std::max_element(logarithmic.begin(), logarithmic.end()) < most - most / 4;
+      if (division_.logarithmic) weights = logarithmic;
+    }
+    divide_by_weight(weights, samples, wanted);
   }
 
   [[nodiscard]] const Division<B>& division() const { return division_; }
@@ -56,28 +78,46 @@ class RadixPlan {
 
   /// All keys of bucket b lie in these bounds; the outermost are open.
   [[nodiscard]] Bounds<B> bounds(index_t b) const {
-    constexpr B all = static_cast<B>(~B{0});
-    return {b == 0 ? B{0} : static_cast<B>(first_bits(b)),
-            b + 1 == buckets_ ? all : static_cast<B>(first_bits(b + 1) - 1)};
+    const B next = b + 1 == buckets_ ? all : first_bits(b + 1);
+    return {b == 0 ? B{0} : first_bits(b), next == all ? all : static_cast<B>(next - 1)};
   }
 
  private:
   static constexpr int place_bits = 28;
   static constexpr std::size_t slices = 1 << 12;
   static constexpr index_t most_samples = 8192;
+  static constexpr B all = static_cast<B>(~B{0});
+  using Weights = std::array<index_t, slices>;
+
+  [[nodiscard]] Weights weigh(index_t samples) const {
+    Weights weights{};
+    for (index_t s = 0; s < samples; ++s) ++weights[place(sample_[static_cast<std::size_t>(s)]) >> 16];
+    return weights;
+  }
 
   [[nodiscard]] std::uint64_t place(B bits) const {
     const std::uint64_t above = std::max(bits, division_.low) - division_.low;
-    return std::min<std::uint64_t>((above >> division_.right) << division_.left, division_.last);
+    if (division_.logarithmic) return log_place(above);
+    return (std::min<std::uint64_t>(above, division_.range) >> division_.right) << division_.left;
   }
 
   /// The least bits that belong to bucket b > 0 or a later one; the greatest of all if none can.
   [[nodiscard]] B first_bits(index_t b) const {
-    constexpr std::uint64_t all = static_cast<B>(~B{0});
     const std::uint64_t first = first_place(static_cast<std::uint64_t>(b));
+    return division_.logarithmic ? first_bits_log(first) : first_bits_even(first);
+  }
+  [[nodiscard]] B first_bits_log(std::uint64_t first) const {
+    if (first > log_place(static_cast<B>(all - division_.low))) return all;
+    const int length = std::max(static_cast<int>(first >> log_bits) + log_least - 1, log_least);
+    const std::uint64_t scaled = first - (static_cast<std::uint64_t>(length - log_least) << log_bits);
+    const int to_left = length - log_bits - 1;
+    const std::uint64_t above =
+        to_left >= 0 ? scaled << to_left : (scaled + (std::uint64_t{1} << -to_left) - 1) >> -to_left;
+    return static_cast<B>(division_.low + static_cast<B>(above));
+  }
+  [[nodiscard]] B first_bits_even(std::uint64_t first) const {
     const std::uint64_t steps = (first + (std::uint64_t{1} << division_.left) - 1) >> division_.left;
-    if (first > division_.last || steps > (all - division_.low) >> division_.right)
-      return static_cast<B>(all);
+    if (steps > std::uint64_t{division_.range} >> division_.right) return all;
     return static_cast<B>(division_.low + (steps << division_.right));
   }
 
@@ -93,7 +133,7 @@ class RadixPlan {
   }
 
   /// No bucket has much more than its share of the sample.
-  [[nodiscard]] bool is_even(const std::array<index_t, slices>& weight, index_t samples) const {
+  [[nodiscard]] bool is_even(const Weights& weight, index_t samples) const {
     index_t share = 0, bucket = 0;
     const index_t most = 2 * ceil_div(samples, buckets_) + 8;
     for (std::size_t slice = 0; slice < slices; ++slice) {
@@ -106,7 +146,7 @@ class RadixPlan {
   }
 
   /// Light slices share buckets, heavy ones have several, as if keys were even inside a slice.
-  void divide_by_weight(const std::array<index_t, slices>& weight, index_t samples, index_t wanted) {
+  void divide_by_weight(const Weights& weight, index_t samples, index_t wanted) {
     const index_t aim = std::max<index_t>(1, samples / wanted);
     index_t base = 0, filled = 0;
     for (std::size_t slice = 0; slice < slices; ++slice) {

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "base/hash.hpp"
 #include "kernels/sort/common.hpp"
+#include "kernels/sort/verify_kernels.hpp"
 
 namespace tessera::sort {
 namespace {
@@ -13,39 +13,51 @@ const B* bits_of(const void* keys) {
   return static_cast<const B*>(keys);
 }
 
+std::uint64_t hash(const std::uint32_t* raw, index_t n, std::uint64_t seed) {
+  return TESSERA_OF_ISA(machine::isa(), hash_keys32)(raw, n, seed);
+}
+std::uint64_t hash(const std::uint64_t* raw, index_t n, std::uint64_t seed) {
+  return TESSERA_OF_ISA(machine::isa(), hash_keys64)(raw, n, seed);
+}
+Looked look(const std::uint32_t* raw, index_t n, std::uint32_t before, const KeyMap<std::uint32_t>& map,
+            std::uint64_t seed) {
+  return TESSERA_OF_ISA(machine::isa(), look_at_keys32)(raw, n, before, map, seed);
+}
+Looked look(const std::uint64_t* raw, index_t n, std::uint64_t before, const KeyMap<std::uint64_t>& map,
+            std::uint64_t seed) {
+  return TESSERA_OF_ISA(machine::isa(), look_at_keys64)(raw, n, before, map, seed);
+}
+
 }  // namespace
 
 template <class T>
 Content content(std::span<const T> keys, std::uint64_t seed) {
   const auto* bits = bits_of<Bits<T>>(keys.data());
   const auto n = static_cast<index_t>(keys.size());
-  std::atomic<std::uint64_t> hash = 0;
-  machine::parallel_for(0, n, 8 * task_grain, [&](index_t begin, index_t end) {
-    std::uint64_t sum = 0;
-    for (index_t i = begin; i < end; ++i) sum += mix64(bits[i] ^ seed);
-    hash += sum;
-  });
-  return {n, hash};
+  std::atomic<std::uint64_t> sum = 0;
+  machine::parallel_for(0, n, 8 * task_grain,
+                        [&](index_t begin, index_t end) { sum += hash(bits + begin, end - begin, seed); });
+  return {n, sum};
 }
 
 template <class T>
-bool is_sorted(std::span<const T> keys, Order order) {
+Inspection inspect(std::span<const T> keys, Order order, std::uint64_t seed) {
   const auto* bits = bits_of<Bits<T>>(keys.data());
+  const auto n = static_cast<index_t>(keys.size());
   const auto map = key_map<T>(order);
+  std::atomic<std::uint64_t> sum = 0;
   std::atomic<bool> sorted = true;
-  machine::parallel_for(1, static_cast<index_t>(keys.size()), 8 * task_grain,
-                        [&](index_t begin, index_t end) {
-                          index_t descents = 0;
-                          for (index_t i = begin; i < end; ++i)
-                            descents += map.to_bits(bits[i]) < map.to_bits(bits[i - 1]) ? 1 : 0;
-                          if (descents > 0) sorted = false;
-                        });
-  return sorted;
+  machine::parallel_for(0, n, 8 * task_grain, [&](index_t begin, index_t end) {
+    const Looked seen = look(bits + begin, end - begin, bits[std::max<index_t>(begin, 1) - 1], map, seed);
+    sum += seen.hash;
+    if (seen.descents > 0) sorted = false;
+  });
+  return {{n, sum}, sorted};
 }
 
 #define TESSERA_SORT_INSTANTIATE_VERIFY(T)                     \
   template Content content(std::span<const T>, std::uint64_t); \
-  template bool is_sorted(std::span<const T>, Order)
+  template Inspection inspect(std::span<const T>, Order, std::uint64_t)
 TESSERA_SORT_INSTANTIATE_VERIFY(std::int32_t);
 TESSERA_SORT_INSTANTIATE_VERIFY(std::int64_t);
 TESSERA_SORT_INSTANTIATE_VERIFY(std::uint32_t);

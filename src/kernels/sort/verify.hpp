@@ -20,8 +20,17 @@ struct Content {
 template <class T>
 [[nodiscard]] Content content(std::span<const T> keys, std::uint64_t seed);
 
-/// In `order` by the mapped bits (key.hpp), neighbour by neighbour.
+/// The content, and whether it is in `order` by the mapped bits (key.hpp), neighbour by neighbour: one pass.
+struct Inspection {
+  Content content;
+  bool sorted = true;
+};
 template <class T>
-[[nodiscard]] bool is_sorted(std::span<const T> keys, Order order = Order::ascending);
+[[nodiscard]] Inspection inspect(std::span<const T> keys, Order order, std::uint64_t seed);
+
+template <class T>
+[[nodiscard]] bool is_sorted(std::span<const T> keys, Order order = Order::ascending) {
+  return inspect(keys, order, 0).sorted;
+}
 
 }  // namespace tessera::sort

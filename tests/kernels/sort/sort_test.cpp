@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/random.hpp"
 #include "kernels/sort/in_parts.hpp"
 #include "kernels/sort/inputs.hpp"
@@ -105,7 +106,8 @@ TYPED_TEST(Keys, EveryVariantSortsEveryInput) {
 }
 
 TYPED_TEST(Keys, LargeInputsOnManyThreads) {
-  for (const auto name : {"uniform", "exponential", "zipf", "almost_sorted", "entropy_0.201"}) {
+  for (const auto name :
+       {"uniform", "exponential", "zipf", "almost_sorted", "eight_dup", "entropy_0.544", "entropy_0.201"}) {
     const auto keys = make<TypeParam>(name, 600011);
     const auto range = range_of(keys);
     for (const auto& [variant, widest] : all_variants()) {
@@ -238,6 +240,35 @@ TEST(Choose, KnowsTheShapes) {
   EXPECT_EQ(plan("staggered"), "radix");
   EXPECT_EQ(plan("root_dup"), "counting_bucketed");
   EXPECT_EQ(plan("uniform"), "radix");
+}
+
+TYPED_TEST(Keys, InspectionIsHashAndOrderOfEveryKey) {
+  using T = TypeParam;
+  auto keys = make<T>("uniform", 70003);
+  for (const T key : specials<T>()) keys.push_back(key);
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const auto map = key_map<T>(order);
+    const auto bits = [&](T key) { return map.to_bits(std::bit_cast<Bits<T>>(key)); };
+    std::sort(keys.begin(), keys.end(), [&](T a, T b) { return bits(a) < bits(b); });
+    for (const std::size_t from : {0, 1, 5, 17}) {
+      for (const std::size_t n : {0, 1, 2, 9, 63, 69000}) {
+        const auto some = std::span<T>(keys).subspan(from, n);
+        const Inspection seen = inspect(std::span<const T>(some), order, 5);
+        EXPECT_TRUE(seen.sorted) << "from " << from << " n " << n;
+        std::uint64_t hash = 0;
+        for (const T key : some) hash += mix64(std::uint64_t{std::bit_cast<Bits<T>>(key)} ^ 5);
+        EXPECT_EQ(seen.content, (Content{static_cast<index_t>(n), hash}));
+        EXPECT_EQ(content(std::span<const T>(some), 5), seen.content);
+        if (n < 2 || bits(some.front()) == bits(some.back())) continue;
+        for (const std::size_t at : {n - 2, n / 2}) {  // one pair of neighbours
+          if (at + 1 >= n || bits(some[at]) == bits(some[at + 1])) continue;
+          std::swap(some[at], some[at + 1]);
+          EXPECT_FALSE(inspect(std::span<const T>(some), order, 5).sorted) << "n " << n << " at " << at;
+          std::swap(some[at], some[at + 1]);
+        }
+      }
+    }
+  }
 }
 
 TYPED_TEST(Keys, VerificationSeesOrderAndContent) {

@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "kernels/sort/common.hpp"
+#include "kernels/sort/in_parts.hpp"
 #include "kernels/sort/inputs.hpp"
 #include "kernels/sort/variants.hpp"
 #include "kernels/sort/verify.hpp"
@@ -64,6 +65,16 @@ TYPED_TEST(Teams, SortKeysOfEveryVariant) {
       });
       EXPECT_TRUE(sorted && after == before) << name << " input " << static_cast<int>(kind);
     }
+  }
+}
+
+TYPED_TEST(Teams, SortInPartsWithLittleScratch) {
+  for (const Kind kind : {Kind::wide, Kind::few_values, Kind::almost_sorted}) {
+    auto keys = make<TypeParam>(kind), want = keys;
+    std::vector<TypeParam> scratch(keys.size() / 9);
+    std::sort(want.begin(), want.end());
+    machine::parallel(threads, [&] { sort_in_parts<TypeParam>("auto", keys, scratch); });
+    EXPECT_TRUE(keys == want) << "input " << static_cast<int>(kind);
   }
 }
 

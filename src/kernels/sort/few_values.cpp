@@ -1,0 +1,123 @@
+#include "kernels/sort/few_values.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/sort/common.hpp"
+
+namespace tessera::sort {
+namespace {
+
+constexpr index_t most_values = 1 << 12;
+constexpr int slot_bits =
+    14;  // a quarter of the slots is filled at most; those filled lie in a second-level cache
+
+template <class B>
+struct Value {
+  B key;
+  index_t count;  // 0: no value
+};
+
+/// How often each key was added, by open addressing.
+template <class B>
+class Tally {
+ public:
+  Tally() : slots_(std::size_t{1} << slot_bits, Value<B>{0, 0}) {}
+
+  /// false: there are too many values.
+  [[nodiscard]] bool add(const B* keys, index_t n) {
+    for (index_t i = 0; i < n; ++i) {
+      const B key = keys[i];
+      std::size_t at = slot_of(key);
+      while (slots_[at].key != key || slots_[at].count == 0) {
+        if (slots_[at].count == 0) {
+          if (++values_ > most_values) return false;
+          slots_[at].key = key;
+          break;
+        }
+        at = (at + 1) % slots_.size();
+      }
+      ++slots_[at].count;
+    }
+    return true;
+  }
+  [[nodiscard]] index_t seen_once() const {
+    return std::count_if(slots_.begin(), slots_.end(), [](const Value<B>& v) { return v.count == 1; });
+  }
+  void append_to(std::vector<Value<B>>& values) const {
+    std::copy_if(slots_.begin(), slots_.end(), std::back_inserter(values),
+                 [](const Value<B>& v) { return v.count > 0; });
+  }
+
+ private:
+  /// Floating-point numbers differ in their upper bits, which a product does not move down.
+  static std::size_t slot_of(std::uint64_t key) {
+    return ((key ^ (key >> 32)) * 0x9e3779b97f4a7c15u) >> (64 - slot_bits);
+  }
+
+  std::vector<Value<B>> slots_;
+  index_t values_ = 0;
+};
+
+/// Ascending, each once; empty: too many.
+template <class B>
+std::vector<Value<B>> values_of(const Block<B>& block) {
+  const index_t pieces = team();
+  std::vector<Tally<B>> tallies(static_cast<std::size_t>(pieces));
+  std::vector<char> few(tallies.size());
+  machine::parallel_for(0, pieces, 1, [&](index_t p, index_t) {
+    const index_t begin = p * block.n / pieces, end = (p + 1) * block.n / pieces;
+    const auto at = static_cast<std::size_t>(p);
+    few[at] = tallies[at].add(block.data + begin, end - begin) ? 1 : 0;
+  });
+  std::vector<Value<B>> values;
+  if (std::find(few.begin(), few.end(), 0) != few.end()) return values;
+  for (const auto& tally : tallies) tally.append_to(values);
+  std::sort(values.begin(), values.end(), [&](const Value<B>& a, const Value<B>& b) {
+    return block.map.to_bits(a.key) < block.map.to_bits(b.key);
+  });
+  std::size_t last = 0;
+  for (std::size_t v = 1; v < values.size(); ++v) {
+    if (values[v].key == values[last].key)
+      values[last].count += values[v].count;
+    else
+      values[++last] = values[v];
+  }
+  values.resize(last + 1);
+  return values;
+}
+
+}  // namespace
+
+template <class B>
+double share_seen_once(const Block<B>& block) {
+  constexpr index_t stretches = 128, length = 32;  // as a glance
+  static_assert(stretches * length <= most_values);
+  if (block.n < 16 * stretches * length) return 1;
+  Tally<B> tally;
+  for (index_t s = 0; s < stretches; ++s)
+    (void)tally.add(block.data + s * (block.n - length) / (stretches - 1), length);
+  return static_cast<double>(tally.seen_once()) / static_cast<double>(stretches * length);
+}
+
+template <class B>
+bool sort_few_values(const Block<B>& block) {
+  const std::vector<Value<B>> values = values_of(block);
+  if (values.empty()) return false;
+  std::vector<index_t> ends;
+  index_t end = 0;
+  for (const auto& value : values) ends.push_back(end += value.count);
+  machine::parallel_for(0, block.n, 8 * task_grain, [&](index_t begin, index_t last) {
+    auto v = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
+    for (index_t i = begin; i < last; i = ends[v++])
+      std::fill(block.data + i, block.data + std::min(ends[v], last), values[v].key);
+  });
+  return true;
+}
+
+template double share_seen_once(const Block<std::uint32_t>&);
+template double share_seen_once(const Block<std::uint64_t>&);
+template bool sort_few_values(const Block<std::uint32_t>&);
+template bool sort_few_values(const Block<std::uint64_t>&);
+
+}  // namespace tessera::sort

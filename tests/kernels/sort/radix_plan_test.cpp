@@ -1,0 +1,103 @@
+#include "kernels/sort/radix_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/sort/inputs.hpp"
+#include "kernels/sort/variants.hpp"
+
+namespace tessera::sort {
+namespace {
+
+template <class B>
+struct Plans : testing::Test {};
+using Types = testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(Plans, Types);
+
+template <class B>
+std::vector<B> make(std::string_view name, index_t n) {
+  std::vector<B> keys(static_cast<std::size_t>(n));
+  generate<B>(input(name), 3, 0, n, keys);
+  return keys;
+}
+
+/// Keys that the sample does not see are put somewhere too, and bounds tell the truth of them.
+template <class B>
+void expect_bounds_hold(const RadixPlan<B>& plan, std::vector<B> keys, const std::string& what) {
+  constexpr B all = static_cast<B>(~B{0});
+  for (int bit = 0; bit < 8 * static_cast<int>(sizeof(B)); ++bit) {
+    const B power = static_cast<B>(B{1} << bit);
+    for (const B key : {static_cast<B>(power - 1), power, static_cast<B>(power + 1)}) keys.push_back(key);
+  }
+  for (const B key : {B{0}, all, static_cast<B>(all - 1)}) keys.push_back(key);
+  for (std::size_t i = 0; i < keys.size(); i += static_cast<std::size_t>(classify_batch)) {
+    const auto n = static_cast<index_t>(std::min(keys.size() - i, static_cast<std::size_t>(classify_batch)));
+    std::vector<B> bits(static_cast<std::size_t>(n));
+    std::vector<std::uint16_t> bucket(static_cast<std::size_t>(classify_batch));
+    leaf_kernels<B>().classify(plan.division(), keys.data() + i, n, keys.data() + i, bits.data(),
+                               bucket.data());
+    for (std::size_t j = 0; j < bits.size(); ++j) {
+      ASSERT_LT(bucket[j], plan.buckets()) << what << " key " << bits[j];
+      const Bounds<B> bounds = plan.bounds(bucket[j]);
+      ASSERT_TRUE(bounds.low <= bits[j] && bits[j] <= bounds.high)
+          << what << " key " << bits[j] << " in bucket " << bucket[j] << " of " << plan.buckets() << ": ["
+          << bounds.low << ", " << bounds.high << "]";
+    }
+  }
+}
+
+TYPED_TEST(Plans, BoundsHoldEveryKeyOfTheBucket) {
+  const auto plan = std::make_unique<RadixPlan<TypeParam>>();
+  for (const Input& in : inputs()) {
+    const auto keys = make<TypeParam>(in.name, 20000);
+    for (const index_t wanted : {1, 16, 200, 2048}) {
+      plan->divide_sampled(keys.data(), 20000, wanted, {});
+      EXPECT_LE(plan->buckets(), 2 * wanted + 2);
+      expect_bounds_hold(*plan, keys, std::string(in.name) + " " + std::to_string(wanted));
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+TYPED_TEST(Plans, KeysNearTheLeastOneAreDividedByTheirLength) {
+  const auto plan = std::make_unique<RadixPlan<TypeParam>>();
+  plan->divide_sampled(make<TypeParam>("uniform", 100000).data(), 100000, 64, {});
+  EXPECT_FALSE(plan->division().logarithmic);
+  const auto skewed = make<TypeParam>("entropy_0.201", 100000);
+  plan->divide_sampled(skewed.data(), 100000, 64, {});
+  EXPECT_TRUE(plan->division().logarithmic);
+}
+
+/// A few keys far above what a sample shows: small numbers, and a mark for "none".
+TYPED_TEST(Plans, KeysFarAboveTheSampleAreSorted) {
+  for (int bit = 21; bit < 8 * static_cast<int>(sizeof(TypeParam)); bit += 5) {
+    auto keys = make<TypeParam>("uniform", 140000);
+    for (auto& key : keys) key = static_cast<TypeParam>(key & 0xfffff);
+    keys[777] = static_cast<TypeParam>(TypeParam{1} << bit);
+    auto want = keys, scratch = keys;
+    std::sort(want.begin(), want.end());
+    sort_keys<TypeParam>("radix", keys, scratch);
+    ASSERT_TRUE(keys == want) << "bit " << bit;
+  }
+}
+
+/// Half of the keys are the greatest there is, in a bucket of its own or not.
+TYPED_TEST(Plans, ManyGreatestKeysAreSorted) {
+  constexpr auto all = static_cast<TypeParam>(~TypeParam{0});
+  for (const int shift : {0, 4, 12, 20}) {
+    auto keys = make<TypeParam>("uniform", 300000);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      keys[i] = i % 2 == 0 ? all : static_cast<TypeParam>(all - (keys[i] >> shift));
+    }
+    auto want = keys, scratch = keys;
+    std::sort(want.begin(), want.end());
+    sort_keys<TypeParam>("radix", keys, scratch);
+    ASSERT_TRUE(keys == want) << "shift " << shift;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::sort
