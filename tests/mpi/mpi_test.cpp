@@ -112,6 +112,43 @@ TEST(Network, LinesWhoseRanksLieApartTakeWhatTheirDistanceGives) {
   EXPECT_NEAR(broadcast(network, 8e3, {2, 1}), 1e-6 + 8e3 / 8e9, 1e-9);
 }
 
+TEST(Network, LinesThatBeginOneAfterTheOtherHaveInTurnWhatTheyShare) {
+  const Network network{
+      .latency = 0, .message = 0, .bandwidth = 8e9, .shift_bandwidth = {8e9, 8e9, 8e9, 8e9, 1e9}};
+  const double alone = broadcast(network, 8e6, {4, 1}), together = broadcast(network, 8e6, {4, 16});
+  EXPECT_NEAR(broadcast(network, 8e6, {4, 16, 3e-3}) / together, 5.0 / 8, 1e-9)
+      << "3 of 8 ms have gone before";
+  EXPECT_DOUBLE_EQ(broadcast(network, 8e6, {4, 16, 1}), alone) << "no faster than a line alone";
+  EXPECT_DOUBLE_EQ(broadcast(network, 8e6, {4, 1, 1}), alone);
+  EXPECT_NEAR(chain_filling(network, 8e6, {4, 16, 3e-3}) / chain_filling(network, 8e6, {4, 16}), 5.0 / 8,
+              1e-9);
+}
+
+TEST(Network, FewBusyRanksHaveTheirLinksToThemselves) {
+  const Network network{.latency = 1e-6, .message = 0, .bandwidth = 8e9, .crowd_bandwidth = 1e9};
+  const index_t bytes = 8000000;
+  std::vector<Load> loads(16, Load{1, 1, bytes, bytes});
+  EXPECT_DOUBLE_EQ(at_once(network, loads), at_once(network, loads[0])) << "all do as much";
+  for (std::size_t i = 1; i < loads.size(); ++i) loads[i] = {};
+  EXPECT_NEAR(at_once(network, loads), 1e-6 + 8e6 / 8e9, 1e-9);
+  loads[1] = loads[2] = loads[3] = loads[0];
+  EXPECT_NEAR(at_once(network, loads), 1e-6 + 8e6 / 4 / 1e9, 1e-9) << "the network's share of all is more";
+  EXPECT_EQ(at_once(network, std::vector<Load>(3)), 0);
+}
+
+TEST(Network, NeighboursHaveTheLinksOfTheirDistance) {
+  const Network network{.latency = 1e-6,
+                        .message = 1e-7,
+                        .bandwidth = 8e9,
+                        .crowd_bandwidth = 1e9,
+                        .shift_bandwidth = {8e9, 8e9, 8e9, 8e9, 1e9}};
+  const double start = 2e-7 + 1e-6 - 1e-7;
+  EXPECT_DOUBLE_EQ(among_neighbours(network, std::vector<Sent>{{1, 8000}, {-1, 8000}}), start + 16e3 / 8e9);
+  EXPECT_DOUBLE_EQ(among_neighbours(network, std::vector<Sent>{{16, 8000}, {-16, 8000}}), start + 8e3 / 1e9);
+  EXPECT_DOUBLE_EQ(among_neighbours(network, std::vector<Sent>{{16, 8000}, {16, 8000}}), start + 16e3 / 1e9);
+  EXPECT_EQ(among_neighbours(network, {}), 0);
+}
+
 TEST(Network, LongSumsAndGathersAreMostlyTheNeighbours) {
   const Network network{.latency = 0,
                         .message = 0,
