@@ -43,7 +43,8 @@ def table(rows):
 def folded(title, rows, keep_open=MOST_ROWS_OPEN):
     """A table under a heading that opens and closes it; long ones begin closed."""
     mark = " open" if len(rows) <= keep_open else ""
-    return f"<details{mark}><summary>{escape(title)} ({len(rows) - 1} rows)</summary>{table(rows)}</details>"
+    count = "1 row" if len(rows) == 2 else f"{len(rows) - 1} rows"
+    return f"<details{mark}><summary>{escape(title)} ({count})</summary>{table(rows)}</details>"
 
 
 def picture(one, png):

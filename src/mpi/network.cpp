@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 
 #include "mpi/long_collectives.hpp"
 
@@ -40,6 +41,23 @@ double halving_rounds(const Network& network, double bytes, index_t ranks) {
   return seconds;
 }
 
+/// at_once, a byte taking as long as it does.
+double at_once(const Network& network, const Load& load, double byte_seconds) {
+  if (load.sent + load.received == 0) return 0;
+  const double sending = static_cast<double>(load.sent) * network.message;
+  const double taking = static_cast<double>(load.received) * network.message;
+  const double travel = std::max(network.latency - network.message, 0.0) +
+                        static_cast<double>(std::max(load.sent_bytes, load.received_bytes)) * byte_seconds;
+  return sending + std::max(taking, travel);
+}
+
+/// Seconds that a byte of so many takes along a line: with lines that begin together it shares the links
+/// between switches or groups; as many as have gone before the last one begins are out of its way.
+double line_seconds(const Network& network, double bytes, const Line& line) {
+  const double together = shift_seconds(network, line.distance);
+  return std::max(std::min(together, 1 / network.bandwidth), together - line.apart / bytes);
+}
+
 }  // namespace
 
 double shift_seconds(const Network& network, index_t distance) {
@@ -50,13 +68,38 @@ double shift_seconds(const Network& network, index_t distance) {
 }
 
 double at_once(const Network& network, const Load& load) {
-  if (load.sent + load.received == 0) return 0;
-  const double sending = static_cast<double>(load.sent) * network.message;
-  const double taking = static_cast<double>(load.received) * network.message;
-  const double travel =
-      std::max(network.latency - network.message, 0.0) +
-      static_cast<double>(std::max(load.sent_bytes, load.received_bytes)) / network.crowd_bandwidth;
-  return sending + std::max(taking, travel);
+  return at_once(network, load, 1 / network.crowd_bandwidth);
+}
+
+double at_once(const Network& network, std::span<const Load> loads) {
+  index_t sent_bytes = 0, most_bytes = 0;
+  for (const Load& load : loads) {
+    sent_bytes += load.sent_bytes;
+    most_bytes = std::max({most_bytes, load.sent_bytes, load.received_bytes});
+  }
+  if (most_bytes == 0) return 0;
+  const double mean = static_cast<double>(sent_bytes) / static_cast<double>(loads.size());
+  // Of the busiest rank: alone on its link, or one of all.
+  const double byte_seconds = std::max(std::min(1 / network.bandwidth, 1 / network.crowd_bandwidth),
+                                       mean / static_cast<double>(most_bytes) / network.crowd_bandwidth);
+  double slowest = 0;
+  for (const Load& load : loads) slowest = std::max(slowest, at_once(network, load, byte_seconds));
+  return slowest;
+}
+
+double among_neighbours(const Network& network, std::span<const Sent> messages) {
+  double own = 0, further = 0, before = 0;
+  index_t bytes = 0;
+  for (const Sent& message : messages) {
+    const auto size = static_cast<double>(message.bytes);
+    bytes += message.bytes;
+    own += size * shift_seconds(network, 1);
+    (message.distance > 0 ? further : before) += size * shift_seconds(network, std::abs(message.distance));
+  }
+  if (bytes == 0) return 0;
+  const auto count = static_cast<index_t>(messages.size());
+  return at_once(network, {count, count, bytes, bytes},
+                 std::max({own, further, before}) / static_cast<double>(bytes));
 }
 
 bool goes_along_a_chain(index_t bytes, index_t ranks) { return ranks >= 4 && bytes >= shortest_chained; }
@@ -69,7 +112,7 @@ double chain_filling(const Network& network, double bytes, Line line) {
   const auto size = static_cast<index_t>(bytes);
   if (!goes_along_a_chain(size, line.ranks)) return 0;
   return network.latency +
-         static_cast<double>(chain_segment(size, line.ranks)) * shift_seconds(network, line.distance);
+         static_cast<double>(chain_segment(size, line.ranks)) * line_seconds(network, bytes, line);
 }
 
 double broadcast(const Network& network, double bytes, Line line) {
@@ -86,7 +129,7 @@ double broadcast(const Network& network, double bytes, Line line) {
     return seconds;
   }
   const auto segments = static_cast<double>(ceil_div(size, chain_segment(size, line.ranks)));
-  return network.latency + bytes * shift_seconds(network, line.distance) + segments * network.message +
+  return network.latency + bytes * line_seconds(network, bytes, line) + segments * network.message +
          static_cast<double>(line.ranks - 2) * chain_filling(network, bytes, line);
 }
 

@@ -10,6 +10,7 @@
 // them.
 
 #include <array>
+#include <span>
 
 #include "base/index.hpp"
 
@@ -41,13 +42,27 @@ struct Load {
   index_t received_bytes = 0;
 };
 
-/// Seconds until it is done; 0 without messages.
+/// Seconds until it is done, while all ranks do as much; 0 without messages.
 [[nodiscard]] double at_once(const Network& network, const Load& load);
+/// ... each rank what it has to do, until all have: what a rank's own link takes, and what the network takes
+/// for all of them.
+[[nodiscard]] double at_once(const Network& network, std::span<const Load> loads);
 
-/// Ranks first, first + distance, ...: a row of a grid, or a column; all rows or all columns at once.
+/// What goes to a rank so much further or, below 0, so much before.
+struct Sent {
+  index_t distance = 0;
+  index_t bytes = 0;
+};
+/// Seconds until every rank has sent all of it and received as much: what goes the same way shares links.
+[[nodiscard]] double among_neighbours(const Network& network, std::span<const Sent> messages);
+
+/// Ranks first, first + distance, ...: a row of a grid, or a column; all rows or all columns at once, the
+/// last one `apart` seconds after the first. What lines that begin together have to share, lines that begin
+/// one after the other have in turn.
 struct Line {
   index_t ranks = 1;
   index_t distance = 1;  ///< of neighbours
+  double apart = 0;
 };
 
 // Collectives of so many ranks; 0 for one.

@@ -26,7 +26,7 @@ JOBS = int(os.environ.get("TESSERA_FAULT_JOBS", "2"))  # at a time
 RANKS = 3
 END_SECONDS, GONE_SECONDS, STALL_LIMIT = 3, 3, 2
 CODES = {"throw": INTERNAL, "bad_alloc": MEMORY, "abort": 134, "segv": 139, "kill": 137, "term": 143, "exit": 1, "hang": STALLED}
-LATE = "it took"
+LATE, EARLY = "it took", "it ended before"
 CAUSES = {"throw": "a fault was injected", "bad_alloc": "out of memory", "abort": "aborted", "segv": "segmentation fault",
           "hang": "no progress"}
 ONCE = ("--repetitions", 1, "--warmups", 0, "--stall-limit", STALL_LIMIT, "--results", "r.h5")
@@ -90,8 +90,11 @@ class Phases(tessera.Case):
         if job.wait_gone(GONE_SECONDS * self.slack):
             wrong.append("processes are left")
             job.end()
-        with open(os.path.join(folder, "fault.log")) as log:
-            took = ended - float(log.read())
+        log = os.path.join(folder, "fault.log")
+        if not os.path.exists(log):
+            return [f"{EARLY} '{phase}'"], f"{kind} in '{phase}' of rank {rank}, {workload}: {EARLY} it\n{result}"
+        with open(log) as file:
+            took = ended - float(file.read())
         limit = STALL_LIMIT + 2 * self.slack if kind == "hang" else END_SECONDS * self.slack
         if took > limit:
             wrong.append(f"{LATE} {took:.1f} s to end; {limit:.1f} are promised")
@@ -132,8 +135,9 @@ class Phases(tessera.Case):
         drawn = (cases if tessera.SLOW else rng.sample(cases, 30))[SHARD - 1::SHARDS]
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             ends = list(zip(drawn, pool.map(self.judge, drawn)))
-        # Seconds are promised to a job that has the machine for itself: what was only slow is judged once more, alone.
-        slow = [case for case, (wrong, _) in ends if wrong and all(w.startswith(LATE) for w in wrong)]
+        # Seconds are promised to a job that has the machine for itself: what was only slow, or so slow that it stalled
+        # before its phase, is judged once more, alone.
+        slow = [case for case, (wrong, _) in ends if wrong and all(w.startswith((LATE, EARLY)) for w in wrong)]
         ends = [(case, end) for case, end in ends if case not in slow] + [(case, self.judge(case)) for case in slow]
         violations = [told for _, (wrong, told) in ends if wrong]
         print(f"\n  {len(drawn)} of {len(cases)} cases, {len(slow)} of them twice, {len(violations)} violations", flush=True)

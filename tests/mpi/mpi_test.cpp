@@ -8,7 +8,6 @@
 #include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/exchange.hpp"
-#include "mpi/network.hpp"
 #include "mpi/phases.hpp"
 #include "mpi/probes.hpp"
 #include "mpi/runtime.hpp"
@@ -81,47 +80,6 @@ TEST(Communicator, SumsOfAnyLengthAreThoseOfEveryElement) {
       right = right && values[static_cast<std::size_t>(i)] == p * i * 1000003 + p * (p - 1) / 2;
     EXPECT_TRUE(right) << length;
   }
-}
-
-TEST(Network, AChainIsFilledWithSegments) {
-  EXPECT_FALSE(goes_along_a_chain(1 << 20, 3)) << "a library's two rounds are no slower";
-  EXPECT_FALSE(goes_along_a_chain(1000, 64));
-  ASSERT_TRUE(goes_along_a_chain(1 << 20, 64));
-  const Network network{
-      .latency = 2e-6, .message = 0, .bandwidth = 1e10, .crowd_bandwidth = 1e10, .shift_bandwidth = {1e10}};
-  const double alone = 2e-6 + 8e6 / 1e10;
-  EXPECT_NEAR(broadcast(network, 8e6, {4, 1}), alone * (1 + 2.0 / 16), 0.1 * alone);
-  EXPECT_LT(broadcast(network, 8e6, {64, 1}), 1.5 * alone);
-  EXPECT_EQ(chain_filling(network, 1000, {64, 1}), 0);
-}
-
-TEST(Network, ShiftsBetweenMeasuredDistancesLieBetweenTheirSeconds) {
-  const Network network{.shift_bandwidth = {8e9, 4e9, 2e9}};
-  EXPECT_DOUBLE_EQ(shift_seconds(network, 1), 1 / 8e9);
-  EXPECT_DOUBLE_EQ(shift_seconds(network, 3), (1 / 4e9 + 1 / 2e9) / 2);
-  EXPECT_DOUBLE_EQ(shift_seconds(network, 4), 1 / 2e9);
-  EXPECT_DOUBLE_EQ(shift_seconds(network, 1000), 1 / 2e9) << "as at the longest that was measured";
-  EXPECT_DOUBLE_EQ(shift_seconds(network, index_t{1} << 60), 1 / 2e9);
-}
-
-TEST(Network, LinesWhoseRanksLieApartTakeWhatTheirDistanceGives) {
-  const Network network{
-      .latency = 1e-6, .message = 0, .bandwidth = 8e9, .shift_bandwidth = {8e9, 8e9, 8e9, 8e9, 1e9}};
-  EXPECT_NEAR(broadcast(network, 8e6, {4, 16}) / broadcast(network, 8e6, {4, 1}), 8, 0.1);
-  EXPECT_NEAR(broadcast(network, 8e3, {2, 16}), 1e-6 + 8e3 / 1e9, 1e-9);
-  EXPECT_NEAR(broadcast(network, 8e3, {2, 1}), 1e-6 + 8e3 / 8e9, 1e-9);
-}
-
-TEST(Network, LongSumsAndGathersAreMostlyTheNeighbours) {
-  const Network network{.latency = 0,
-                        .message = 0,
-                        .bandwidth = 8e9,
-                        .crowd_bandwidth = 1e9,
-                        .shift_bandwidth = {8e9, 8e9, 1e9}};
-  const double near = 3 * 1e6 / 4 / 8e9, far = 1e6 / 8 / 1e9;
-  EXPECT_DOUBLE_EQ(all_gather(network, 1e6, 8), near + far);
-  EXPECT_DOUBLE_EQ(all_reduce(network, 1e6, 8), 2 * (near + far));
-  EXPECT_DOUBLE_EQ(all_reduce(network, 1e6, 9), 2 * (near + far + 1e6 / 1e9)) << "one hands its part on";
 }
 
 TEST(Communicator, GathersBlocksOfAnyLengthInTheOrderOfTheRanks) {

@@ -284,6 +284,7 @@ class Report(made.Case):
         rows = [["a", "b"]] + [[str(i), "x"] for i in range(30)]
         self.assertNotIn("<details open>", page.folded("t", rows))
         self.assertIn("<details open>", page.folded("t", rows[:5]))
+        self.assertIn("(1 row)", page.folded("t", rows[:2]))
 
 
 if __name__ == "__main__":

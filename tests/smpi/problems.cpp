@@ -189,6 +189,7 @@ const std::vector<Workload>& workloads() {
       {"matmul-summa", with(prepare_matmul, MatmulCase{Product::summa})},
       {"matmul-summa-deep", with(prepare_matmul, MatmulCase{Product::summa, 512, 768, 8192})},
       {"matmul-summa-wide", with(prepare_matmul, MatmulCase{Product::summa, 200, 6000, 2000})},
+      {"matmul-summa-tall", with(prepare_matmul, MatmulCase{Product::summa, 9000, 300, 3000})},
       {"transpose-alltoall", with(prepare_transpose, Turn::alltoall)},
       {"transpose-pairwise", with(prepare_transpose, Turn::pairwise)},
       {"sort-exact", with(prepare_sort, Sort::exact)},

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-WORKLOADS = ["matmul-recursive", "matmul-summa", "matmul-summa-deep", "matmul-summa-wide", "transpose-alltoall",
-             "transpose-pairwise", "sort-exact", "sort-samplesort", "stencil-1-step", "stencil-4-steps"]
+WORKLOADS = ["matmul-recursive", "matmul-summa", "matmul-summa-deep", "matmul-summa-wide", "matmul-summa-tall",
+             "transpose-alltoall", "transpose-pairwise", "sort-exact", "sort-samplesort", "stencil-1-step", "stencil-4-steps"]
 LIMIT = float(os.environ.get("TESSERA_SMPI_LIMIT", "120"))  # seconds for one workload
 LINK = 12.5e9
 # (topology, its parameters, nodes, bytes/s of a node when all send to all). The fat tree has full bisection; in the

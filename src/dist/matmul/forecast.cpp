@@ -140,13 +140,13 @@ Plan plan_of(const ForecastRequest& q, const Method& method, const Leaves& leave
   return recursive_plan({q.m, q.n, leaves}, q.ranks, known ? method.weights : std::vector<double>{});
 }
 
-/// One redistribution: the slowest rank.
+/// One redistribution.
 double move_seconds(const MatrixLayout& home, const MatrixLayout& need, index_t element,
                     const mpi::Network& network) {
   if (home == need) return 0;
-  double slowest = 0;
+  std::vector<mpi::Load> loads(static_cast<std::size_t>(home.ranks()));
   for (index_t rank = 0; rank < home.ranks(); ++rank) {
-    mpi::Load load;
+    mpi::Load& load = loads[static_cast<std::size_t>(rank)];
     for (const layout::Piece& piece : incoming(home, need, rank)) {
       if (piece.peer == rank) continue;
       ++load.received;
@@ -157,9 +157,8 @@ double move_seconds(const MatrixLayout& home, const MatrixLayout& need, index_t 
       ++load.sent;
       load.sent_bytes += piece.box.area() * element;
     }
-    slowest = std::max(slowest, at_once(network, load));
   }
-  return slowest;
+  return at_once(network, loads);
 }
 
 /// The parts of c, each node of the summation tree by itself, to their homes.
@@ -178,9 +177,7 @@ double combine_seconds(const ForecastRequest& q, const Plan& plan, const MatrixL
       loads[static_cast<std::size_t>(to)].received_bytes += nodes * bytes;
     }
   }
-  double slowest = 0;
-  for (const mpi::Load& load : loads) slowest = std::max(slowest, at_once(network, load));
-  return slowest;
+  return at_once(network, loads);
 }
 
 double recursive_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves,
@@ -195,35 +192,72 @@ double recursive_seconds(const ForecastRequest& q, const Method& method, const L
 
 /// One operand's panels along the lines of the grid. A chain of ranks is filled once, and again by as much as
 /// its beginning moves on with the owners of k.
-double panel_seconds(const std::vector<layout::Range>& panels, const BlockMap& owners, index_t bytes_a_k,
-                     mpi::Line line, const mpi::Network& network) {
-  double seconds = 0, filling = 0;
-  index_t first = -1, last = 0;
+class PanelLines {
+ public:
+  PanelLines(const BlockMap& owners, index_t bytes_a_k, mpi::Line line)
+      : owners_(owners), bytes_a_k_(bytes_a_k), line_(line), spared_(static_cast<std::size_t>(line.ranks)) {}
+
+  /// Seconds of a rank in the next panel: the lines begin one after the other, as the ranks of the lines
+  /// across have theirs.
+  double go(layout::Range k, const PanelLines& across, const mpi::Network& network) {
+    if (line_.ranks <= 1) return 0;
+    const auto bytes = static_cast<double>(bytes_a_k_ * k.size());
+    line_.apart = 0;
+    const double together = filled(bytes, network);
+    last_ = owners_.owner(k.begin);
+    if (first_ < 0) first_ = last_;
+    all_ += together;
+    spared_[static_cast<std::size_t>(last_)] += together;
+    line_.apart = across.filling();
+    step_filling_ = std::max(step_filling_, chain_filling(network, bytes, line_));
+    return filled(bytes, network);
+  }
+
+  /// By how much the last rank of a line is behind the first.
+  [[nodiscard]] double filling() const {
+    return static_cast<double>(line_.ranks - 2 + last_ - std::max<index_t>(first_, 0)) * step_filling_;
+  }
+
+  /// What the links that all lines share between two neighbours take for all panels, but those that begin
+  /// behind them.
+  [[nodiscard]] double busiest() const { return all_ - *std::min_element(spared_.begin(), spared_.end()); }
+
+ private:
+  [[nodiscard]] double filled(double bytes, const mpi::Network& network) const {
+    return broadcast(network, bytes, line_) -
+           static_cast<double>(line_.ranks - 2) * chain_filling(network, bytes, line_);
+  }
+
+  const BlockMap& owners_;
+  index_t bytes_a_k_;
+  mpi::Line line_;
+  index_t first_ = -1, last_ = 0;
+  double step_filling_ = 0, all_ = 0;
+  std::vector<double> spared_;  // by the rank that a panel begins on
+};
+
+/// The panels of a along the rows of the grid and of b along its columns, in turn.
+double panel_seconds(const std::vector<layout::Range>& panels, PanelLines rows, PanelLines columns,
+                     const mpi::Network& network) {
+  double seconds = 0;
   for (const layout::Range k : panels) {
     if (k.empty()) continue;
-    const auto bytes = static_cast<double>(bytes_a_k * k.size());
-    const double step = chain_filling(network, bytes, line);
-    seconds += broadcast(network, bytes, line) - static_cast<double>(line.ranks - 2) * step;
-    filling = std::max(filling, step);
-    last = owners.owner(k.begin);
-    if (first < 0) first = last;
+    seconds += rows.go(k, columns, network);
+    seconds += columns.go(k, rows, network);
   }
-  return line.ranks <= 1
-             ? 0
-             : seconds + static_cast<double>(line.ranks - 2 + last - std::max<index_t>(first, 0)) * filling;
+  return std::max({seconds, rows.busiest(), columns.busiest()}) + rows.filling() + columns.filling();
 }
 
 double summa_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves, const Homes& homes,
                      const mpi::Network& network) {
   const GridLayouts at = grid_layouts(q, method, leaves);
-  double seconds = move_seconds(homes.a, at.a, q.element_bytes, network) +
-                   move_seconds(homes.b, at.b, q.element_bytes, network) +
-                   move_seconds(at.c, homes.c, q.element_bytes, network) * (q.reads_c ? 2 : 1);
+  const double seconds = move_seconds(homes.a, at.a, q.element_bytes, network) +
+                         move_seconds(homes.b, at.b, q.element_bytes, network) +
+                         move_seconds(at.c, homes.c, q.element_bytes, network) * (q.reads_c ? 2 : 1);
   const auto panels = summa_panels(at.k_of_a, at.k_of_b, leaves, method.panel);
-  return seconds +
-         panel_seconds(panels, at.k_of_a, q.element_bytes * at.m.size(0), {at.grid.cols, 1}, network) +
-         panel_seconds(panels, at.k_of_b, q.element_bytes * at.n.size(0), {at.grid.rows, at.grid.cols},
-                       network);
+  return seconds + panel_seconds(panels, {at.k_of_a, q.element_bytes * at.m.size(0), {at.grid.cols, 1}},
+                                 {at.k_of_b, q.element_bytes * at.n.size(0), {at.grid.rows, at.grid.cols}},
+                                 network);
 }
 
 }  // namespace

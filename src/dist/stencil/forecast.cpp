@@ -11,6 +11,12 @@ Index3 times(Index3 radius, index_t steps) {
   return {{radius[0] * steps, radius[1] * steps, radius[2] * steps}};
 }
 
+/// The way from rank to rank, over the end of the ranks where that is shorter.
+index_t shortest(index_t distance, index_t ranks) {
+  if (2 * distance > ranks) return distance - ranks;
+  return 2 * distance < -ranks ? distance + ranks : distance;
+}
+
 /// Points that `steps` steps after one exchange compute: each step so much less of the halo.
 double updates(const Problem& problem, const Edges& edges, const Box3& box, index_t steps) {
   double sum = 0;
@@ -77,12 +83,15 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   const Edges edges = edges_of(problem, plan.grid, rank);
   const index_t levels = (problem.stencil.two_levels() ? 2 : 1) * request.fields;
   const auto add = [&](index_t steps, index_t count) {
-    index_t bytes = 0, messages = 0;
+    index_t bytes = 0;
+    std::vector<mpi::Sent> sent;  // as is received
     for (const auto& piece :
          halo_receives(plan.grid, rank, times(problem.stencil.radius, steps), problem.periodic())) {
-      ++messages;
-      bytes += levels * piece.box.volume() * request.element_bytes;
+      sent.push_back(
+          {shortest(piece.peer - rank, request.ranks), levels * piece.box.volume() * request.element_bytes});
+      bytes += sent.back().bytes;
     }
+    const auto messages = static_cast<index_t>(sent.size());
     const double points = static_cast<double>(request.fields) * updates(problem, edges, box, steps);
     result.exchanges += count;
     result.messages += count * messages;
@@ -91,7 +100,7 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
     result.updates += static_cast<double>(count) * points;
     // Ranks are never quite in step: an exchange waits some microseconds for the last of its neighbours.
     constexpr double out_of_step = 5e-6;
-    const double travel = at_once(request.rates.network, {messages, messages, bytes, bytes});
+    const double travel = among_neighbours(request.rates.network, sent);
     const double packed = 4 * static_cast<double>(bytes) / request.rates.memory;  // read and written, twice
     const double waited = messages == 0 ? 0 : out_of_step;
     result.exchange_seconds += static_cast<double>(count) * travel;
