@@ -29,7 +29,8 @@ class Setting {
 #pragma omp parallel for
     for (index_t i = 0; i < rows; ++i) {
       T* row = sweep.level[0].row(i / extent[1], i % extent[1]);
-      for (index_t x = 0; x < extent[2]; ++x) row[x] = random_symmetric<T>(1, 0, i * extent[2] + x);
+      for (index_t x = 0; x < extent[2]; ++x)
+        row[x] = static_cast<T>(random_symmetric<Arithmetic<T>>(1, 0, i * extent[2] + x));
     }
     device_.emplace(sweep);
     gpu::cuda::Staging staging({});
@@ -83,9 +84,12 @@ void measure(Table& table, const Stencil& stencil, Index3 extent, index_t steps,
   for (const Named<T>& kernel : kernels) {
     const double seconds = setting.seconds(kernel, steps, repetitions);
     const double rate = 2 * static_cast<double>(sizeof(T)) * setting.points() / seconds;
-    table.add({kernel.name, text_of(stencil, extent), sizeof(T) == 4 ? "f32" : "f64", human_seconds(seconds),
-               human_number(setting.points() / seconds / 1e9), human_number(rate / 1e9),
-               fmt::format("{:.3f}", rate / copy)});
+    table.add({kernel.name, text_of(stencil, extent),
+               sizeof(T) == 2   ? "f16"
+               : sizeof(T) == 4 ? "f32"
+                                : "f64",
+               human_seconds(seconds), human_number(setting.points() / seconds / 1e9),
+               human_number(rate / 1e9), fmt::format("{:.3f}", rate / copy)});
   }
 }
 
@@ -208,6 +212,7 @@ int bench(bool quick) {
     other_stars<float>(table);
     other_stars<double>(table);
   }
+  boxes<Half>(table, quick);
   boxes<float>(table, quick);
   boxes<double>(table, quick);
   fmt::print("{}", table.text());

@@ -2,6 +2,8 @@
 // What the device kernels of stencils share: vectors of 16 bytes, results written with their ghosts, blocks
 // of a region, the value of a point by any stencil.
 
+#include <type_traits>
+
 #include "kernels/cuda_cache.cuh"
 #include "kernels/stencil/cuda.hpp"
 #include "kernels/stencil/expression.hpp"
@@ -18,6 +20,38 @@ struct alignas(16) Vector {
   T at[length];
 };
 
+/// A value as it is computed with, and as it is kept.
+template <class T>
+__device__ __forceinline__ T computed(T value) {
+  return value;
+}
+__device__ __forceinline__ float computed(Half value) {
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
+  return wide;
+}
+template <class T>
+__device__ __forceinline__ T kept(Arithmetic<T> value) {
+  if constexpr (std::is_same_v<T, Half>) {
+    Half half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half.bits) : "f"(value));
+    return half;
+  } else {
+    return value;
+  }
+}
+
+/// From memory that no thread of this kernel writes.
+template <class T>
+__device__ __forceinline__ T load_once(const T* from) {
+  return __ldg(from);
+}
+__device__ __forceinline__ Half load_once(const Half* from) {
+  Half half;
+  half.bits = __ldg(&from->bits);
+  return half;
+}
+
 /// From 16-byte aligned memory that no thread of this kernel writes: through the first-level cache, and free
 /// to be moved across stores.
 __device__ __forceinline__ Vector<float> load_vector(const float* from) {
@@ -32,6 +66,19 @@ __device__ __forceinline__ Vector<double> load_vector(const double* from) {
   asm("ld.global.nc.L2::cache_hint.v2.f64 {%0, %1}, [%2], %3;"
       : "=d"(v.at[0]), "=d"(v.at[1])
       : "l"(from), "l"(kernels::reads_stay()));
+  return v;
+}
+__device__ __forceinline__ Vector<Half> load_vector(const Half* from) {
+  unsigned word[4];
+  asm("ld.global.nc.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
+      : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+      : "l"(from), "l"(kernels::reads_stay()));
+  Vector<Half> v;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    v.at[2 * i].bits = static_cast<unsigned short>(word[i] & 0xffffU);
+    v.at[2 * i + 1].bits = static_cast<unsigned short>(word[i] >> 16);
+  }
   return v;
 }
 template <class T, int length>
@@ -138,9 +185,10 @@ __device__ __forceinline__ uint3 block_place(const Blocks& blocks) {
 template <int radius>
 struct BoxShape {
   template <class T, class At>
-  __device__ __forceinline__ static T value(const DeviceSweep<T>& s, const At& at) {
-    const auto column = [&](int x) { return doubled_sum<T>(radius, [&](int y) { return at(0, y, x); }); };
-    return doubled_sum<T>(radius, column) * s.weight[0];
+  __device__ __forceinline__ static Arithmetic<T> value(const DeviceSweep<T>& s, const At& at) {
+    using A = Arithmetic<T>;
+    const auto column = [&](int x) { return doubled_sum<A>(radius, [&](int y) { return at(0, y, x); }); };
+    return doubled_sum<A>(radius, column) * s.weight[0];
   }
 };
 
@@ -148,16 +196,16 @@ struct BoxShape {
 template <int dims>
 struct StarShape {
   template <class T, class At>
-  __device__ __forceinline__ static T value(const DeviceSweep<T>& s, const At& at) {
-    const T* w = s.weight;
+  __device__ __forceinline__ static Arithmetic<T> value(const DeviceSweep<T>& s, const At& at) {
+    const Arithmetic<T>* w = s.weight;
     if constexpr (dims == 2) {
-      T sum = w[0] * at(0, -1, 0);
+      Arithmetic<T> sum = w[0] * at(0, -1, 0);
       sum = fma(w[1], at(0, 0, -1), sum);
       sum = fma(w[2], at(0, 0, 0), sum);
       sum = fma(w[3], at(0, 0, 1), sum);
       return fma(w[4], at(0, 1, 0), sum);
     } else {
-      T sum = w[0] * at(-1, 0, 0);
+      Arithmetic<T> sum = w[0] * at(-1, 0, 0);
       sum = fma(w[1], at(0, -1, 0), sum);
       sum = fma(w[2], at(0, 0, -1), sum);
       sum = fma(w[3], at(0, 0, 0), sum);
@@ -170,12 +218,12 @@ struct StarShape {
 
 struct AnyShape {
   template <class T, class At>
-  __device__ __forceinline__ static T value(const DeviceSweep<T>& s, const At& at) {
+  __device__ __forceinline__ static Arithmetic<T> value(const DeviceSweep<T>& s, const At& at) {
     const auto near = [&](index_t k) {
       const Index3 o = s.tap_place[k];
       return at(o[0], o[1], o[2]);
     };
-    T sum = __ldg(s.tap_weight) * near(0);
+    Arithmetic<T> sum = __ldg(s.tap_weight) * near(0);
     for (index_t k = 1; k < s.taps; ++k) sum = fma(__ldg(s.tap_weight + k), near(k), sum);
     return sum;
   }
@@ -197,9 +245,9 @@ void dispatch_shape(const DeviceSweep<T>& s, const F& f) {
 
 /// What is left to do with the sum of the taps: the level before, and the rule.
 template <class T>
-__device__ __forceinline__ T finished(const DeviceSweep<T>& s, T sum, const T* past) {
-  if (s.two_levels) sum = fma(s.previous, *past, sum);
-  return apply_rule(s.rule, sum);
+__device__ __forceinline__ T finished(const DeviceSweep<T>& s, Arithmetic<T> sum, const T* past) {
+  if (s.two_levels) sum = fma(s.previous, computed(*past), sum);
+  return kept<T>(apply_rule(s.rule, sum));
 }
 
 /// One point after a step from level `in` to level `out`.
@@ -208,8 +256,8 @@ __device__ __forceinline__ T value_after(const DeviceSweep<T>& s, const T* in, c
                                          index_t y, index_t x) {
   const index_t here = z * s.stride[0] + y * s.stride[1] + x;
   const T* u = in + here;
-  const T sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {
-    return __ldg(u + dz * s.stride[0] + dy * s.stride[1] + dx);
+  const Arithmetic<T> sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {
+    return computed(load_once(u + dz * s.stride[0] + dy * s.stride[1] + dx));
   });
   return finished(s, sum, out + here);
 }

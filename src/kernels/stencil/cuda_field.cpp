@@ -25,10 +25,10 @@ cuda::DeviceBuffer<T> on_device(const std::vector<T>& list) {
 
 template <class T>
 DeviceTaps<T>::DeviceTaps(const Stencil& stencil) {
-  std::vector<T> weights;
+  std::vector<Arithmetic<T>> weights;
   std::vector<Index3> places;
   for (const Tap& tap : stencil.taps) {
-    weights.push_back(static_cast<T>(tap.weight));
+    weights.push_back(static_cast<Arithmetic<T>>(tap.weight));
     places.push_back(tap.offset);
   }
   weights_ = on_device(weights);
@@ -70,8 +70,10 @@ void DeviceField<T>::store(int level, const GridView<T>& to, cuda::Staging& stag
       [&](const auto& there, const auto& host) { staging.bring(there, host, cuda::Staging::Between::kept); });
 }
 
+template class DeviceTaps<Half>;
 template class DeviceTaps<float>;
 template class DeviceTaps<double>;
+template class DeviceField<Half>;
 template class DeviceField<float>;
 template class DeviceField<double>;
 

@@ -17,7 +17,7 @@ class DeviceTaps {
   }
 
  private:
-  machine::cuda::DeviceBuffer<T> weights_;
+  machine::cuda::DeviceBuffer<Arithmetic<T>> weights_;
   machine::cuda::DeviceBuffer<Index3> places_;
 };
 

@@ -40,6 +40,7 @@ void fill_ghosts(const DeviceSweep<T>& s, int level, DeviceStream stream) {
   check_launch();
 }
 
+template void fill_ghosts(const DeviceSweep<Half>&, int, DeviceStream);
 template void fill_ghosts(const DeviceSweep<float>&, int, DeviceStream);
 template void fill_ghosts(const DeviceSweep<double>&, int, DeviceStream);
 

@@ -25,8 +25,19 @@ struct Plane {
   Around around[2];  ///< along y, x
   int first_x;       ///< of the first vector: aligned, at or before the region
   Rule rule;
-  T previous, weight[most_weights];
+  Arithmetic<T> previous, weight[most_weights];
 };
+
+/// A vector of a row as it is computed with.
+template <class T>
+using Computed = Vector<Arithmetic<T>, vector_length<T>>;
+template <class T>
+__device__ __forceinline__ Computed<T> computed_row(const Vector<T>& v) {
+  Computed<T> wide;
+#pragma unroll
+  for (int e = 0; e < vector_length<T>; ++e) wide.at[e] = computed(v.at[e]);
+  return wide;
+}
 
 /// The 2 * radius + 1 values from u(0) on by doubling (Form::box), for `count` places side by side.
 template <int radius, int count, class T, class At>
@@ -52,17 +63,19 @@ struct BoxSum {
   static constexpr int radius = radius_;
   template <int rows, class T>
   __device__ __forceinline__ static void sums(const Plane<T>& p, const Vector<T> (&row)[rows + 2 * radius],
-                                              Vector<T> (&sum)[rows]) {
+                                              Computed<T> (&sum)[rows]) {
     constexpr int length = vector_length<T>;
-    T columns[length][rows];
+    using A = Arithmetic<T>;
+    A columns[length][rows];
 #pragma unroll
-    for (int e = 0; e < length; ++e) doubled<radius, rows>([&](int k) { return row[k].at[e]; }, columns[e]);
+    for (int e = 0; e < length; ++e)
+      doubled<radius, rows>([&](int k) { return computed(row[k].at[e]); }, columns[e]);
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      Vector<T> own;
+      Computed<T> own;
 #pragma unroll
       for (int e = 0; e < length; ++e) own.at[e] = columns[e][j];
-      T wide[length + 2 * radius];
+      A wide[length + 2 * radius];
       widen<radius>(own, wide);
       doubled<radius, length>([&](int i) { return wide[i]; }, sum[j].at);
 #pragma unroll
@@ -77,19 +90,19 @@ struct SquareSum {
   static constexpr int radius = radius_, width = 2 * radius + 1;
   template <int rows, class T>
   __device__ __forceinline__ static void sums(const Plane<T>& p, const Vector<T> (&row)[rows + 2 * radius],
-                                              Vector<T> (&sum)[rows]) {
+                                              Computed<T> (&sum)[rows]) {
     constexpr int length = vector_length<T>;
 #pragma unroll
     for (int i = 0; i < rows + 2 * radius; ++i) {
-      T wide[length + 2 * radius];
-      widen<radius>(row[i], wide);
+      Arithmetic<T> wide[length + 2 * radius];
+      widen<radius>(computed_row(row[i]), wide);
 #pragma unroll
       for (int j = 0; j < rows; ++j) {
         const int dy = i - j;  // from the first row of the square
         if (dy < 0 || dy >= width) continue;
 #pragma unroll
         for (int dx = 0; dx < width; ++dx) {
-          const T w = p.weight[dy * width + dx];
+          const Arithmetic<T> w = p.weight[dy * width + dx];
 #pragma unroll
           for (int e = 0; e < length; ++e)
             sum[j].at[e] = dy == 0 && dx == 0 ? w * wide[e] : fma(w, wide[e + dx], sum[j].at[e]);
@@ -109,23 +122,24 @@ struct StarSum {
   static constexpr int radius = radius_;
   template <int rows, class T>
   __device__ __forceinline__ static void sums(const Plane<T>& p, const Vector<T> (&row)[rows + 2 * radius],
-                                              Vector<T> (&sum)[rows]) {
+                                              Computed<T> (&sum)[rows]) {
     constexpr int length = vector_length<T>;
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      T wide[length + 2 * radius];
-      widen<radius>(row[j + radius], wide);
+      Arithmetic<T> wide[length + 2 * radius];
+      widen<radius>(computed_row(row[j + radius]), wide);
 #pragma unroll
       for (int e = 0; e < length; ++e) {
-        T s = p.weight[0] * row[j].at[e];
+        Arithmetic<T> s = p.weight[0] * computed(row[j].at[e]);
 #pragma unroll
-        for (int k = 1; k < radius; ++k) s = fma(p.weight[k], row[j + k].at[e], s);
+        for (int k = 1; k < radius; ++k) s = fma(p.weight[k], computed(row[j + k].at[e]), s);
 #pragma unroll
         for (int k = 0; k <= 2 * radius; ++k) {
           if (!hollow || k != radius) s = fma(p.weight[radius + k], wide[e + k], s);
         }
 #pragma unroll
-        for (int k = 1; k <= radius; ++k) s = fma(p.weight[3 * radius + k], row[j + radius + k].at[e], s);
+        for (int k = 1; k <= radius; ++k)
+          s = fma(p.weight[3 * radius + k], computed(row[j + radius + k].at[e]), s);
         sum[j].at[e] = s;
       }
     }
@@ -154,11 +168,11 @@ __global__ void __launch_bounds__(lanes* warps)
       const int on = max(along_x.low - radius, min(x + e, along_x.high + radius - 1));
 #pragma unroll
       for (int k = 0; k < rows + 2 * radius; ++k)
-        row[k].at[e] = __ldg(row_at(k) + (along_y.is_fixed(y + k - radius) ? on : from));
+        row[k].at[e] = load_once(row_at(k) + (along_y.is_fixed(y + k - radius) ? on : from));
     }
   }
   __syncwarp();
-  Vector<T> sum[rows];
+  Computed<T> sum[rows];
   Sum::template sums<rows>(p, row, sum);
   if (lane < helpers || lane >= lanes - helpers || x >= along_x.high) return;
 #pragma unroll
@@ -167,9 +181,12 @@ __global__ void __launch_bounds__(lanes* warps)
     T* const to = p.out + (y + j) * p.stride + x;
     if constexpr (previous) {
 #pragma unroll
-      for (int e = 0; e < length; ++e) sum[j].at[e] = fma(p.previous, to[e], sum[j].at[e]);
+      for (int e = 0; e < length; ++e) sum[j].at[e] = fma(p.previous, computed(to[e]), sum[j].at[e]);
     }
-    store_part(to, x, along_x.low, along_x.high, sum[j]);
+    Vector<T> result;
+#pragma unroll
+    for (int e = 0; e < length; ++e) result.at[e] = kept<T>(sum[j].at[e]);
+    store_part(to, x, along_x.low, along_x.high, result);
   }
 }
 
@@ -229,8 +246,10 @@ void plane_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& regi
   square.template operator()<4>();
 }
 
+template bool steps_plane(const DeviceSweep<Half>&);
 template bool steps_plane(const DeviceSweep<float>&);
 template bool steps_plane(const DeviceSweep<double>&);
+template void plane_step(const DeviceSweep<Half>&, const Half*, Half*, const Region&, DeviceStream);
 template void plane_step(const DeviceSweep<float>&, const float*, float*, const Region&, DeviceStream);
 template void plane_step(const DeviceSweep<double>&, const double*, double*, const Region&, DeviceStream);
 
@@ -246,6 +265,7 @@ void add_plane_functions(std::vector<machine::DeviceFunction>& to) {
     sum("star of radius 4", plane_rows<StarSum<4, false>, rows_of<StarSum<4, false>>, false, T>);
     sum("star of two time levels", plane_rows<StarSum<1, false>, rows_of<StarSum<1, false>>, true, T>);
   };
+  add("f16", Half(0));
   add("f32", 0.0F);
   add("f64", 0.0);
 }

@@ -58,22 +58,32 @@ Variant row(const char* name, const char* about) {
   return {{name, Space::device, about},
           staged<float, f32, passes_f32>,
           staged<double, f64, passes_f64>,
-          {{f32, passes_f32}, {f64, passes_f64}}};
+          {{f32, passes_f32}, {f64, passes_f64}, {}}};
+}
+/// The same with fields in 16 bits.
+template <Run<Half>* f16, PassesOf<Half>* passes = single_steps<Half>>
+Variant with_half(Variant variant) {
+  variant.on_device.f16 = {f16, passes};
+  variant.f16 = staged<Half, f16, passes>;
+  return variant;
 }
 
 }  // namespace
 
 std::vector<Variant> cuda_rows() {
   return {
-      row<cuda_naive<float>, cuda_naive<double>>("cuda_naive", "a thread a point, step by step"),
-      row<cuda_tiled<float>, cuda_tiled<double>>(
-          "cuda_tiled", "tiles with their surroundings in shared memory, a thread a point"),
-      row<cuda_column<float>, cuda_column<double>>(
-          "cuda_column", "cuda_naive, threads numbered along columns of --column-width points"),
-      row<cuda_zigzag<float>, cuda_zigzag<double>>("cuda_zigzag",
-                                                   "cuda_column, every other row from right to left"),
-      row<cuda_streaming<float>, cuda_streaming<double>, streaming_passes<float>, streaming_passes<double>>(
-          "cuda_streaming", "step by step, the rows or planes of the stencil kept in registers"),
+      with_half<cuda_naive<Half>>(
+          row<cuda_naive<float>, cuda_naive<double>>("cuda_naive", "a thread a point, step by step")),
+      with_half<cuda_tiled<Half>>(row<cuda_tiled<float>, cuda_tiled<double>>(
+          "cuda_tiled", "tiles with their surroundings in shared memory, a thread a point")),
+      with_half<cuda_column<Half>>(row<cuda_column<float>, cuda_column<double>>(
+          "cuda_column", "cuda_naive, threads numbered along columns of --column-width points")),
+      with_half<cuda_zigzag<Half>>(row<cuda_zigzag<float>, cuda_zigzag<double>>(
+          "cuda_zigzag", "cuda_column, every other row from right to left")),
+      with_half<cuda_streaming<Half>, streaming_passes<Half>>(
+          row<cuda_streaming<float>, cuda_streaming<double>, streaming_passes<float>,
+              streaming_passes<double>>("cuda_streaming",
+                                        "step by step, the rows or planes of the stencil kept in registers")),
       row<cuda_temporal<float>, cuda_temporal<double>, temporal_passes<float>, temporal_passes<double>>(
           "cuda_temporal",
           "stars of radius 1: several steps a pass, levels in registers (after Matsumura et al. 2020)"),

@@ -45,6 +45,7 @@ machine::DeviceTimes CudaSlabs<T>::finish() {
   return times;
 }
 
+template class CudaSlabs<Half>;
 template class CudaSlabs<float>;
 template class CudaSlabs<double>;
 

@@ -179,14 +179,14 @@ __global__ void __launch_bounds__(128)
 #pragma unroll
   for (int u = 0; u < any_rows; ++u)
     row[u] = m.in + z * s.stride[0] + min(y + u, m.region.high[1] - 1) * s.stride[1] + x;
-  T sum[any_rows];
+  Arithmetic<T> sum[any_rows];
   for (index_t k = 0; k < s.taps; ++k) {
-    const T weight = __ldg(s.tap_weight + k);
+    const Arithmetic<T> weight = __ldg(s.tap_weight + k);
     const Index3 o = s.tap_place[k];
     const index_t away = o[0] * s.stride[0] + o[1] * s.stride[1] + o[2];
 #pragma unroll
     for (int u = 0; u < any_rows; ++u) {
-      const T value = __ldg(row[u] + away);
+      const Arithmetic<T> value = computed(load_once(row[u] + away));
       sum[u] = k == 0 ? weight * value : fma(weight, value, sum[u]);
     }
   }
@@ -238,6 +238,10 @@ bool launch_star_of(const DeviceSweep<T>& s, const March<T>& m, DeviceStream str
   return true;
 }
 
+/// Numbers of 16 bits have kernels of their own in the plane alone.
+template <class T>
+constexpr bool has_stars = !std::is_same_v<T, Half>;
+
 template <class T>
 bool launch_star_if_one(const DeviceSweep<T>& s, const March<T>& m, DeviceStream stream) {
   if (s.star == 0) return false;
@@ -252,12 +256,16 @@ void streaming_step(const DeviceSweep<T>& s, index_t step, int from, const Tunin
                     DeviceStream stream) {
   March<T> m{s.level[from], s.level[1 - from], s.valid(step + 1), 0, default_march, {}};
   if (m.region.empty()) return;
-  if (steps_solid(s)) return solid_step(s, m.in, m.out, m.region, tuning.march, stream);
   if (steps_plane(s)) return plane_step(s, m.in, m.out, m.region, stream);
-  if (steps_far(s)) return far_step(s, m.in, m.out, m.region, tuning.march, stream);
-  m.first_x = aligned_below<T>(m.region.low[2]);
-  if (tuning.march > 0) m.length = tuning.march;
-  if (!launch_star_if_one(s, m, stream)) {
+  bool launched = false;
+  if constexpr (has_stars<T>) {
+    if (steps_solid(s)) return solid_step(s, m.in, m.out, m.region, tuning.march, stream);
+    if (steps_far(s)) return far_step(s, m.in, m.out, m.region, tuning.march, stream);
+    m.first_x = aligned_below<T>(m.region.low[2]);
+    if (tuning.march > 0) m.length = tuning.march;
+    launched = launch_star_if_one(s, m, stream);
+  }
+  if (!launched) {
     m.blocks = blocks_of(m.region, {{1, any_rows, 128}});
     any_sweep<<<m.blocks.count(), 128, 0, stream>>>(s, m);
   }
@@ -273,13 +281,18 @@ int cuda_streaming(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream s
 
 template <class T>
 Passes streaming_passes(const DeviceSweep<T>& s, const Tuning&) {
-  return {s.steps, !steps_solid(s) && !steps_plane(s) && !steps_far(s)};
+  bool reads_ghosts = !steps_plane(s);
+  if constexpr (has_stars<T>) reads_ghosts = reads_ghosts && !steps_solid(s) && !steps_far(s);
+  return {s.steps, reads_ghosts};
 }
 
+template void streaming_step(const DeviceSweep<Half>&, index_t, int, const Tuning&, DeviceStream);
 template void streaming_step(const DeviceSweep<float>&, index_t, int, const Tuning&, DeviceStream);
 template void streaming_step(const DeviceSweep<double>&, index_t, int, const Tuning&, DeviceStream);
+template int cuda_streaming(const DeviceSweep<Half>&, const Tuning&, DeviceStream);
 template int cuda_streaming(const DeviceSweep<float>&, const Tuning&, DeviceStream);
 template int cuda_streaming(const DeviceSweep<double>&, const Tuning&, DeviceStream);
+template Passes streaming_passes(const DeviceSweep<Half>&, const Tuning&);
 template Passes streaming_passes(const DeviceSweep<float>&, const Tuning&);
 template Passes streaming_passes(const DeviceSweep<double>&, const Tuning&);
 

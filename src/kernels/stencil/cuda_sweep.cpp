@@ -58,7 +58,7 @@ void set_star(const Stencil& stencil, DeviceSweep<T>& device) {
   if (count != full - (middle ? 0 : 1)) return;
   for (index_t k = 0; k < count; ++k) {
     const index_t at = !middle && k >= stencil.dims * r ? k + 1 : k;
-    device.weight[at] = static_cast<T>(stencil.taps[static_cast<std::size_t>(k)].weight);
+    device.weight[at] = static_cast<Arithmetic<T>>(stencil.taps[static_cast<std::size_t>(k)].weight);
   }
   device.star = static_cast<int>(r);
   device.hollow = !middle;
@@ -70,7 +70,7 @@ void set_square(const Stencil& stencil, DeviceSweep<T>& device) {
   if (stencil.form != Form::chain || stencil.dims != 2 || r < 1 || r > largest_square) return;
   if (stencil.radius[1] != r || static_cast<index_t>(stencil.taps.size()) != width * width) return;
   for (index_t k = 0; k < width * width; ++k)
-    device.weight[k] = static_cast<T>(stencil.taps[static_cast<std::size_t>(k)].weight);
+    device.weight[k] = static_cast<Arithmetic<T>>(stencil.taps[static_cast<std::size_t>(k)].weight);
   device.square = static_cast<int>(r);
 }
 
@@ -107,14 +107,15 @@ DeviceSweep<T> device_sweep(const Sweep<T>& sweep) {
   device.form = stencil.form;
   device.rule = stencil.rule;
   device.two_levels = stencil.two_levels();
-  device.previous = static_cast<T>(stencil.previous);
+  device.previous = static_cast<Arithmetic<T>>(stencil.previous);
   device.taps = static_cast<index_t>(stencil.taps.size());
-  if (stencil.form == Form::box) device.weight[0] = static_cast<T>(stencil.taps[0].weight);
+  if (stencil.form == Form::box) device.weight[0] = static_cast<Arithmetic<T>>(stencil.taps[0].weight);
   set_star(stencil, device);
   set_square(stencil, device);
   return device;
 }
 
+template DeviceSweep<Half> device_sweep(const Sweep<Half>&);
 template DeviceSweep<float> device_sweep(const Sweep<float>&);
 template DeviceSweep<double> device_sweep(const Sweep<double>&);
 

@@ -2,6 +2,7 @@
 // A sweep as device kernels see it: where the points and the ghost layers of a box lie, and the stencil's
 // weights. Arithmetic only; the host's tests run it too.
 
+#include "base/half.hpp"
 #include "kernels/stencil/sweep.hpp"
 
 namespace tessera::stencil {
@@ -109,14 +110,14 @@ struct DeviceSweep {
   Form form = Form::chain;
   Rule rule = Rule::linear;
   bool two_levels = false;
-  T previous = 0;
-  int star = 0;              ///< radius of a star with all its taps, perhaps but the middle one; else 0
-  bool hollow = false;       ///< without the middle one
-  int square = 0;            ///< radius of a chain over a whole square in two dimensions; else 0
-  T weight[most_weights]{};  ///< of a star, a square: (z, y, x) ascending, zero in a missing middle; a box:
-                             ///< [0]
-  index_t taps = 0;          ///< of any stencil, in device memory
-  const T* tap_weight = nullptr;
+  Arithmetic<T> previous = 0;
+  int star = 0;         ///< radius of a star with all its taps, perhaps but the middle one; else 0
+  bool hollow = false;  ///< without the middle one
+  int square = 0;       ///< radius of a chain over a whole square in two dimensions; else 0
+  Arithmetic<T> weight[most_weights]{};  ///< of a star, a square: (z, y, x) ascending, zero in a missing
+                                         ///< middle; a box: [0]
+  index_t taps = 0;                      ///< of any stencil, in device memory
+  const Arithmetic<T>* tap_weight = nullptr;
   const Index3* tap_place = nullptr;
 
   [[nodiscard]] TESSERA_HD bool plain(Index3 p) const {

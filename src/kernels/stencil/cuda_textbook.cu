@@ -63,7 +63,7 @@ __global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T*
         const index_t from_z = min(z0 + z - rz, region.high[0] - 1 + rz),
                       from_y = min(y0 + y - ry, region.high[1] - 1 + ry),
                       from_x = min(x0 + x - rx, region.high[2] - 1 + rx);
-        tile[z * plane + y * row + x] = __ldg(in + from_z * s.stride[0] + from_y * s.stride[1] + from_x);
+        tile[z * plane + y * row + x] = load_once(in + from_z * s.stride[0] + from_y * s.stride[1] + from_x);
       }
     }
   }
@@ -73,8 +73,8 @@ __global__ void point_of_tile(const __grid_constant__ DeviceSweep<T> s, const T*
   const index_t x = x0 + tx, y = y0 + ty, z = z0 + tz;
   if (x >= region.high[2] || y >= region.high[1] || z >= region.high[0]) return;
   const T* u = tile + (tz + rz) * plane + (ty + ry) * row + tx + rx;
-  const T sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {
-    return u[static_cast<int>(dz) * plane + static_cast<int>(dy) * row + static_cast<int>(dx)];
+  const Arithmetic<T> sum = Shape::value(s, [&](index_t dz, index_t dy, index_t dx) {
+    return computed(u[static_cast<int>(dz) * plane + static_cast<int>(dy) * row + static_cast<int>(dx)]);
   });
   put(s, out, z, y, x, finished(s, sum, out + z * s.stride[0] + y * s.stride[1] + x));
 }
@@ -174,6 +174,7 @@ int cuda_tiled(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream strea
 }
 
 #define TESSERA_INSTANTIATE(variant)                                            \
+  template int variant(const DeviceSweep<Half>&, const Tuning&, DeviceStream);  \
   template int variant(const DeviceSweep<float>&, const Tuning&, DeviceStream); \
   template int variant(const DeviceSweep<double>&, const Tuning&, DeviceStream)
 TESSERA_INSTANTIATE(cuda_naive);
@@ -204,6 +205,7 @@ void add_textbook_functions(std::vector<machine::DeviceFunction>& to) {
     add(type + ", box of radius 1", BoxShape<1>{}, zero, plane);
     add(type + ", any", AnyShape{}, zero, plane);
   };
+  of_type("f16", Half(0));
   of_type("f32", 0.0F);
   of_type("f64", 0.0);
 }

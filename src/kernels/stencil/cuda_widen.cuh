@@ -55,9 +55,8 @@ template <class T, int radius>
 constexpr int helping_lanes = (radius + vector_length<T> - 1) / vector_length<T>;
 
 /// A lane's vector of a row with `radius` elements of its neighbours on either side.
-template <int radius, class T>
-__device__ __forceinline__ void widen(const Vector<T>& v, T (&wide)[vector_length<T> + 2 * radius]) {
-  constexpr int length = vector_length<T>;
+template <int radius, class T, int length>
+__device__ __forceinline__ void widen(const Vector<T, length>& v, T (&wide)[length + 2 * radius]) {
   constexpr unsigned everyone = ~0U;
 #pragma unroll
   for (int i = 0; i < length; ++i) wide[radius + i] = v.at[i];

@@ -240,6 +240,7 @@ index_t last_read(const Sweep<T>& sweep, const SlabPlan& plan, const std::vector
   template std::vector<SlabTask> tasks_of(const Sweep<T>&, const SlabPlan&);                        \
   template Sweep<T> slab_sweep(const Sweep<T>&, const SlabTask&);                                   \
   template index_t last_read(const Sweep<T>&, const SlabPlan&, const std::vector<SlabTask>&, std::size_t);
+TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/half.hpp"
 #include "base/text.hpp"
 
 namespace tessera::stencil {
@@ -111,12 +112,16 @@ Sweep<T> whole_sweep(const Stencil& stencil, const Sides& sides, Field<T>& field
   return {stencil, sides, field.level(0).extent, {}, {field.level(0), field.level(1)}, steps, threads};
 }
 
+template void check(const Sweep<Half>&);
 template void check(const Sweep<float>&);
 template void check(const Sweep<double>&);
+template class Field<Half>;
 template class Field<float>;
 template class Field<double>;
+template Field<Half> whole_field(const Stencil&, Index3);
 template Field<float> whole_field(const Stencil&, Index3);
 template Field<double> whole_field(const Stencil&, Index3);
+template Sweep<Half> whole_sweep(const Stencil&, const Sides&, Field<Half>&, index_t, int);
 template Sweep<float> whole_sweep(const Stencil&, const Sides&, Field<float>&, index_t, int);
 template Sweep<double> whole_sweep(const Stencil&, const Sides&, Field<double>&, index_t, int);
 

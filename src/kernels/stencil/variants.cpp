@@ -1,7 +1,9 @@
 #include "kernels/stencil/variants.hpp"
 
+#include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "kernels/stencil/cuda.hpp"
 #include "kernels/stencil/tuning.hpp"
 
@@ -34,6 +36,14 @@ std::vector<Variant> make_table() {
 std::span<const Variant> variants() {
   static const std::vector<Variant> table = make_table();
   return table;
+}
+
+void run(const Variant& variant, const Sweep<Half>& sweep, const Tuning& tuning) {
+  require(
+      variant.f16 != nullptr, ExitCode::usage,
+      std::string(variant.name) +
+          " has no kernel for f16; take cuda_naive, cuda_tiled, cuda_column, cuda_zigzag or cuda_streaming");
+  variant.f16(sweep, tuning);
 }
 
 const Variant* best_device() { return find_variant(variants(), "cuda_temporal"); }

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "base/half.hpp"
 #include "kernels/stencil/sweep.hpp"
 #include "kernels/variant.hpp"
 #include "machine/isa.hpp"
@@ -40,6 +41,7 @@ struct DeviceKernel {
 struct DeviceKernels {
   DeviceKernel<float> f32;
   DeviceKernel<double> f64;
+  DeviceKernel<Half> f16 = {};
 };
 
 /// on_device: what a device's variants do with fields that lie there already.
@@ -47,6 +49,8 @@ struct Variant : VariantInfo {
   void (*f32)(const Sweep<float>&, const Tuning&);
   void (*f64)(const Sweep<double>&, const Tuning&);
   DeviceKernels on_device = {};
+  /// Kept in 16 bits, computed in f32 and rounded once a step; nullptr where it does not do that.
+  void (*f16)(const Sweep<Half>&, const Tuning&) = nullptr;
 };
 
 [[nodiscard]] std::span<const Variant> variants();
@@ -62,6 +66,9 @@ inline void run(const Variant& variant, const Sweep<float>& sweep, const Tuning&
 inline void run(const Variant& variant, const Sweep<double>& sweep, const Tuning& tuning = {}) {
   variant.f64(sweep, tuning);
 }
+
+/// Throws Error(usage) for a variant that has no such kernel.
+void run(const Variant& variant, const Sweep<Half>& sweep, const Tuning& tuning = {});
 
 // Each in the file of its name. All give the same bits.
 template <class T>

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/half.hpp"
 #include "base/random.hpp"
 #include "kernels/stencil/sweep.hpp"
 
@@ -41,8 +42,8 @@ T term_at(Term term, Index3 p) {
 template <class T>
 T initial(const Stencil& stencil, Index3 p, int level = 0) {
   const index_t key = ((p[0] + 50) * 4096 + p[1] + 50) * 4096 + p[2] + 50;
-  const T value = random_symmetric<T>(42, static_cast<std::uint64_t>(level), key);
-  return stencil.rule == Rule::life ? (value > 0 ? T{1} : T{0}) : value;
+  const auto value = random_symmetric<Arithmetic<T>>(42, static_cast<std::uint64_t>(level), key);
+  return stencil.rule == Rule::life ? (value > 0 ? T(1) : T(0)) : static_cast<T>(value);
 }
 
 inline index_t outside_source(Boundary kind, index_t i, index_t n) {
@@ -69,6 +70,8 @@ inline index_t outside_source(Boundary kind, index_t i, index_t n) {
 
 template <class T>
 class Grid {
+  using A = Arithmetic<T>;
+
  public:
   explicit Grid(const Case<T>& c) : c_(c), now_(static_cast<std::size_t>(c.extent.volume())), past_(now_) {
     each([&](Index3 p) {
@@ -76,6 +79,9 @@ class Grid {
       past_[at(p)] = initial<T>(c.stencil, p, 2 * c.field + 1);
     });
   }
+
+  /// Another value at the start.
+  void set(Index3 p, T value) { now_[at(p)] = value; }
 
   void step() {
     std::vector<T> next(now_.size());
@@ -115,12 +121,14 @@ class Grid {
     return now_[at(p)];
   }
 
-  T near(Index3 p, Index3 o) const { return value({{p[0] + o[0], p[1] + o[1], p[2] + o[2]}}); }
+  A near(Index3 p, Index3 o) const {
+    return static_cast<A>(value({{p[0] + o[0], p[1] + o[1], p[2] + o[2]}}));
+  }
 
-  T doubled(const std::vector<T>& u) const {
-    const T p2 = u[0] + u[1];
+  A doubled(const std::vector<A>& u) const {
+    const A p2 = u[0] + u[1];
     if (u.size() == 3) return p2 + u[2];
-    const T p4 = p2 + (u[2] + u[3]);
+    const A p4 = p2 + (u[2] + u[3]);
     if (u.size() == 5) return p4 + u[4];
     if (u.size() == 7) return (p4 + (u[4] + u[5])) + u[6];
     return (p4 + ((u[4] + u[5]) + (u[6] + u[7]))) + u[8];
@@ -128,40 +136,40 @@ class Grid {
 
   T point(Index3 p) const {
     const Stencil& s = c_.stencil;
-    return finished(p, s.form == Form::box ? box_sum(p) : chain_sum(p));
+    return static_cast<T>(finished(p, s.form == Form::box ? box_sum(p) : chain_sum(p)));
   }
 
   /// The sum over the taps as the terms and the rule make a value of it.
-  T finished(Index3 p, T sum) const {
+  A finished(Index3 p, A sum) const {
     const Stencil& s = c_.stencil;
-    const T u = now_[at(p)];
+    const A u = static_cast<A>(now_[at(p)]);
     if (c_.terms.has(Term::coefficients)) {
-      const T all = static_cast<T>(s.tap_sum());
-      sum = std::fma(term_at<T>(Term::coefficients, p), std::fma(-all, u, sum), all * u);
+      const A all = static_cast<A>(s.tap_sum());
+      sum = std::fma(term_at<A>(Term::coefficients, p), std::fma(-all, u, sum), all * u);
     }
-    if (s.previous != 0) sum = std::fma(static_cast<T>(s.previous), past_[at(p)], sum);
-    if (s.rule == Rule::life) sum = sum == 3 || sum == 11 || sum == 12 ? T{1} : T{0};
+    if (s.previous != 0) sum = std::fma(static_cast<A>(s.previous), static_cast<A>(past_[at(p)]), sum);
+    if (s.rule == Rule::life) sum = sum == 3 || sum == 11 || sum == 12 ? A{1} : A{0};
     if (c_.terms.has(Term::source))
-      sum = std::fma(static_cast<T>(c_.terms.source_factor), term_at<T>(Term::source, p), sum);
-    return c_.terms.has(Term::mask) && term_at<T>(Term::mask, p) == 0 ? u : sum;
+      sum = std::fma(static_cast<A>(c_.terms.source_factor), term_at<A>(Term::source, p), sum);
+    return c_.terms.has(Term::mask) && term_at<A>(Term::mask, p) == 0 ? u : sum;
   }
 
-  T box_sum(Index3 p) const {
+  A box_sum(Index3 p) const {
     const Stencil& s = c_.stencil;
-    std::vector<T> columns;
+    std::vector<A> columns;
     for (index_t x = -s.radius[2]; x <= s.radius[2]; ++x) {
-      std::vector<T> column;
+      std::vector<A> column;
       for (index_t y = -s.radius[1]; y <= s.radius[1]; ++y) column.push_back(near(p, {{0, y, x}}));
       columns.push_back(doubled(column));
     }
-    return doubled(columns) * static_cast<T>(s.taps[0].weight);
+    return doubled(columns) * static_cast<A>(s.taps[0].weight);
   }
 
-  T chain_sum(Index3 p) const {
+  A chain_sum(Index3 p) const {
     const Stencil& s = c_.stencil;
-    T sum = static_cast<T>(s.taps[0].weight) * near(p, s.taps[0].offset);
+    A sum = static_cast<A>(s.taps[0].weight) * near(p, s.taps[0].offset);
     for (std::size_t k = 1; k < s.taps.size(); ++k) {
-      sum = std::fma(static_cast<T>(s.taps[k].weight), near(p, s.taps[k].offset), sum);
+      sum = std::fma(static_cast<A>(s.taps[k].weight), near(p, s.taps[k].offset), sum);
     }
     return sum;
   }
@@ -197,7 +205,7 @@ void load(const Grid<T>& grid, const Sweep<T>& sweep, const Ghosts& ghosts, cons
               outside = true;
             }
           }
-          T value = std::numeric_limits<T>::quiet_NaN();
+          T value = static_cast<T>(std::numeric_limits<Arithmetic<T>>::quiet_NaN());
           if (given) {
             value = level == 0 ? initial<T>(c.stencil, p) : value;
           } else if (!outside) {
@@ -258,6 +266,7 @@ class TermData {
 };
 
 inline std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
+inline std::uint64_t bits(Half x) { return x.bits; }
 inline std::uint64_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 }  // namespace tessera::stencil::oracle

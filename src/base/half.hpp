@@ -1,0 +1,59 @@
+#pragma once
+// Numbers of 16 bits (IEEE binary16): a way to keep values, not to compute with them.
+
+#include <cstdint>
+
+#include "base/index.hpp"
+
+namespace tessera {
+
+/// The nearest half, ties to even; infinity from 65520 on.
+[[nodiscard]] TESSERA_HD constexpr std::uint16_t half_bits(float value) {
+  const auto word = __builtin_bit_cast(std::uint32_t, value);
+  const std::uint32_t sign = word >> 16 & 0x8000U, size = word & 0x7fffffffU;
+  constexpr std::uint32_t infinity = 0x7f800000U, too_large = 0x477ff000U, normal = 0x38800000U;
+  std::uint32_t half = 0;
+  if (size > infinity) {
+    half = 0x7e00U;
+  } else if (size >= too_large) {
+    half = 0x7c00U;
+  } else if (size < normal) {  // steps of 2^-24, which are those of numbers from 0.5 on
+    half = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, size) + 0.5F) - 0x3f000000U;
+  } else {
+    half = (size - 0x38000000U + 0xfffU + (size >> 13 & 1U)) >> 13;
+  }
+  return static_cast<std::uint16_t>(sign | half);
+}
+
+[[nodiscard]] TESSERA_HD constexpr float half_value(std::uint16_t bits) {
+  const std::uint32_t sign = (bits & 0x8000U) << 16, size = bits & 0x7fffU, exponent = size >> 10;
+  const float tiny = static_cast<float>(size) * 0x1p-24F;  // of exponent 0
+  const std::uint32_t word = exponent == 31  ? 0x7f800000U | (size & 0x3ffU) << 13
+                             : exponent == 0 ? __builtin_bit_cast(std::uint32_t, tiny)
+                                             : (size << 13) + 0x38000000U;
+  return __builtin_bit_cast(float, sign | word);
+}
+
+struct Half {
+  std::uint16_t bits;
+
+  Half() = default;
+  template <class Number>
+  TESSERA_HD constexpr explicit Half(Number value) : bits(half_bits(static_cast<float>(value))) {}
+  TESSERA_HD constexpr explicit operator float() const { return half_value(bits); }
+  TESSERA_HD constexpr explicit operator double() const { return static_cast<double>(half_value(bits)); }
+};
+
+template <class T>
+struct ArithmeticOf {
+  using type = T;
+};
+template <>
+struct ArithmeticOf<Half> {
+  using type = float;
+};
+/// What values that are kept as T are computed in.
+template <class T>
+using Arithmetic = typename ArithmeticOf<T>::type;
+
+}  // namespace tessera

@@ -1,0 +1,46 @@
+#include "base/half.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+/// Every half is itself, and what lies between two neighbours goes to the nearer one, ties to even.
+TEST(Half, RoundsToTheNearest) {
+  for (unsigned bits = 0; bits < 0x7c00U; ++bits) {
+    const auto low = half_value(static_cast<std::uint16_t>(bits)),
+               high = bits + 1 == 0x7c00U ? 65536.0F : half_value(static_cast<std::uint16_t>(bits + 1));
+    ASSERT_LT(low, high);
+    ASSERT_EQ(half_bits(low), bits);
+    ASSERT_EQ(half_bits(-low), bits | 0x8000U);
+    const float middle = low + (high - low) / 2;
+    ASSERT_EQ(half_bits(middle), bits % 2 == 0 ? bits : bits + 1);
+    ASSERT_EQ(half_bits(std::nextafter(middle, 0.0F)), bits);
+    ASSERT_EQ(half_bits(std::nextafter(middle, 1e9F)), bits + 1);
+  }
+}
+
+TEST(Half, KnowsItsValues) {
+  EXPECT_EQ(static_cast<float>(Half(1)), 1);
+  EXPECT_EQ(Half(1).bits, 0x3c00U);
+  EXPECT_EQ(Half(-2.5).bits, 0xc100U);
+  EXPECT_EQ(half_value(1), 0x1p-24F);
+  EXPECT_EQ(half_value(0x0400), 0x1p-14F);
+  EXPECT_EQ(half_value(0x7bff), 65504);
+}
+
+TEST(Half, InfinitiesAndNaNsStayWhatTheyAre) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(half_bits(infinity), 0x7c00U);
+  EXPECT_EQ(half_bits(-infinity), 0xfc00U);
+  EXPECT_EQ(half_bits(1e30F), 0x7c00U);
+  EXPECT_EQ(half_value(0x7c00), infinity);
+  EXPECT_TRUE(std::isnan(half_value(half_bits(std::numeric_limits<float>::quiet_NaN()))));
+  EXPECT_TRUE(std::isnan(half_value(0x7c01)));
+}
+
+}  // namespace
+}  // namespace tessera
