@@ -24,17 +24,16 @@ Box3 reach(const Sweep<T>& sweep, index_t steps) {
   return box;
 }
 
-/// Elements of a level of any slab of at most `points` points along d: as if it had halos on both sides.
+/// Elements of a level of any slab of at most `points` points along d, in a round of so many steps: as if it
+/// had halos on both sides. The first round has the widest ones.
 template <class T>
 index_t elements_of(const Sweep<T>& sweep, int d, index_t points, index_t steps) {
-  const Box3 box = reach(sweep, sweep.steps);
-  Line line[3];
-  for (int e = 0; e < 3; ++e) {
-    const index_t radius = sweep.stencil.radius[e];
-    line[e].begin = (e == d ? 0 : box.low[e]) - radius * (e == d ? steps : 1);
-    line[e].end = (e == d ? points : box.high[e]) + radius * (e == d ? steps : 1);
-  }
-  return device_shape(line, static_cast<index_t>(sizeof(T))).count;
+  DeviceSweep<T> slab = device_sweep(slab_sweep(sweep, {0, steps, reach(sweep, sweep.steps - steps)}));
+  const index_t halo = sweep.stencil.radius[d] * steps;
+  slab.line[d] = {};
+  slab.line[d].begin = -halo;
+  slab.line[d].end = points + halo;
+  return device_shape(slab.line, static_cast<index_t>(sizeof(T))).count;
 }
 
 /// What every candidate is measured by.
@@ -165,6 +164,8 @@ std::optional<SlabPlan> plan_slabs(const Sweep<T>& sweep, index_t device_bytes, 
   const SlabPlan at_once = whole(sweep, pass_steps, rates);
   if (at_once.device_bytes <= device_bytes) return at_once;
   for (int d = 3 - sweep.stencil.dims; d < 3; ++d) {
+    // What lies between rows travels with them, and would take parts of rows for that.
+    if (d == 2 && sweep.stencil.dims > 1 && sweep.edge(2, 0) == Edge::wrapped) continue;
     const SlabPlan plan = Planner<T>{sweep, device_bytes, pass_steps, rates, d}.best();
     if (!plan.whole()) return plan;
   }

@@ -50,12 +50,18 @@ class PretendedDevice {
   }
   void send(const MatrixView<const std::byte>& host, const MatrixView<std::byte>& there) {
     ++sent_strips;
+    expect_inside(there);
     if (temper_.straight) return add(Way::send, [=] { copy(host, there); });
     const auto chunk = read(host);
-    add(Way::send, [=] { copy(view(*chunk, host.cols), there); });
+    add(Way::send, [=] {
+      copy(view(*chunk, host.cols), there);
+      for (index_t i = 0; i < there.rows; ++i)  // as chunks do
+        std::fill(&there(i, 0) + there.cols, &there(i, 0) + there.ld, std::byte{});
+    });
   }
   void bring(const MatrixView<std::byte>& there, const MatrixView<std::byte>& host) {
     ++asked_;
+    expect_inside(there);
     add(Way::bring, [this, there, host] {
       const auto chunk = read(there);
       unpacked_.push_back([=] { copy(view(*chunk, there.cols), host); });
@@ -99,6 +105,15 @@ class PretendedDevice {
   };
   using Chunk = std::shared_ptr<std::vector<std::byte>>;
 
+  /// Chunks travel with what lies between rows, and behind the last one.
+  void expect_inside(const MatrixView<std::byte>& there) const {
+    for (const auto& level : memory_) {
+      const auto* const begin = reinterpret_cast<const std::byte*>(level.data());
+      const auto* const end = begin + level.size() * sizeof(T);
+      if (there.data >= begin && there.data < end && end - there.data >= there.rows * there.ld) return;
+    }
+    throw std::logic_error("rows that reach beyond the device's memory");
+  }
   static std::size_t index(Way way) { return static_cast<std::size_t>(way); }
   static Chunk read(const MatrixView<const std::byte>& x) {
     const auto chunk = std::make_shared<std::vector<std::byte>>();
