@@ -198,8 +198,7 @@ __device__ __forceinline__ void add_product(T weight, const Vector<T, length>& v
 
 /// The elements of v whose x lies in [low, high).
 template <class T, int length>
-__device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t high,
-                                         Vector<T, length> v) {
+__device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t high, Vector<T, length> v) {
   if (x >= low && x + length <= high) {
     store_vectors(row + x, v);
   } else {
