@@ -329,7 +329,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   if (const auto* const row =
           run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed)) {
     request.method.kernel = row->name;
-    request.method.tuning.device_memory = run::device_memory(comm, point);
+    request.method.tuning.device_memory = run::device_room(comm, point);
     on_gpu = run::drives_gpu(comm, point);
   }
   request.kernels = request.method.kernel;

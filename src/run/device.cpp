@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <set>
 
 #include "base/text.hpp"
@@ -101,29 +102,21 @@ bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::st
   return everywhere;
 }
 
-index_t device_memory(const mpi::Communicator& comm, const Values& point) {
-  const mpi::Communicator node = comm.node();
-  const index_t asked = point.bytes("device-memory"), drivers = drivers_of_node(point, node.size());
-  const auto devices = static_cast<index_t>(machine::gpus().devices.size());
-  index_t part = asked;
-  mpi::together(comm, "device", [&] {
-    if (asked == 0 && node.rank() < drivers && drivers > devices && devices > 0)
-      part = machine::gpu_memory_limit(0) / ceil_div(drivers, devices);
-  });
-  return part;  // all have looked before one takes some
-}
-
 index_t device_room(const mpi::Communicator& comm, const Values& point) {
   const index_t asked = point.bytes("device-memory");
   if (asked > 0) return asked;
+  constexpr index_t none = std::numeric_limits<index_t>::max();
   const mpi::Communicator node = comm.node();
-  index_t room = 0;
+  const index_t drivers = drivers_of_node(point, node.size());
+  index_t room = none;
   mpi::together(comm, "device", [&] {
+    if (node.rank() >= drivers) return;
     machine::use_gpu(node.rank());
     const auto devices = static_cast<index_t>(machine::gpus().devices.size());
-    if (devices > 0) room = machine::gpu_memory_limit(0) / ceil_div(index_t{node.size()}, devices);
+    room = devices > 0 ? machine::gpu_memory_limit(0) / ceil_div(drivers, devices) : 0;
   });
-  return -comm.max(-room);
+  room = -comm.max(-room);  // all have looked before one takes some
+  return room == none ? 0 : room;
 }
 
 void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel) {

@@ -19,10 +19,6 @@ void add_device(OptionSet& options,
 /// --device-memory, where larger `problems` ("products") go through the device in pieces.
 void add_device_memory(OptionSet& options, const std::string& problems);
 
-/// Bytes that this rank's kernels may take of its device: --device-memory, else its part of what is free
-/// where ranks share a device, else 0, what is free. Collective.
-[[nodiscard]] index_t device_memory(const mpi::Communicator& comm, const Values& point);
-
 /// What has to be known of a problem to find it a place.
 struct DeviceRequest {
   std::string wanted = "auto";  ///< --device
@@ -49,8 +45,8 @@ struct DeviceChoice {
 [[nodiscard]] bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::string& kernel,
                              index_t bytes);
 
-/// Bytes of its device that every rank may take: those of --device-memory, or a share of nine tenths of what
-/// is free; 0 where there is no device, and none are asked for. Collective.
+/// Bytes of its device that every rank that drives one may take: those of --device-memory, or a share of nine
+/// tenths of what is free; 0 where there is no device, and none are asked for. Collective.
 [[nodiscard]] index_t device_room(const mpi::Communicator& comm, const Values& point);
 
 /// Makes this rank's device current for a kernel that was named, where it drives one (shares.hpp). Throws
