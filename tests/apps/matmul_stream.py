@@ -71,6 +71,7 @@ class Streams(tessera.Case):
             self.assertIn("passed", result.out)
             numpy.testing.assert_allclose(tessera.read_matrix(self.path("out.h5")), want, rtol=1e-12, atol=1e-12)
 
+    @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
     def test_memory_is_what_the_plan_says(self):
         """Operands and result four times the limit: the most that the process held is within 5 % of the plan, beside what any
         run holds (the libraries of MPI alone are 20 to 90 MiB)."""

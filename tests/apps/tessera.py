@@ -31,6 +31,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SLOW = os.environ.get("TESSERA_TEST_SLOW", "") not in ("", "0")
 SEED = int(os.environ.get("TESSERA_TEST_SEED") or random.SystemRandom().randrange(10**6))
 DEVICE = os.environ.get("TESSERA_DEVICE", "")
+SANITIZED = "ASAN_OPTIONS" in os.environ  # the program holds a multiple of its memory then
 SHARED_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 JOB_MARK = "TESSERA_TEST_JOB"  # names the processes of one job in their environment
 

@@ -225,6 +225,7 @@ class AgainstNumpy(tessera.Case):
 
 
 class Memory(tessera.Case):
+    @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
     def test_the_limit_is_kept(self):
         """192 MiB with 24 MiB a rank: what the process holds at most is the limit and what any run holds, and not the data."""
         n = 4900
