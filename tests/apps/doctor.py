@@ -170,6 +170,8 @@ class Doctor(tessera.Case):
         for flag, value, words in (("-n", 256, "open files (ulimit -n): 256"), ("-s", 512, "stack (ulimit -s): 512 KiB"),
                                    ("-f", 2048, "file size (ulimit -f)"), ("-v", 3000000, "address space (ulimit -v)")):
             with self.subTest(flag):
+                if flag == "-v" and tessera.SANITIZED:
+                    self.skipTest("sanitizers need all the address space there is")
                 script = self.path("limited")
                 with open(script, "w", encoding="utf-8") as file:
                     file.write(f"#!/bin/bash\nulimit {flag} {value}\nexec {tessera.PROGRAM} \"$@\"\n")
