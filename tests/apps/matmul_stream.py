@@ -74,32 +74,19 @@ class Streams(tessera.Case):
     @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
     def test_memory_is_what_the_plan_says(self):
         """Operands and result four times the limit: the most that the process held is within 5 % of the plan, beside what any
-        run holds (the libraries of MPI alone are 20 to 90 MiB)."""
+        run holds."""
         rng = numpy.random.default_rng(tessera.SEED)
         n = 2900
         words = ("matmul", *self.write(a=rng.random((n, n)), b=rng.random((n, n))), "--out", "out.h5:/C", "--overwrite")
         small = tessera.write_matrix(self.path("small.h5"), rng.random((8, 8)))
-        base = self.peak("matmul", "--a", small, "--b", small, "--out", "s.h5:/C")
+        base = self.own_memory("matmul", "--a", small, "--b", small, "--out", "s.h5:/C")
         limit = 3 * 8 * n * n // 4
         plan = self.succeed(*words, "--memory", limit, "--plan").out
         amount, unit = re.search(r"holds ([\d.]+) (\w+) a rank", plan).groups()
         planned = float(amount) * {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[unit]
         self.assertLessEqual(planned, limit * 1.005)
-        self.assertLessEqual(self.peak(*words, "--memory", limit), base + 1.05 * planned)
+        self.assertLessEqual(self.own_memory(*words, "--memory", limit), base + 1.05 * planned)
         self.succeed("verify", "out.h5")
-
-    def peak(self, *words):
-        """The largest resident set of a run on one rank, in bytes; the file cache is not among it."""
-        job, most = tessera.Job(words, folder=self.folder), 0
-        while job.process.poll() is None:
-            try:
-                with open(f"/proc/{job.process.pid}/status") as status:
-                    most = max([most] + [int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM")])
-            except OSError:
-                pass
-            time.sleep(0.005)
-        self.assertEqual(job.wait().code, 0)
-        return most
 
     def test_the_plan_says_panels_and_bytes(self):
         result = self.succeed("matmul", "--n", 4000, "--out", "out.h5:/C", "--memory", "96MiB", "--plan")

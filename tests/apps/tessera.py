@@ -283,6 +283,22 @@ class Case(unittest.TestCase):
             self.assertIn(word, result.errors[0], str(result))
         return result
 
+    def own_memory(self, *arguments):
+        """The most bytes of its own that a run on one rank held. Pages of its program and libraries, of which the system keeps
+        as many as it likes, are not among them, and neither is the file cache."""
+        job, most = Job(arguments, folder=self.folder), 0
+        while job.process.poll() is None:
+            try:
+                with open(f"/proc/{job.process.pid}/status") as status:
+                    own = [int(line.split()[1]) * 1024 for line in status if line.startswith(("RssAnon", "RssShmem"))]
+                    most = max(most, sum(own))
+            except OSError:
+                pass
+            time.sleep(0.005)
+        result = job.wait()
+        self.assertEqual(result.code, OK, str(result))
+        return most
+
 
 _slowness = None
 

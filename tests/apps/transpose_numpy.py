@@ -6,7 +6,6 @@ Nothing may differ by a bit: the elements are random bytes, NaN payloads and all
 import concurrent.futures
 import os
 import random
-import time
 import unittest
 
 import tessera
@@ -233,8 +232,8 @@ class Memory(tessera.Case):
         name = tessera.write_matrix(self.path("a.h5"), a)
         small = tessera.write_matrix(self.path("s.h5"), a[:8, :8])
         words = ("transpose", "--in", name, "--out", "t.h5:/T")
-        base = self.peak("transpose", "--in", small, "--out", "s2.h5:/T")
-        peak = self.peak(*words, "--memory", "24MiB")
+        base = self.own_memory("transpose", "--in", small, "--out", "s2.h5:/T")
+        peak = self.own_memory(*words, "--memory", "24MiB")
         self.assertLess(peak, base + (32 << 20))
         numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
         self.succeed("verify", "t.h5")
@@ -249,26 +248,12 @@ class Memory(tessera.Case):
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
 
     def test_in_place_holds_one_matrix(self):
-        """The matrix and a few rows, beside what any run holds (the libraries of MPI alone are 20 to 90 MiB)."""
+        """The matrix and a few rows, beside what any run holds."""
         words = ("transpose", "--in-place", "--repetitions", 1, "--warmups", 0)
-        base = self.peak(*words, "--m", 64, "--n", 64)
+        base = self.own_memory(*words, "--m", 64, "--n", 64)
         for m, n in ((4000, 4000), (1500, 9000)):
-            peak = self.peak(*words, "--m", m, "--n", n)
-            self.assertLess(peak, base + 8 * m * n + (32 << 20))
-
-    def peak(self, *words):
-        """The largest resident set of a run on one rank, in bytes; the file cache is not among it."""
-        job = tessera.Job(words, folder=self.folder)
-        most = 0
-        while job.process.poll() is None:
-            try:
-                with open(f"/proc/{job.process.pid}/status") as status:
-                    most = max([most] + [int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM")])
-            except OSError:
-                pass
-            time.sleep(0.005)
-        self.assertEqual(job.wait().code, 0)
-        return most
+            peak = self.own_memory(*words, "--m", m, "--n", n)
+            self.assertLess(peak, base + 8 * m * n + (8 << 20))
 
     def test_the_plan_names_the_tiles(self):
         name = tessera.write_matrix(self.path("a.h5"), numpy.zeros((300, 200)))

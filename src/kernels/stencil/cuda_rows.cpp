@@ -86,7 +86,8 @@ std::vector<Variant> cuda_rows() {
                                         "step by step, the rows or planes of the stencil kept in registers")),
       row<cuda_temporal<float>, cuda_temporal<double>, temporal_passes<float>, temporal_passes<double>>(
           "cuda_temporal",
-          "stars of radius 1: several steps a pass, levels in registers (after Matsumura et al. 2020)"),
+          "stars of radius 1: several steps a pass, in registers (after Matsumura et al. 2020) or shared "
+          "memory"),
   };
 }
 

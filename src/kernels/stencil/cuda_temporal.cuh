@@ -1,9 +1,8 @@
 #pragma once
 // Passes of several steps of a star of radius 1 (perhaps without its middle), walked along the slowest
-// dimension: what the kernels for two and three dimensions share. A new row or plane of one level completes
-// the one before of the next level, so that all levels of a pass stay in registers, two values a point: the
-// last row and the sum of the next one so far. A row is not waited for: it completes a sum by a single
-// product.
+// dimension: what the kernels for two and three dimensions share, and the lanes of that for two. There a new
+// row of one level completes the one before of the next level, so that all levels of a pass stay in
+// registers, two values a point: the last row and the sum of the next one so far.
 
 #include "kernels/stencil/cuda_device.cuh"
 #include "kernels/stencil/cuda_passes.hpp"
