@@ -82,7 +82,9 @@ template <class Left, class Right>
 
 }  // namespace detail
 
-/// left() and right() in any order or at once; returns when both are done.
+/// left() and right() in any order or at once; returns when both are done. Each is a task, also the one that
+/// this thread runs itself: a wait inside it is for its own forks alone, and not for the left sides of the
+/// forks around it too.
 template <class Left, class Right>
 void fork_join(Left&& left, Right&& right) {
   if (Recorder* const listener = recorder(); listener != nullptr) [[unlikely]] {
@@ -91,6 +93,7 @@ void fork_join(Left&& left, Right&& right) {
   }
 #pragma omp task default(shared)
   left();
+#pragma omp task if (false) default(shared)
   right();
 #pragma omp taskwait
 }

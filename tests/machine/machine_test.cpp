@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <numeric>
+#include <thread>
 #include <vector>
 
+#include "base/timer.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/isa.hpp"
@@ -50,6 +52,23 @@ TEST(ForkJoin, WorksOutsideAnyRegionAndInsideTheCallersOwn) {
   on_each_thread(3,
                  [&](int, int) { parallel(2, [&] { fork_join([&] { sum += 10; }, [&] { sum += 10; }); }); });
   EXPECT_EQ(sum, 63);
+}
+
+TEST(ForkJoin, AWaitInsideOneSideIsNotForTheOther) {
+  std::atomic<bool> joined_inside = false, seen = false;
+  parallel(2, [&] {
+    fork_join(
+        [&] {
+          const Timer timer;
+          while (!joined_inside && timer.seconds() < 10) std::this_thread::yield();
+          seen = joined_inside.load();
+        },
+        [&] {
+          fork_join([] {}, [] {});
+          joined_inside = true;
+        });
+  });
+  EXPECT_TRUE(seen);
 }
 
 TEST(ForkJoin, CarriesTheExceptionOutOfTheRegion) {
