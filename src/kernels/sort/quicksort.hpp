@@ -45,8 +45,9 @@ index_t partition(Item* data, index_t n, const Before& before) {
   return first;
 }
 
+/// Large parts fork; the partition is one thread's.
 template <class Item>
-void sort_small(Item* data, index_t n, int depth) {
+void sort_in_place(Item* data, index_t n, int depth) {
   [[maybe_unused]] const Subproblem<Item> here;
   while (n > quicksort_leaf) {
     if (depth-- == 0) {  // quadratic otherwise; happens on adversarial inputs only
@@ -61,76 +62,75 @@ void sort_small(Item* data, index_t n, int depth) {
     const index_t equal =
         below < n / 8 ? partition(data + below, n - below, [&](const Item& x) { return !(pivot < x); }) : 0;
     const index_t above = below + equal;
-    sort_small(data, below, depth);
+    if (n > 4 * task_grain && team() > 1) {
+      return machine::fork_join([=] { sort_in_place(data, below, depth); },
+                                [=] { sort_in_place(data + above, n - above, depth); });
+    }
+    sort_in_place(data, below, depth);
     data += above;
     n -= above;
   }
   insertion_sort(data, n);
 }
 
-/// Parallel partition of from[0:n] into to[0:n]: chunks count, then write their parts at the places the
-/// counts give.
-template <class Item>
-std::array<index_t, 2> partition_to(const Item* from, Item* to, index_t n, const Item& pivot) {
+/// Parallel partition of from[0:n] into to[0:n], those that satisfy `before` first: chunks count, then write
+/// their two parts at the places that the counts give.
+template <class Item, class Before>
+index_t partition_to(const Item* from, Item* to, index_t n, const Before& before) {
   const index_t chunks = std::min<index_t>(4 * team(), ceil_div(n, task_grain));
   const index_t chunk = ceil_div(n, chunks);
-  machine::Buffer<index_t> counts(2 * chunks + 2);  // below, equal
+  machine::Buffer<index_t> places(chunks);
+  const auto end = [=](index_t c) { return std::min(n, (c + 1) * chunk); };
   machine::parallel_for(0, chunks, 1, [&](index_t c, index_t) {
-    index_t below = 0, above = 0;
-    for (index_t i = c * chunk; i < std::min(n, (c + 1) * chunk); ++i) {
-      below += from[i] < pivot ? 1 : 0;
-      above += pivot < from[i] ? 1 : 0;
-    }
-    counts[2 * c] = below;
-    counts[2 * c + 1] = std::max<index_t>(0, std::min(n, (c + 1) * chunk) - c * chunk) - below - above;
+    index_t count = 0;
+    for (index_t i = c * chunk; i < end(c); ++i) count += before(from[i]) ? 1 : 0;
+    places[c] = count;
   });
-  std::array<index_t, 2> total{};
-  for (index_t c = 0; c < chunks; ++c) {
-    total[0] += std::exchange(counts[2 * c], total[0]);
-    total[1] += std::exchange(counts[2 * c + 1], total[1]);
-  }
-  counts[2 * chunks] = total[0];
-  counts[2 * chunks + 1] = total[1];
+  index_t total = 0;
+  for (index_t c = 0; c < chunks; ++c) total += std::exchange(places[c], total);
   machine::parallel_for(0, chunks, 1, [&](index_t c, index_t) {
-    const index_t begin = std::min(n, c * chunk);
-    const std::array<index_t, 3> end_at{counts[2 * c], total[0] + counts[2 * c + 1],
-                                        total[0] + total[1] + begin - counts[2 * c] - counts[2 * c + 1]};
-    std::array<Item*, 3> place{to + end_at[0], to + end_at[1], to + end_at[2]};
-    for (index_t i = begin; i < std::min(n, begin + chunk); ++i) {
+    index_t first = places[c], second = total + std::min(n, c * chunk) - places[c];
+    for (index_t i = c * chunk; i < end(c); ++i) {
       const Item item = from[i];
-      const std::size_t part = (item < pivot ? 0u : 1u) + (pivot < item ? 1u : 0u);
-      *place[part]++ = item;
+      const index_t is_first = -index_t{before(item)};  // all bits: a choice that no compiler makes a branch
+      to[(first & is_first) | (second & ~is_first)] = item;
+      first -= is_first;
+      second += 1 + is_first;
     }
   });
-  return {total[0], total[0] + total[1]};
+  return total;
 }
 
-/// Sorts from[0:n]; the result lies in home[0:n], which is `from` or `other`.
+/// Sorts from[0:n]; the result lies in home[0:n], which is `from` or `other`. Parts of more than `shared`
+/// items, which would let the team wait for one thread, are partitioned by all threads, to and fro.
 template <class Item>
-void sort_large(Item* from, Item* other, Item* home, index_t n, int depth) {
-  if (n <= 4 * task_grain || team() == 1 || depth == 0) {
+void sort_shared(Item* from, Item* other, Item* home, index_t n, index_t shared, int depth) {
+  if (n <= shared || depth == 0) {
     if (from != home) std::copy(from, from + n, home);
-    sort_small(home, n, depth);
-    return;
+    return sort_in_place(home, n, depth);
   }
   const Item pivot = choose_pivot(from, n);
-  const auto [below, above] = partition_to(from, other, n, pivot);
-  machine::fork_join([=, low = below] { sort_large(other, from, home, low, depth - 1); },
-                     [=, low = below, high = above] {
-                       if (other != home) std::copy(other + low, other + high, home + low);
-                       sort_large(other + high, from + high, home + high, n - high, depth - 1);
-                     });
+  const index_t below = partition_to(from, other, n, [&](const Item& x) { return x < pivot; });
+  index_t above = below;
+  if (below < n / 8) {
+    above +=
+        partition_to(other + below, from + below, n - below, [&](const Item& x) { return !(pivot < x); });
+    if (from != home) std::copy(from + below, from + above, home + below);
+  }
+  // What is above lies where the last partition wrote it.
+  Item* const high = above > below ? from : other;
+  Item* const low = high == from ? other : from;
+  machine::fork_join(
+      [=] { sort_shared(other, from, home, below, shared, depth - 1); },
+      [=] { sort_shared(high + above, low + above, home + above, n - above, shared, depth - 1); });
 }
 
 template <class Item>
 void quicksort(const Block<Item>& block) {
   on_bits(block, [](Item* data, Item* scratch, index_t n) {
-    const int depth = 2 * bit_length(static_cast<std::uint64_t>(n)) + 4;
-    if (team() == 1) {
-      sort_small(data, n, depth);
-    } else {
-      sort_large(data, scratch, data, n, depth);
-    }
+    const index_t shared = std::max(4 * task_grain, n / (8 * team()));
+    sort_shared(data, scratch, data, n, team() > 1 ? shared : n,
+                2 * bit_length(static_cast<std::uint64_t>(n)) + 4);
   });
 }
 
