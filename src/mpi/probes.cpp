@@ -91,7 +91,7 @@ void measure_shifts(const Communicator& comm, double seconds, MessageCosts& cost
   machine::Buffer<std::byte> out(large), in(large);
   std::fill(out.begin(), out.end(), std::byte{1});
   std::fill(in.begin(), in.end(), std::byte{0});
-  const int distances = std::bit_width(static_cast<unsigned>(comm.size() - 1));
+  const auto distances = static_cast<int>(std::bit_width(static_cast<unsigned>(comm.size() - 1)));
   for (int distance = 1; distance < comm.size(); distance *= 2) {
     const double step =
         median_seconds(comm, seconds / distances, [&] { shift(comm, out.span(), in.span(), distance); });

@@ -85,8 +85,8 @@ TEST(Communicator, SumsOfAnyLengthAreThoseOfEveryElement) {
 TEST(Communicator, GathersBlocksOfAnyLengthInTheOrderOfTheRanks) {
   const Communicator comm = Communicator::world();
   const auto p = static_cast<std::size_t>(comm.size());
-  for (const std::size_t length :
-       {0, 1, 4095, 4096, 4097, 100003}) {  // short ones, and long ones by doubling
+  const std::initializer_list<std::size_t> lengths{0, 1, 4095, 4096, 4097, 100003};  // long ones by doubling
+  for (const std::size_t length : lengths) {
     const std::vector<unsigned char> mine(length, static_cast<unsigned char>(comm.rank() + 1));
     std::vector<unsigned char> all(length * p + 1, 0xee);
     comm.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all).first(length * p)));
