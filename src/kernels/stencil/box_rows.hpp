@@ -85,9 +85,7 @@ struct Box {
     columns(in + from, stride, here);
     for (index_t x = from; x < to; x += V::lanes) {
       columns(in + x + V::lanes, stride, after);
-      if constexpr (through) {
-        for (int j = 0; j < rows; ++j) __builtin_prefetch(in + (rows + r + j) * stride + x);
-      }
+      if constexpr (through) ask_for_rows<T, rows>(in + r * stride, stride, x, n);
       for (int j = 0; j < rows; ++j) {
         put<T, through>(out + j * stride, x, n, along_x({before[j], here[j], after[j]}) * w);
         before[j] = here[j];

@@ -11,6 +11,17 @@ namespace {
 /// and starts anew at every tile.
 constexpr index_t tile_bytes(bool through) { return through ? index_t{1} << 40 : 4096; }
 
+/// From memory: what `rows` rows that no block has read yet (in the plane) hold some way ahead of x; past
+/// their end, the rows that the next block reads first. Prefetchers stop at every page of every row. Measured
+/// on Zen 5, boxes of 3x3 f32, of a copy where memory is fast: 0.79 without, 0.82 a whole row ahead, 0.91 to
+/// 0.97 at 1 and 2 KiB, 1.0 at 3.
+template <class T, int rows>
+[[gnu::always_inline]] inline void ask_for_rows(const T* fresh, index_t stride, index_t x, index_t n) {
+  constexpr index_t ahead = 3072 / static_cast<index_t>(sizeof(T));
+  const T* const p = fresh + x + ahead + (x + ahead < n ? 0 : rows * stride - n);
+  for (int j = 0; j < rows; ++j) __builtin_prefetch(p + j * stride);
+}
+
 /// A full star of radius r. `rows` rows at once along the slowest dimension, so that a vector loaded once
 /// serves the rows on both sides of it; neighbours along x come from the vectors beside it.
 template <class T, int dims, int r, int rows, bool previous, bool through>
@@ -59,15 +70,13 @@ struct Star {
     return s;
   }
 
-  /// From memory: the rows that the next call reads first, a whole row ahead.
-  [[gnu::always_inline]] static void fetch_next(const T* p, index_t stride, index_t stride_middle) {
-    if constexpr (dims == 2) {
-      for (int j = 0; j < rows; ++j) __builtin_prefetch(p + (rows + halo + j) * stride);
-    }
+  /// From memory: what the planes hold a row ahead.
+  [[gnu::always_inline]] static void ask_ahead(const T* in, index_t stride, index_t stride_middle, index_t x,
+                                               index_t n) {
+    if constexpr (dims == 2) ask_for_rows<T, rows>(in + halo * stride, stride, x, n);
     if constexpr (dims == 3) {
-      for (int j = -halo; j < rows + halo; ++j) {
-        __builtin_prefetch(p + j * stride + (middle + 1) * stride_middle);
-      }
+      const T* const p = in + x + (middle + 1) * stride_middle;
+      for (int j = -halo; j < rows + halo; ++j) __builtin_prefetch(p + j * stride);
     }
   }
 
@@ -121,7 +130,7 @@ struct Star {
     }
     const index_t whole = to < n ? to : n - V::lanes + 1;
     for (; x < whole; x += V::lanes) {
-      if constexpr (through) fetch_next(in + x, stride, stride_middle);
+      if constexpr (through) ask_ahead(in, stride, stride_middle, x, n);
       step<false>(w, past, in + x, out + x, away, u, x, n);
     }
     if (x < to) step<true>(w, past, in + x, out + x, away, u, x, n);
