@@ -250,8 +250,8 @@ TYPED_TEST(Keys, InspectionIsHashAndOrderOfEveryKey) {
     const auto map = key_map<T>(order);
     const auto bits = [&](T key) { return map.to_bits(std::bit_cast<Bits<T>>(key)); };
     std::sort(keys.begin(), keys.end(), [&](T a, T b) { return bits(a) < bits(b); });
-    for (const std::size_t from : {0, 1, 5, 17}) {
-      for (const std::size_t n : {0, 1, 2, 9, 63, 69000}) {
+    for (const std::size_t from : {0U, 1U, 5U, 17U}) {
+      for (const std::size_t n : {0U, 1U, 2U, 9U, 63U, 69000U}) {
         const auto some = std::span<T>(keys).subspan(from, n);
         const Inspection seen = inspect(std::span<const T>(some), order, 5);
         EXPECT_TRUE(seen.sorted) << "from " << from << " n " << n;
