@@ -116,7 +116,7 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) sum[r][v] = S::zero();
   }
-  const T* a = t.a;
+  const T* a[] = {t.a, t.a + smaller(3, R - 1) * row, t.a + smaller(6, R - 1) * row};
   const auto step = [&]() __attribute__((always_inline)) {
     typename S::vec bp[V];
 #pragma GCC unroll 4
@@ -124,12 +124,17 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
     bp[V - 1] = packed ? S::load(b + (V - 1) * S::lanes) : S::load(b + (V - 1) * S::lanes, t.tail);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-      const auto ar = S::broadcast(a[r * row]);
+      const auto ar = S::broadcast(packed ? a[0][r] : a[r / 3][r % 3 * row]);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sum[r][v] = S::fma(ar, bp[v], sum[r][v]);
     }
-    a += a_step;
+    a[0] += a_step;
     b += b_step;
+    if (!packed) {  // three pointers, opaque to the compiler: it would keep one for every row
+      a[1] += a_step;
+      a[2] += a_step;
+      asm("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]));
+    }
   };
   index_t p = t.k;
   for (; p >= 4; p -= 4) {
