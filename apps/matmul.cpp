@@ -93,13 +93,22 @@ template double tolerance_of<Complex<double>>(const Request&);
 
 namespace {
 
+/// In blocks of rows, in the ranks' own memory or in memory that all see. Collective.
+template <class T>
+DistributedMatrix<T> allocate(const mpi::Communicator& comm, index_t rows, index_t cols, bool shared) {
+  const auto homes = layout::row_blocks(rows, cols, comm.size());
+  if (shared) return DistributedMatrix<T>(comm, homes, comm.node());
+  DistributedMatrix<T> matrix;
+  mpi::together(comm, "allocate", [&] { matrix = DistributedMatrix<T>(comm, homes); });
+  return matrix;
+}
+
 template <class T>
 DistributedMatrix<T> load(const mpi::Communicator& comm, const run::Input* input, index_t rows, index_t cols,
-                          std::uint64_t seed, std::uint64_t stream, mpi::Phases& phases) {
-  DistributedMatrix<T> matrix;
+                          std::uint64_t seed, std::uint64_t stream, bool shared, mpi::Phases& phases) {
+  auto matrix = allocate<T>(comm, rows, cols, shared);
   mpi::together(comm, "read", [&] {
     const mpi::PhaseScope scope(phases, "read");
-    matrix = DistributedMatrix<T>(comm, layout::row_blocks(rows, cols, comm.size()));
     if (input != nullptr) {
       io::read_box<T>(input->name(), matrix.box(), matrix.view());
     } else {
@@ -117,17 +126,14 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   run::Outputs outputs = open_output(comm, point, request);
   mpi::Phases once;
   const auto a_shape = stored(q.op_a, q.m, q.k), b_shape = stored(q.op_b, q.k, q.n);
-  const auto a = load<T>(comm, inputs.a.get(), a_shape.rows, a_shape.cols, seed, 1, once);
-  const auto b = load<T>(comm, inputs.b.get(), b_shape.rows, b_shape.cols, seed, 2, once);
+  const auto a = load<T>(comm, inputs.a.get(), a_shape.rows, a_shape.cols, seed, 1, q.shared, once);
+  const auto b = load<T>(comm, inputs.b.get(), b_shape.rows, b_shape.cols, seed, 2, q.shared, once);
   const bool reads_c = q.reads_c;
   const auto old_c =
-      reads_c ? load<T>(comm, inputs.c.get(), q.m, q.n, seed, 3, once) : DistributedMatrix<T>();
-  DistributedMatrix<T> c;
-  mpi::together(comm, "allocate", [&] {
-    c = DistributedMatrix<T>(comm, layout::row_blocks(q.m, q.n, comm.size()));
-    std::fill_n(c.view().data, c.box().area(),
-                T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
-  });
+      reads_c ? load<T>(comm, inputs.c.get(), q.m, q.n, seed, 3, false, once) : DistributedMatrix<T>();
+  auto c = allocate<T>(comm, q.m, q.n, q.shared);
+  std::fill_n(c.view().data, c.box().area(),
+              T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
   std::unique_ptr<OnGpus<T>> there;
   const auto restore = [&] {
     if (reads_c && there) there->put_c(old_c.view());

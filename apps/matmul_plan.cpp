@@ -66,7 +66,10 @@ index_t most_memory(const Request& request, index_t ranks) {
   auto shape = request.shape;
   auto method = request.method;
   shape.ranks = ranks;
-  if (ranks != request.shape.ranks) method.grid = {0, 0};
+  if (ranks != request.shape.ranks) {
+    method.grid = {0, 0};
+    shape.shared = false;
+  }
   index_t most = 0;
   for (const Forecast& f : forecast(shape, method)) most = std::max(most, f.memory());
   return most;
@@ -95,6 +98,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   }
   if (request.gpus != nullptr)
     fmt::print("operands and result stay on the GPUs; exchange: {}\n", request.gpus->text());
+  if (q.shared) fmt::print("the ranks share the memory of operands and result\n");
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_seconds(q, request.method, run::network(ceilings, q.ranks));
   double slowest = 0;

@@ -8,6 +8,7 @@
 #include "dist/matmul/on_devices.hpp"
 #include "matmul.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/shared_memory.hpp"
 #include "run/device.hpp"
 #include "run/session.hpp"
 #include "run/shares.hpp"
@@ -201,6 +202,16 @@ void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& re
   });
 }
 
+/// Whether all ranks shall see all matrices: those of one node, whose kernels run on the host.
+bool shares_memory(const mpi::Communicator& comm, const Request& request) {
+  const auto& q = request.shape;
+  const index_t bytes = (q.m * q.k + q.k * q.n + q.m * q.n) * q.element_bytes;
+  const bool possible = request.gpus == nullptr && request.kernels == request.method.kernel->name &&
+                        request.method.kernel->space == Space::host && q.ranks == comm.size() &&
+                        comm.node().size() == comm.size() && bytes <= mpi::SharedMemory::available();
+  return comm.max(index_t{possible ? 0 : 1}) == 0 && sharing_pays(q, request.method);
+}
+
 }  // namespace
 
 Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
@@ -240,6 +251,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   resolve_precision(comm, point, request);
   choose_exchange(comm, point, inputs, request);
   if (request.gpus == nullptr) weigh_ranks(comm, point, request);
+  q.shared = shares_memory(comm, request);
   return request;
 }
 

@@ -5,6 +5,17 @@
 namespace tessera::dist {
 
 template <class T>
+DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                                        const mpi::Communicator& node)
+    : layout_(std::move(layout)), box_(layout_.of(comm.rank())) {
+  TESSERA_EXPECTS(node.size() == comm.size() && layout_ == layout::row_blocks(rows(), cols(), comm.size()));
+  const index_t bytes = checked_mul(rows() * cols(), static_cast<index_t>(sizeof(T)), "a shared matrix");
+  window_ = mpi::SharedMemory(node, node.is_root() ? bytes : 0);
+  whole_ = reinterpret_cast<T*>(window_.of(0));
+  data_ = whole_ + box_.rows.begin * cols();
+}
+
+template <class T>
 void fill_random(MatrixView<T> view, const layout::Box& box, index_t cols, std::uint64_t seed,
                  std::uint64_t stream) {
   for (index_t i = 0; i < view.rows; ++i) {
@@ -19,6 +30,7 @@ void fill_random(DistributedMatrix<T>& matrix, std::uint64_t seed, std::uint64_t
 }
 
 #define TESSERA_INSTANTIATE(T)                                                                            \
+  template class DistributedMatrix<T>;                                                                    \
   template void fill_random<T>(MatrixView<T>, const layout::Box&, index_t, std::uint64_t, std::uint64_t); \
   template void fill_random<T>(DistributedMatrix<T>&, std::uint64_t, std::uint64_t)
 

@@ -7,6 +7,7 @@
 #include "layout/matrix_layout.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/shared_memory.hpp"
 
 namespace tessera::dist {
 
@@ -17,23 +18,40 @@ class DistributedMatrix {
   DistributedMatrix() = default;
   /// Uninitialised. The layout must be a home: disjoint boxes that cover the matrix, one a rank of comm.
   DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout)
-      : layout_(std::move(layout)), box_(layout_.of(comm.rank())), local_(box_.area()) {}
+      : layout_(std::move(layout)),
+        box_(layout_.of(comm.rank())),
+        local_(box_.area()),
+        data_(local_.data()) {}
+  /// The same as one matrix in memory that all ranks of `node` see; they must be those of comm, and the boxes
+  /// whole rows in the order of ranks. Collective. Throws Error(memory) where the system has not the room.
+  DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                    const mpi::Communicator& node);
 
   [[nodiscard]] index_t rows() const { return layout_.rows; }
   [[nodiscard]] index_t cols() const { return layout_.cols; }
   [[nodiscard]] const layout::MatrixLayout& layout() const { return layout_; }
   [[nodiscard]] const layout::Box& box() const { return box_; }  ///< this rank's, in global indices
-  [[nodiscard]] MatrixView<T> view() {
-    return matrix_view(local_.data(), box_.rows.size(), box_.cols.size());
-  }
+  [[nodiscard]] MatrixView<T> view() { return matrix_view(data_, box_.rows.size(), box_.cols.size()); }
   [[nodiscard]] MatrixView<const T> view() const {
-    return matrix_view(local_.data(), box_.rows.size(), box_.cols.size());
+    return matrix_view<const T>(data_, box_.rows.size(), box_.cols.size());
+  }
+
+  [[nodiscard]] bool shared() const { return window_.there(); }
+  /// All of the matrix; shared() only. Others' blocks are theirs until a barrier between two sync().
+  [[nodiscard]] MatrixView<T> whole() { return matrix_view(whole_, rows(), cols()); }
+  [[nodiscard]] MatrixView<const T> whole() const { return matrix_view<const T>(whole_, rows(), cols()); }
+  /// What this rank wrote before is seen by whoever hears from it after, and the other way round. Local.
+  void sync() const {
+    if (shared()) window_.sync();
   }
 
  private:
   layout::MatrixLayout layout_;
   layout::Box box_;
   machine::Buffer<T> local_;
+  mpi::SharedMemory window_;
+  T* whole_ = nullptr;
+  T* data_ = nullptr;  ///< of this rank's box
 };
 
 /// box = its part of a matrix of `cols` columns: uniform values in [-1, 1) from the seed and the global

@@ -9,8 +9,8 @@
 
 namespace tessera::dist::matmul {
 
-/// An operand's box on this rank: the home block itself where that is what is needed, else a copy fetched
-/// from the homes.
+/// An operand's box on this rank: the home block itself where that is what is needed, or where it lies in
+/// shared memory, else a copy fetched from the homes.
 template <class T>
 struct Fetched {
   machine::Buffer<T> copy;
@@ -22,6 +22,8 @@ template <class T>
                                const layout::MatrixLayout& need) {
   if (need == matrix.layout()) return {{}, matrix.view()};
   const layout::Box& box = need.of(comm.rank());
+  if (matrix.shared())
+    return {{}, matrix.whole().block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size())};
   Fetched<T> result{machine::Buffer<T>(box.area()), {}};
   const MatrixView<T> view = matrix_view(result.copy.data(), box.rows.size(), box.cols.size());
   mpi::redistribute<T>(comm, matrix.layout(), matrix.view(), need, view);

@@ -35,15 +35,16 @@ Leaves leaves_of(const ForecastRequest& q) {
   return q.element_bytes == 4 ? tessera::matmul::leaves<float>(q.k) : tessera::matmul::leaves<double>(q.k);
 }
 
-struct Homes {
-  MatrixLayout a, b, c;
-};
-
 Homes homes_of(const ForecastRequest& q) {
   const auto stored = [&](index_t rows, index_t cols, Op op) {
     return op == Op::none ? layout::row_blocks(rows, cols, q.ranks) : layout::row_blocks(cols, rows, q.ranks);
   };
-  return {stored(q.m, q.k, q.op_a), stored(q.k, q.n, q.op_b), layout::row_blocks(q.m, q.n, q.ranks)};
+  return {stored(q.m, q.k, q.op_a), stored(q.k, q.n, q.op_b), layout::row_blocks(q.m, q.n, q.ranks),
+          q.shared};
+}
+
+bool grows_in_c(const Plan& plan, const Homes& homes) {
+  return grows_at_home(plan, homes.c) || (homes.shared && !splits_k(plan));
 }
 
 Forecast recursive_rank(const ForecastRequest& q, const Plan& plan, const Homes& homes, index_t rank) {
@@ -56,14 +57,16 @@ Forecast recursive_rank(const ForecastRequest& q, const Plan& plan, const Homes&
     f.flops = q.flops_each * static_cast<double>(mine.m.size()) * static_cast<double>(mine.n.size()) *
               static_cast<double>(plan.k_range(mine).size());
   }
-  add_move(f, homes.a, a, rank, element);
-  add_move(f, homes.b, b, rank, element);
-  if (q.reads_c) add_move(f, homes.c, c_start_layout(plan), rank, element);
   index_t copies = 0;
-  if (!(a == homes.a)) copies += a.of(rank).area();
-  if (!(b == homes.b)) copies += b.of(rank).area();
+  if (!homes.shared) {
+    add_move(f, homes.a, a, rank, element);
+    add_move(f, homes.b, b, rank, element);
+    if (!(a == homes.a)) copies += a.of(rank).area();
+    if (!(b == homes.b)) copies += b.of(rank).area();
+  }
   const auto nodes = static_cast<index_t>(plan.nodes(mine).size());
-  if (!grows_at_home(plan, homes.c)) {
+  if (!grows_in_c(plan, homes)) {
+    if (q.reads_c) add_move(f, homes.c, c_start_layout(plan), rank, element);
     copies += nodes * c.of(rank).area();
     index_t in = 0, out = 0;
     for (index_t peer = 0; peer < q.ranks; ++peer) {
@@ -135,9 +138,10 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
 }
 
 /// Weights are those of a job that runs: another number of ranks is forecast as if all were alike.
-Plan plan_of(const ForecastRequest& q, const Method& method, const Leaves& leaves) {
+Plan plan_of(const ForecastRequest& q, const Method& method, const Leaves& leaves, const Homes& homes) {
   const bool known = static_cast<index_t>(method.weights.size()) == q.ranks;
-  return recursive_plan({q.m, q.n, leaves}, q.ranks, known ? method.weights : std::vector<double>{});
+  return choose_plan({q.m, q.n, leaves}, q.op_a, q.op_b, homes,
+                     known ? method.weights : std::vector<double>{});
 }
 
 /// One redistribution.
@@ -182,10 +186,12 @@ double combine_seconds(const ForecastRequest& q, const Plan& plan, const MatrixL
 
 double recursive_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves,
                          const Homes& homes, const mpi::Network& network) {
-  const Plan plan = plan_of(q, method, leaves);
-  double seconds = move_seconds(homes.a, a_layout(plan, q.op_a), q.element_bytes, network) +
-                   move_seconds(homes.b, b_layout(plan, q.op_b), q.element_bytes, network);
-  if (grows_at_home(plan, homes.c)) return seconds;
+  const Plan plan = plan_of(q, method, leaves, homes);
+  double seconds = 0;
+  if (!homes.shared)
+    seconds += move_seconds(homes.a, a_layout(plan, q.op_a), q.element_bytes, network) +
+               move_seconds(homes.b, b_layout(plan, q.op_b), q.element_bytes, network);
+  if (grows_in_c(plan, homes)) return seconds;
   if (q.reads_c) seconds += move_seconds(homes.c, c_start_layout(plan), q.element_bytes, network);
   return seconds + combine_seconds(q, plan, homes.c, network);
 }
@@ -265,7 +271,8 @@ double summa_seconds(const ForecastRequest& q, const Method& method, const Leave
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
   const Leaves leaves = leaves_of(request);
   const Homes homes = homes_of(request);
-  const Plan plan = method.algorithm == Algorithm::recursive ? plan_of(request, method, leaves) : Plan{};
+  const Plan plan =
+      method.algorithm == Algorithm::recursive ? plan_of(request, method, leaves, homes) : Plan{};
   std::vector<Forecast> result;
   for (index_t rank = 0; rank < request.ranks; ++rank) {
     result.push_back(method.algorithm == Algorithm::recursive
@@ -273,6 +280,17 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
                          : summa_rank(request, method, homes, leaves, rank));
   }
   return result;
+}
+
+bool sharing_pays(const ForecastRequest& request, const Method& method) {
+  constexpr index_t worthwhile = 8;  // an eighth of what a rank has at home
+  if (method.algorithm != Algorithm::recursive || request.ranks == 1) return false;
+  ForecastRequest apart = request;
+  apart.shared = false;
+  const auto all = forecast(apart, method);
+  return std::any_of(all.begin(), all.end(), [](const Forecast& f) {
+    return std::max(f.received_bytes, f.sent_bytes) > f.home_bytes / worthwhile;
+  });
 }
 
 double exchange_seconds(const ForecastRequest& request, const Method& method, const mpi::Network& network) {

@@ -258,20 +258,59 @@ Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>
   return plan;
 }
 
-Plan row_plan(const Shape& shape, index_t ranks) {
+index_t moved_elements(const Plan& plan, Op op_a, Op op_b, const Homes& homes, index_t rank) {
+  const Cuboid& mine = plan.of(rank);
+  if (mine.empty()) return 0;
+  const auto away = [&](const Box& need, const MatrixLayout& home) {
+    return need.area() - intersect(need, home.of(rank)).area();
+  };
+  const Box a{mine.m, plan.k_range(mine)}, b{plan.k_range(mine), mine.n}, c{mine.m, mine.n};
+  const auto nodes = static_cast<index_t>(plan.nodes(mine).size());
+  return away(turns(op_a) ? transposed(a) : a, homes.a) + away(turns(op_b) ? transposed(b) : b, homes.b) +
+         nodes * away(c, homes.c);
+}
+
+Plan home_plan(const Shape& shape, const MatrixLayout& home) {
   Plan plan{shape, {}};
-  const layout::BlockMap rows(shape.m, ranks);
-  for (index_t r = 0; r < ranks; ++r) {
-    plan.cuboids.push_back({rows.range(r), {0, shape.n}, {0, shape.leaves.count()}});
-  }
+  for (const Box& box : home.boxes) plan.cuboids.push_back({box.rows, box.cols, {0, shape.leaves.count()}});
   return plan;
 }
 
+Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
+                 const std::vector<double>& weights) {
+  const index_t ranks = homes.c.ranks();
+  Plan recursive = recursive_plan(shape, ranks, weights);
+  if (homes.shared || ranks == 1 || shape.m == 0 || shape.n == 0) return recursive;
+  Plan at_home = home_plan(shape, homes.c);
+  const double slowest = weights.empty() ? 1 : *std::min_element(weights.begin(), weights.end());
+  const auto cost = [&](const Plan& plan) {  // of the worst rank, in words
+    double worst = 0;
+    for (index_t rank = 0; rank < ranks; ++rank) {
+      const Cuboid& c = plan.of(rank);
+      const double speed = weights.empty() ? 1 : weights[static_cast<std::size_t>(rank)] / slowest;
+      const double products = static_cast<double>(c.m.size()) * static_cast<double>(c.n.size()) *
+                              static_cast<double>(plan.k_range(c).size());
+      worst = std::max(worst, 2 * products / (flops_per_word * speed) +
+                                  static_cast<double>(moved_elements(plan, op_a, op_b, homes, rank)));
+    }
+    return worst;
+  };
+  return cost(at_home) < cost(recursive) ? at_home : recursive;
+}
+
+bool splits_k(const Plan& plan) {
+  return !std::all_of(plan.cuboids.begin(), plan.cuboids.end(), [&](const Cuboid& c) {
+    return c.empty() || c.leaves.size() == plan.shape.leaves.count();
+  });
+}
+
 bool grows_at_home(const Plan& plan, const MatrixLayout& home) {
-  return c_layout(plan) == home &&
-         std::all_of(plan.cuboids.begin(), plan.cuboids.end(), [&](const Cuboid& c) {
-           return c.empty() || c.leaves.size() == plan.shape.leaves.count();
-         });
+  for (index_t rank = 0; rank < home.ranks(); ++rank) {
+    const Cuboid& mine = plan.of(rank);
+    const Box& box = home.of(rank);
+    if (mine.empty() ? !box.empty() : !(Box{mine.m, mine.n} == box)) return false;
+  }
+  return !splits_k(plan);
 }
 
 std::vector<Range> summa_panels(const layout::BlockMap& k_of_a, const layout::BlockMap& k_of_b,

@@ -62,6 +62,9 @@ struct Plan {
 /// The boxes of c on the ranks that start from beta * c (those with leaf 0); empty elsewhere.
 [[nodiscard]] layout::MatrixLayout c_start_layout(const Plan& plan);
 
+/// Whether parts of the same box of c are computed by several ranks.
+[[nodiscard]] bool splits_k(const Plan& plan);
+
 /// Whether every rank's values grow in c's home itself: no k is split and every box is where it belongs.
 [[nodiscard]] bool grows_at_home(const Plan& plan, const layout::MatrixLayout& home);
 
@@ -72,13 +75,28 @@ struct Plan {
 /// take in proportion to theirs, and a rank that is too slow for any part idles. None: all are alike.
 [[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>& weights = {});
 
+/// Where operands and result live.
+struct Homes {
+  layout::MatrixLayout a, b, c;
+  bool shared = false;  ///< every rank sees all of them
+};
+
+/// The elements that a rank of the plan receives of operands that are not at home with it, and gives away of
+/// the result.
+[[nodiscard]] index_t moved_elements(const Plan& plan, Op op_a, Op op_b, const Homes& homes, index_t rank);
+
+/// Every rank computes its home box of c.
+[[nodiscard]] Plan home_plan(const Shape& shape, const layout::MatrixLayout& home);
+
+/// The recursive plan, or the plan at home where that takes the worst rank less time: a result that is large
+/// for its k is not worth its journey. Nothing has to travel where memory is shared.
+[[nodiscard]] Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
+                               const std::vector<double>& weights = {});
+
 /// Summa's panels of k, at least one: each inside one leaf and inside one owner's part of a and of b, at most
 /// `width` wide, cut at chunks.
 [[nodiscard]] std::vector<layout::Range> summa_panels(const layout::BlockMap& k_of_a,
                                                       const layout::BlockMap& k_of_b, const Leaves& leaves,
                                                       index_t width);
-
-/// The 1-D plan: rows of C split, all of op(b) on every rank. For comparison.
-[[nodiscard]] Plan row_plan(const Shape& shape, index_t ranks);
 
 }  // namespace tessera::dist::matmul

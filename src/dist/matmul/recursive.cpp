@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <optional>
 
 #include "dist/matmul/algorithms.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
@@ -8,14 +8,22 @@ namespace {
 
 using tessera::matmul::Gemm;
 
+/// Where in c this rank's values can grow at once; empty where they cannot.
+template <class T>
+std::optional<MatrixView<T>> place_in_c(const Plan& plan, const Cuboid& mine, DistributedMatrix<T>& c) {
+  if (grows_at_home(plan, c.layout())) return c.view();
+  if (!c.shared() || splits_k(plan)) return std::nullopt;
+  return c.whole().block(mine.m.begin, mine.n.begin, mine.m.size(), mine.n.size());
+}
+
 /// A place for every node of this rank's cuboid.
 template <class T>
-std::vector<NodeValue<T>> allocate_values(const Plan& plan, const Cuboid& mine, MatrixView<T> home,
-                                          bool at_home) {
+std::vector<NodeValue<T>> allocate_values(const Plan& plan, const Cuboid& mine,
+                                          const std::optional<MatrixView<T>>& in_c) {
   std::vector<NodeValue<T>> values;
   for (const Subtree node : plan.nodes(mine)) {
-    if (at_home) {
-      values.push_back({node, {}, home});
+    if (in_c) {
+      values.push_back({node, {}, *in_c});
       continue;
     }
     machine::Buffer<T> storage(mine.m.size() * mine.n.size());
@@ -23,6 +31,20 @@ std::vector<NodeValue<T>> allocate_values(const Plan& plan, const Cuboid& mine, 
     values.push_back({node, std::move(storage), view});
   }
   return values;
+}
+
+/// Before: what the others wrote is there. After: they have read it. Nothing where no memory is shared.
+template <class T>
+void meet(const mpi::Communicator& comm, const Product<T>& product) {
+  if (!product.a.shared() && !product.b.shared() && !product.c.shared()) return;
+  const auto sync = [&] {
+    product.a.sync();
+    product.b.sync();
+    product.c.sync();
+  };
+  sync();
+  comm.barrier();
+  sync();
 }
 
 template <class T>
@@ -44,18 +66,21 @@ void compute_node(const Product<T>& product, const Method& method, const Plan& p
 template <class T>
 void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
                mpi::Phases& phases) {
-  const Plan plan = recursive_plan({product.m(), product.n(), tessera::matmul::leaves<T>(product.k())},
-                                   comm.size(), method.weights);
+  const bool shared = product.a.shared() && product.b.shared() && product.c.shared();
+  const Plan plan = choose_plan(
+      {product.m(), product.n(), tessera::matmul::leaves<T>(product.k())}, product.op_a, product.op_b,
+      {product.a.layout(), product.b.layout(), product.c.layout(), shared}, method.weights);
   const Cuboid& mine = plan.of(comm.rank());
-  const bool at_home = grows_at_home(plan, product.c.layout());
-  std::vector<NodeValue<T>> values = allocate_values(plan, mine, product.c.view(), at_home);
+  const auto in_c = place_in_c(plan, mine, product.c);
+  std::vector<NodeValue<T>> values = allocate_values(plan, mine, in_c);
   Fetched<T> a, b;
   {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
+    meet(comm, product);
     a = fetch(comm, product.a, a_layout(plan, product.op_a));
     b = fetch(comm, product.b, b_layout(plan, product.op_b));
-    if (product.beta != T{0} && !at_home) {
+    if (product.beta != T{0} && !in_c) {
       const bool starts = !mine.empty() && mine.leaves.begin == 0;
       mpi::redistribute<T>(comm, product.c.layout(), product.c.view(), c_start_layout(plan),
                            starts ? values.front().view : MatrixView<T>{});
@@ -66,10 +91,9 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
     for (const NodeValue<T>& value : values)
       compute_node(product, method, plan, mine, value, a.view, b.view, phases);
   }
-  if (!at_home) {
-    const mpi::PhaseScope scope(phases, "exchange");
-    combine_nodes(comm, plan, values, product.c, phases);
-  }
+  const mpi::PhaseScope scope(phases, "exchange");
+  if (!in_c) combine_nodes(comm, plan, values, product.c, phases);
+  meet(comm, product);
 }
 
 template void recursive<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);

@@ -29,12 +29,15 @@ const Case cases[] = {{40, 50, 60},
                       {0, 5, 5},
                       {5, 0, 5},
                       {5, 7, 0, Op::none, Op::none, 1, 3},
-                      {64, 64, 40000}};
+                      {64, 64, 40000},
+                      {300, 200, 16},
+                      {2, 120, 90}};
 
 template <class T>
 DistributedMatrix<T> random_matrix(const mpi::Communicator& comm, index_t rows, index_t cols,
-                                   std::uint64_t stream) {
-  DistributedMatrix<T> matrix(comm, layout::row_blocks(rows, cols, comm.size()));
+                                   std::uint64_t stream, bool shared = false) {
+  const auto homes = layout::row_blocks(rows, cols, comm.size());
+  auto matrix = shared ? DistributedMatrix<T>(comm, homes, comm) : DistributedMatrix<T>(comm, homes);
   fill_random(matrix, 42, stream);
   return matrix;
 }
@@ -69,13 +72,13 @@ T scalar(double value) {
 }
 
 template <class T>
-Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method) {
+Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method, bool shared = false) {
   const auto op = [](Op wanted) { return turns(wanted) && !is_complex<T> ? Op::transpose : wanted; };
-  const auto a =
-      x.op_a == Op::none ? random_matrix<T>(comm, x.m, x.k, 1) : random_matrix<T>(comm, x.k, x.m, 1);
-  const auto b =
-      x.op_b == Op::none ? random_matrix<T>(comm, x.k, x.n, 2) : random_matrix<T>(comm, x.n, x.k, 2);
-  auto c = random_matrix<T>(comm, x.m, x.n, 3);
+  const auto a = x.op_a == Op::none ? random_matrix<T>(comm, x.m, x.k, 1, shared)
+                                    : random_matrix<T>(comm, x.k, x.m, 1, shared);
+  const auto b = x.op_b == Op::none ? random_matrix<T>(comm, x.k, x.n, 2, shared)
+                                    : random_matrix<T>(comm, x.n, x.k, 2, shared);
+  auto c = random_matrix<T>(comm, x.m, x.n, 3, shared);
   if (x.beta == 0) std::fill_n(c.view().data, c.box().area(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
   const Product<T> product{scalar<T>(x.alpha), a, op(x.op_a), b, op(x.op_b), scalar<T>(x.beta), c};
   const Freivalds<T> check(comm, product, 5, 2);
@@ -109,6 +112,16 @@ TYPED_TEST(Multiply, RecursiveGivesTheBitsOfOneRank) {
                 std::to_string(x.m) + "x" + std::to_string(x.n) + "x" + std::to_string(x.k));
       EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
     }
+  }
+}
+
+TYPED_TEST(Multiply, SharedMemoryGivesTheBitsOfOneRank) {
+  const auto comm = mpi::Communicator::world();
+  for (const Case& x : cases) {
+    const auto got = run<TypeParam>(comm, x, {.threads = 2}, true);
+    same_bits(got.c, one_rank<TypeParam>(x),
+              std::to_string(x.m) + "x" + std::to_string(x.n) + "x" + std::to_string(x.k));
+    EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
   }
 }
 

@@ -120,7 +120,7 @@ TEST(RecursivePlan, MovesFarLessThanA1DSplitAlsoOnPrimes) {
   const std::pair<index_t, double> floors[] = {{7, 1.5},  {13, 2.0}, {17, 2.2},
                                                {31, 2.9}, {61, 3.8}, {127, 6.9}};
   for (const auto& [ranks, floor] : floors) {
-    const double one_d = received_words(row_plan(shape_of(n, n, n), ranks));
+    const double one_d = received_words(home_plan(shape_of(n, n, n), layout::row_blocks(n, n, ranks)));
     EXPECT_GT(one_d / received_words(recursive_plan(shape_of(n, n, n), ranks)), floor) << ranks;
   }
 }
@@ -134,10 +134,59 @@ TEST(RecursivePlan, SplitsADeepProductAlongK) {
   }
 }
 
-TEST(RowPlan, SplitsRowsOnly) {
-  const Plan plan = row_plan(shape_of(100, 50, 30), 4);
+TEST(HomePlan, ComputesEveryBoxOfCWhereItLives) {
+  const layout::MatrixLayout home = layout::row_blocks(100, 50, 4);
+  const Plan plan = home_plan(shape_of(100, 50, 30), home);
   EXPECT_EQ(plan.of(1).m, (layout::Range{25, 50}));
   EXPECT_EQ(plan.of(1).n, (layout::Range{0, 50}));
+  EXPECT_TRUE(grows_at_home(plan, home));
+  EXPECT_FALSE(splits_k(plan));
+  const layout::MatrixLayout few = layout::row_blocks(2, 50, 4);  // two ranks have nothing
+  EXPECT_TRUE(grows_at_home(home_plan(shape_of(2, 50, 30), few), few));
+}
+
+Homes homes_of(index_t m, index_t n, index_t k, index_t ranks) {
+  return {layout::row_blocks(m, k, ranks), layout::row_blocks(k, n, ranks), layout::row_blocks(m, n, ranks)};
+}
+
+TEST(ChoosePlan, LeavesALargeResultOfAShortKAtHome) {
+  for (const index_t ranks : {2, 4, 6}) {
+    const Homes homes = homes_of(4096, 4096, 128, ranks);
+    const Plan plan = choose_plan(shape_of(4096, 4096, 128), Op::none, Op::none, homes);
+    EXPECT_TRUE(grows_at_home(plan, homes.c)) << ranks;
+  }
+}
+
+TEST(ChoosePlan, SplitsADeepProductAlongK) {
+  const Homes homes = homes_of(64, 64, 1000000, 8);
+  EXPECT_TRUE(splits_k(choose_plan(shape_of(64, 64, 1000000), Op::none, Op::none, homes)));
+}
+
+TEST(ChoosePlan, NeverMovesMoreThanTheRecursivePlanOfACube) {
+  for (const index_t ranks : {2, 3, 4, 7, 16, 31}) {
+    const index_t n = 8192;
+    const Homes homes = homes_of(n, n, n, ranks);
+    const auto most = [&](const Plan& plan) {
+      index_t words = 0;
+      for (index_t rank = 0; rank < ranks; ++rank)
+        words = std::max(words, moved_elements(plan, Op::none, Op::none, homes, rank));
+      return words;
+    };
+    EXPECT_LE(most(choose_plan(shape_of(n, n, n), Op::none, Op::none, homes)),
+              most(recursive_plan(shape_of(n, n, n), ranks)))
+        << ranks;
+  }
+}
+
+TEST(MovedElements, AreWhatTheForecastSends) {
+  const index_t m = 300, n = 500, k = 9000, ranks = 6;
+  const Homes homes = homes_of(m, n, k, ranks);
+  const Plan plan = choose_plan(shape_of(m, n, k), Op::none, Op::none, homes);
+  index_t moved = 0, received = 0;
+  for (index_t rank = 0; rank < ranks; ++rank) moved += moved_elements(plan, Op::none, Op::none, homes, rank);
+  for (const Forecast& f : forecast({.m = m, .n = n, .k = k, .ranks = ranks}, {}))
+    received += f.received_bytes;
+  EXPECT_EQ(8 * moved, received);
 }
 
 TEST(Layouts, FollowTheOps) {
@@ -166,6 +215,18 @@ TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
     }
     EXPECT_GT(received, 0);
   }
+}
+
+TEST(Forecast, SharedMemoryMovesOnlySumsAlongASplitK) {
+  index_t sent = 0;
+  for (const Forecast& f : forecast({.m = 800, .n = 900, .k = 700, .ranks = 6, .shared = true}, {})) {
+    sent += f.sent_bytes;
+    EXPECT_EQ(f.work_bytes, 0);
+  }
+  EXPECT_EQ(sent, 0);
+  for (const Forecast& f : forecast({.m = 8, .n = 8, .k = 131072, .ranks = 2, .shared = true}, {}))
+    sent += f.sent_bytes;
+  EXPECT_EQ(sent, 8 * 8 * 8);  // half of either value
 }
 
 TEST(Forecast, FollowsTheWeights) {
