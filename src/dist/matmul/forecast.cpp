@@ -10,11 +10,12 @@ using layout::BlockMap;
 using layout::MatrixLayout;
 using tessera::matmul::Leaves;
 
-/// What one redistribution costs a rank: words in and out, messages, and buffers for pieces that are not
-/// contiguous.
-void add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need, index_t rank,
-              index_t element) {
+/// What one redistribution costs a rank: words in and out, messages; and the bytes of buffers for pieces that
+/// are not contiguous, while it lasts.
+index_t add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need, index_t rank,
+                 index_t element) {
   index_t packed = 0;
+  if (home == need) return packed;
   for (const layout::Piece& piece : incoming(home, need, rank)) {
     if (piece.peer == rank) continue;
     f.received_bytes += piece.box.area() * element;
@@ -28,7 +29,7 @@ void add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need, i
     if (piece.box.rows.size() > 1 && piece.box.cols.size() != home.of(rank).cols.size())
       packed += piece.box.area();
   }
-  f.work_bytes = std::max(f.work_bytes, packed * element);
+  return packed * element;
 }
 
 Leaves leaves_of(const ForecastRequest& q) {
@@ -43,31 +44,56 @@ Homes homes_of(const ForecastRequest& q) {
           q.shared};
 }
 
+/// What the kernel packs and sums beside its operands; those other than cache_oblivious work in place.
+index_t kernel_bytes(const ForecastRequest& q, const Method& method, index_t m, index_t n, index_t k,
+                     index_t leaf_count) {
+  if (method.kernel != nullptr && method.kernel->name != "cache_oblivious") return 0;
+  const auto of = [&]<class T>(T) { return tessera::matmul::working_memory<T>(m, n, k, leaf_count); };
+  if (q.flops_each > 2) return q.element_bytes == 8 ? of(Complex<float>{}) : of(Complex<double>{});
+  return q.element_bytes == 4 ? of(float{}) : of(double{});
+}
+
 bool grows_in_c(const Plan& plan, const Homes& homes) {
   return grows_at_home(plan, homes.c) || (homes.shared && !splits_k(plan));
 }
 
-Forecast recursive_rank(const ForecastRequest& q, const Plan& plan, const Homes& homes, index_t rank) {
+/// Operands and result; and the C before it, which whoever repeats a product with beta keeps.
+index_t home_bytes(const ForecastRequest& q, const Homes& homes, index_t rank) {
+  return (homes.a.of(rank).area() + homes.b.of(rank).area() + (q.reads_c ? 2 : 1) * homes.c.of(rank).area()) *
+         q.element_bytes;
+}
+
+/// The most that a rank works in on the way: fetching, multiplying, and adding up parts of C once the fetched
+/// operands are gone. What the kernel packs in stays from one product to the next.
+Forecast recursive_rank(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
+                        index_t rank) {
   const index_t element = q.element_bytes;
   const Cuboid& mine = plan.of(rank);
   const MatrixLayout a = a_layout(plan, q.op_a), b = b_layout(plan, q.op_b), c = c_layout(plan);
+  const std::vector<Subtree> nodes = plan.nodes(mine);
   Forecast f;
-  f.home_bytes = (homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area()) * element;
+  f.home_bytes = home_bytes(q, homes, rank);
+  index_t kernel = 0;
   if (!mine.empty()) {
-    f.flops = q.flops_each * static_cast<double>(mine.m.size()) * static_cast<double>(mine.n.size()) *
-              static_cast<double>(plan.k_range(mine).size());
+    const index_t m = mine.m.size(), n = mine.n.size(), k = plan.k_range(mine).size();
+    f.flops = q.flops_each * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    for (const Subtree node : nodes) kernel = std::max(kernel, kernel_bytes(q, method, m, n, k, node.count));
   }
-  index_t copies = 0;
-  if (!homes.shared) {
-    add_move(f, homes.a, a, rank, element);
-    add_move(f, homes.b, b, rank, element);
-    if (!(a == homes.a)) copies += a.of(rank).area();
-    if (!(b == homes.b)) copies += b.of(rank).area();
-  }
-  const auto nodes = static_cast<index_t>(plan.nodes(mine).size());
+  index_t copies = 0, fetching = 0;
+  const auto fetch = [&](const MatrixLayout& home, const MatrixLayout& need) {
+    if (homes.shared) return;
+    const index_t packed = add_move(f, home, need, rank, element);
+    if (!(home == need)) copies += need.of(rank).area() * element;
+    fetching = std::max(fetching, copies + packed);
+  };
+  fetch(homes.a, a);
+  fetch(homes.b, b);
+  index_t values = 0, combining = 0;
   if (!grows_in_c(plan, homes)) {
-    if (q.reads_c) add_move(f, homes.c, c_start_layout(plan), rank, element);
-    copies += nodes * c.of(rank).area();
+    if (q.reads_c)
+      fetching = std::max(fetching, copies + add_move(f, homes.c, c_start_layout(plan), rank, element));
+    const auto count = static_cast<index_t>(nodes.size());
+    values = count * c.of(rank).area() * element;
     index_t in = 0, out = 0;
     for (index_t peer = 0; peer < q.ranks; ++peer) {
       if (peer == rank) continue;
@@ -75,13 +101,13 @@ Forecast recursive_rank(const ForecastRequest& q, const Plan& plan, const Homes&
       const auto theirs = static_cast<index_t>(plan.nodes(plan.of(peer)).size());
       in += from * theirs;
       f.messages += from > 0 ? theirs : 0;
-      out += intersect(homes.c.of(peer), c.of(rank)).area() * nodes;
+      out += intersect(homes.c.of(peer), c.of(rank)).area() * count;
     }
     f.received_bytes += in * element;
     f.sent_bytes += out * element;
-    f.work_bytes = std::max(f.work_bytes, (in + out + homes.c.of(rank).area()) * element);
+    combining = (in + std::max(out, 2 * homes.c.of(rank).area())) * element;
   }
-  f.work_bytes += copies * element;
+  f.work_bytes = kernel + values + std::max(fetching, combining);
   return f;
 }
 
@@ -112,15 +138,14 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
   const auto [grid, m, n, ka, kb, a, b, c] = grid_layouts(q, method, leaves);
   const index_t element = q.element_bytes;
   Forecast f;
-  f.home_bytes = (homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area()) * element;
+  f.home_bytes = home_bytes(q, homes, rank);
   const index_t mine_m = m.size(grid.row(rank)), mine_n = n.size(grid.col(rank));
   f.flops =
       q.flops_each * static_cast<double>(mine_m) * static_cast<double>(mine_n) * static_cast<double>(q.k);
-  add_move(f, homes.a, a, rank, element);
-  add_move(f, homes.b, b, rank, element);
   const bool at_home = c == homes.c;
-  if (!at_home) add_move(f, c, homes.c, rank, element);
-  if (q.reads_c && !at_home) add_move(f, homes.c, c, rank, element);
+  index_t fetching = std::max(add_move(f, homes.a, a, rank, element), add_move(f, homes.b, b, rank, element));
+  if (q.reads_c) fetching = std::max(fetching, add_move(f, homes.c, c, rank, element));
+  const index_t leaving = add_move(f, c, homes.c, rank, element);
   const index_t panel = std::min(q.k, round_up(std::max<index_t>(method.panel, 1), leaves.chunk()));
   const auto panels =
       q.k == 0 ? index_t{0} : static_cast<index_t>(summa_panels(ka, kb, leaves, method.panel).size());
@@ -130,10 +155,11 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
                    kb.size(grid.row(rank)) * mine_n * (grid.rows > 1 ? 1 : 0)) *
                   element;
   f.messages += panels * ((grid.cols > 1 ? 1 : 0) + (grid.rows > 1 ? 1 : 0));
-  const index_t waiting = most_waiting(leaves);
-  f.work_bytes += ((a == homes.a ? 0 : a.of(rank).area()) + (b == homes.b ? 0 : b.of(rank).area()) +
-                   (at_home ? 0 : mine_m * mine_n) + waiting * mine_m * mine_n + panel * (mine_m + mine_n)) *
-                  element;
+  const index_t waiting = most_waiting(leaves) * mine_m * mine_n * element;
+  f.work_bytes = ((a == homes.a ? 0 : a.of(rank).area()) + (b == homes.b ? 0 : b.of(rank).area()) +
+                  (at_home ? 0 : mine_m * mine_n) + panel * (mine_m + mine_n)) *
+                     element +
+                 kernel_bytes(q, method, mine_m, mine_n, panel, 1) + std::max(fetching, waiting + leaving);
   return f;
 }
 
@@ -276,7 +302,7 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
   std::vector<Forecast> result;
   for (index_t rank = 0; rank < request.ranks; ++rank) {
     result.push_back(method.algorithm == Algorithm::recursive
-                         ? recursive_rank(request, plan, homes, rank)
+                         ? recursive_rank(request, method, plan, homes, rank)
                          : summa_rank(request, method, homes, leaves, rank));
   }
   return result;

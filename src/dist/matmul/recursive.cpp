@@ -91,6 +91,8 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
     for (const NodeValue<T>& value : values)
       compute_node(product, method, plan, mine, value, a.view, b.view, phases);
   }
+  a = {};  // room for the parts of C
+  b = {};
   const mpi::PhaseScope scope(phases, "exchange");
   if (!in_c) combine_nodes(comm, plan, values, product.c, phases);
   meet(comm, product);

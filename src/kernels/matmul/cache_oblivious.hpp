@@ -26,6 +26,11 @@ void chain(const Gemm<T>& g);
 template <class T>
 void add(MatrixView<const T> value, MatrixView<T> into);
 
+/// Bytes that a thread's product of this shape works in beside its operands and C, which then stay for the
+/// next: packed chunks, and the partial sums of a tree of so many leaves.
+template <class T>
+[[nodiscard]] index_t working_memory(index_t m, index_t n, index_t k, index_t leaf_count);
+
 /// As many of `threads` as a product of this size can keep busy.
 [[nodiscard]] int useful_threads(index_t m, index_t n, index_t k, int threads);
 
