@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/random.hpp"
 #include "kernels/matmul/checksum.hpp"
@@ -182,9 +183,12 @@ template <class T>
 typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op,
                                                    const std::vector<double>& x,
                                                    const std::vector<double>& abs_x, index_t rows,
-                                                   const Mask* mask) const {
+                                                   const Mask* mask, bool with_bound) const {
   Sides sides{zeros<T>(rows), zeros<T>(rows)};
   const bool is_c = &matrix == product_.c.get() || &matrix == product_.old_c.get();
+  // All vectors are of +-1, so that those of real numbers have one bound; that of the new c is never asked
+  // for.
+  const index_t bounds = !with_bound ? 0 : is_complex<T> ? lines<T> : 1;
   const auto keep = [&](index_t row, index_t col, T value) {
     if (!is_c) return is_finite(value);
     return mask->rows[static_cast<std::size_t>(row)] == 0 && mask->cols[static_cast<std::size_t>(col)] == 0;
@@ -198,7 +202,9 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op
       return rows_of<T>(v).cols_range(logical.rows.begin, logical.rows.size());
     };
     machine::parallel(threads_, [&] {
-      tessera::matmul::multiply_vectors<T>(block, op, {in(x), in(abs_x), out(sides.value), out(sides.bound)});
+      tessera::matmul::multiply_vectors<T>(
+          block, op,
+          {in(x), in(abs_x).rows_range(0, bounds), out(sides.value), out(sides.bound).rows_range(0, bounds)});
     });
     mpi::heartbeat();
   };
@@ -206,8 +212,10 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op
     if (mask == nullptr) return add(box, part);
     each_masked(box, part, keep, add);
   });
+  const auto first = sides.bound.begin() + bounds * rows;
   comm_.sum(sides.value);
-  comm_.sum(sides.bound);
+  comm_.sum(std::span(sides.bound.begin(), first));
+  if (bounds == 1) std::copy(sides.bound.begin(), first, first);
   return sides;
 }
 
@@ -224,7 +232,7 @@ template <class T>
 double Freivalds<T>::ratio(const Mask* mask) const {
   const std::vector<double> x = draw_vectors(mask), ones = absolute(x);
   const Sides& before = mask != nullptr && mask->any ? masked_start_ : start_;
-  const Sides got = through(*product_.c, Op::none, x, ones, product_.m, mask);
+  const Sides got = through(*product_.c, Op::none, x, ones, product_.m, mask, false);
   const Sides bx = through(*product_.b, product_.op_b, x, ones, product_.k, mask);
   const Sides want = through(*product_.a, product_.op_a, bx.value, bx.bound, product_.m, mask);
   // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here either.

@@ -62,7 +62,8 @@ class Freivalds {
     bool any = false;
   };
   [[nodiscard]] Sides through(const Parts<T>& matrix, Op op, const std::vector<double>& x,
-                              const std::vector<double>& abs_x, index_t rows, const Mask* mask) const;
+                              const std::vector<double>& abs_x, index_t rows, const Mask* mask,
+                              bool with_bound = true) const;
   [[nodiscard]] Mask find_nonfinite() const;
   [[nodiscard]] std::vector<double> draw_vectors(const Mask* mask) const;
   [[nodiscard]] bool c_is_nonfinite_where(const Mask& mask) const;

@@ -17,6 +17,7 @@ constexpr index_t column_block = 512;  // y and its bound for 4 vectors: 32 KiB,
 template <class T>
 void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& vectors) {
   TESSERA_EXPECTS(vectors.x.rows >= 1 && vectors.x.rows <= max_vectors);
+  TESSERA_EXPECTS(vectors.bound.rows <= 1 || vectors.bound.rows == vectors.x.rows);
   if (a.empty()) return;
   const ChecksumKernels<T>& leaf = checksum_kernels<T>(machine::isa());
   const auto part = [&](index_t begin, index_t end) {
@@ -39,7 +40,7 @@ namespace {
 using Rows = std::vector<double>;
 
 MatrixView<double> view_of(Rows& rows, index_t count) {
-  return matrix_view(rows.data(), count, static_cast<index_t>(rows.size()) / count);
+  return matrix_view(rows.data(), count, count == 0 ? 0 : static_cast<index_t>(rows.size()) / count);
 }
 Rows zeros(index_t count, index_t length) { return Rows(static_cast<std::size_t>(count * length)); }
 
@@ -74,19 +75,19 @@ void add_columns(MatrixView<const double> got, double sign, bool conjugated, Mat
 template <class T>
 requires is_complex<T>
 void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& w) {
-  TESSERA_EXPECTS(w.x.rows % 2 == 0);
+  TESSERA_EXPECTS(w.x.rows % 2 == 0 && (w.bound.rows == 0 || w.bound.rows == w.x.rows));
   const MatrixView<const Real<T>> parts{reinterpret_cast<const Real<T>*>(a.data), a.rows, 2 * a.cols,
                                         2 * a.ld};
   if (op == Op::none) {
     Rows x = for_rows(w.x, -1), abs_x = for_rows(w.abs_x, 1);
     return multiply_vectors<Real<T>>(parts, op,
-                                     {view_of(x, w.x.rows), view_of(abs_x, w.x.rows), w.y, w.bound});
+                                     {view_of(x, w.x.rows), view_of(abs_x, w.abs_x.rows), w.y, w.bound});
   }
-  Rows y = zeros(w.x.rows, parts.cols), bound = y;
+  Rows y = zeros(w.x.rows, parts.cols), bound = zeros(w.bound.rows, parts.cols);
   multiply_vectors<Real<T>>(parts, Op::transpose,
-                            {w.x, w.abs_x, view_of(y, w.x.rows), view_of(bound, w.x.rows)});
+                            {w.x, w.abs_x, view_of(y, w.x.rows), view_of(bound, w.bound.rows)});
   add_columns(view_of(y, w.x.rows), -1, op == Op::hermitian, w.y);
-  add_columns(view_of(bound, w.x.rows), 1, op == Op::hermitian, w.bound);
+  add_columns(view_of(bound, w.bound.rows), 1, op == Op::hermitian, w.bound);
 }
 
 template void multiply_vectors(MatrixView<const float>, Op, const Vectors&);

@@ -10,13 +10,14 @@ namespace tessera::matmul {
 inline constexpr index_t max_vectors = 4;
 
 /// Vectors lie in rows: x is (vectors, k), y is (vectors, m), with 1 to max_vectors of them; the same for the
-/// bounds, whose x must not be negative. Rows of y and of its bound are added to. A complex vector takes two
-/// rows, its real parts and its imaginary parts.
+/// bounds, whose x must not be negative, and of which there may be as many, one (of real matrices), or none.
+/// Rows of y and of its bound are added to. A complex vector takes two rows, its real parts and its imaginary
+/// parts.
 struct Vectors {
   MatrixView<const double> x;      ///< (v, k)
-  MatrixView<const double> abs_x;  ///< (v, k)
+  MatrixView<const double> abs_x;  ///< (bounds, k)
   MatrixView<double> y;            ///< (v, m)
-  MatrixView<double> bound;        ///< (v, m)
+  MatrixView<double> bound;        ///< (bounds, m)
 };
 
 /// y[v, 0:m] += op(a)[0:m, 0:k] x[v, 0:k] and bound[v, 0:m] += |op(a)|[0:m, 0:k] abs_x[v, 0:k]; where a is

@@ -20,55 +20,61 @@ double sum_lanes(S::vec v) {
   return sum;
 }
 
-/// One step of R rows at p: n == lanes, or fewer at the end of the rows.
-template <class T, int R, int V>
+/// One step of R rows at p against V vectors and B bounds: n == lanes, or fewer at the end of the rows.
+template <class T, int R, int V, int B>
 TESSERA_INLINE void row_step(const T* a, index_t lda, const Vectors& w, index_t p, index_t n,
-                             S::vec (&y)[R][V], S::vec (&bound)[R][V]) {
+                             S::vec (&y)[R][V], S::vec (&bound)[R][B + 1]) {
   const bool full = n == S::lanes;
+  S::vec value[R];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+    const T* const pa = a + r * lda + p;
+    value[r] = full ? S::load(pa) : S::load(pa, n);
+  }
 #pragma GCC unroll 4
   for (int v = 0; v < V; ++v) {
     const double* const px = w.x.data + v * w.x.ld + p;
-    const double* const pz = w.abs_x.data + v * w.abs_x.ld + p;
     const S::vec x = full ? S::load(px) : S::load(px, n);
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) y[r][v] = S::fma(value[r], x, y[r][v]);
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < B; ++v) {
+    const double* const pz = w.abs_x.data + v * w.abs_x.ld + p;
     const S::vec z = full ? S::load(pz) : S::load(pz, n);
 #pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) {
-      const T* const pa = a + r * lda + p;
-      const S::vec value = full ? S::load(pa) : S::load(pa, n);
-      y[r][v] = S::fma(value, x, y[r][v]);
-      bound[r][v] = S::fma(S::abs(value), z, bound[r][v]);
-    }
+    for (int r = 0; r < R; ++r) bound[r][v] = S::fma(S::abs(value[r]), z, bound[r][v]);
   }
 }
 
 /// y[v, i:i+R] += a[i:i+R, :] x[v, :], and the bounds.
-template <class T, int R, int V>
+template <class T, int R, int V, int B>
 void row_block(const T* a, index_t lda, index_t k, const Vectors& w, index_t i) {
   S::vec y[R][V];
-  S::vec bound[R][V];
+  S::vec bound[R][B + 1];  // one too many: there may be none
   for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) y[r][v] = bound[r][v] = S::zero();
+    for (int v = 0; v < V; ++v) y[r][v] = S::zero();
+    for (int v = 0; v < B; ++v) bound[r][v] = S::zero();
   }
   index_t p = 0;
-  for (; p + S::lanes <= k; p += S::lanes) row_step<T, R, V>(a, lda, w, p, S::lanes, y, bound);
-  if (p < k) row_step<T, R, V>(a, lda, w, p, k - p, y, bound);
+  for (; p + S::lanes <= k; p += S::lanes) row_step<T, R, V, B>(a, lda, w, p, S::lanes, y, bound);
+  if (p < k) row_step<T, R, V, B>(a, lda, w, p, k - p, y, bound);
   for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) {
-      w.y.data[v * w.y.ld + i + r] += sum_lanes(y[r][v]);
-      w.bound.data[v * w.bound.ld + i + r] += sum_lanes(bound[r][v]);
-    }
+    for (int v = 0; v < V; ++v) w.y.data[v * w.y.ld + i + r] += sum_lanes(y[r][v]);
+    for (int v = 0; v < B; ++v) w.bound.data[v * w.bound.ld + i + r] += sum_lanes(bound[r][v]);
   }
 }
 
-template <class T, int V>
-void all_rows(const T* a, index_t lda, index_t rows, index_t k, const Vectors& w) {
+template <class T, int V, int B>
+void all_rows(MatrixView<const T> a, const Vectors& w) {
   index_t i = 0;
-  for (; i + row_group <= rows; i += row_group) row_block<T, row_group, V>(a + i * lda, lda, k, w, i);
-  for (; i < rows; ++i) row_block<T, 1, V>(a + i * lda, lda, k, w, i);
+  for (; i + row_group <= a.rows; i += row_group)
+    row_block<T, row_group, V, B>(a.data + i * a.ld, a.ld, a.cols, w, i);
+  for (; i < a.rows; ++i) row_block<T, 1, V, B>(a.data + i * a.ld, a.ld, a.cols, w, i);
 }
 
 /// y[v, i:i+n] += x[v, p:p+P] a[p:p+P, i:i+n], and the bounds; n <= lanes.
-template <class T, int P, int V>
+template <class T, int P, int V, int B>
 TESSERA_INLINE void column_step(const T* a, index_t lda, const Vectors& w, index_t p, index_t i, index_t n) {
   const bool full = n == S::lanes;
   S::vec value[P];
@@ -80,59 +86,57 @@ TESSERA_INLINE void column_step(const T* a, index_t lda, const Vectors& w, index
 #pragma GCC unroll 4
   for (int v = 0; v < V; ++v) {
     double* const py = w.y.data + v * w.y.ld + i;
-    double* const pb = w.bound.data + v * w.bound.ld + i;
     S::vec y = full ? S::load(py) : S::load(py, n);
+#pragma GCC unroll 4
+    for (int q = 0; q < P; ++q) y = S::fma(value[q], S::broadcast(w.x.data[v * w.x.ld + p + q]), y);
+    full ? S::store(py, y) : S::store(py, y, n);
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < B; ++v) {
+    double* const pb = w.bound.data + v * w.bound.ld + i;
     S::vec bound = full ? S::load(pb) : S::load(pb, n);
 #pragma GCC unroll 4
-    for (int q = 0; q < P; ++q) {
-      y = S::fma(value[q], S::broadcast(w.x.data[v * w.x.ld + p + q]), y);
+    for (int q = 0; q < P; ++q)
       bound = S::fma(S::abs(value[q]), S::broadcast(w.abs_x.data[v * w.abs_x.ld + p + q]), bound);
-    }
-    full ? S::store(py, y) : S::store(py, y, n);
     full ? S::store(pb, bound) : S::store(pb, bound, n);
   }
 }
 
-template <class T, int P, int V>
+template <class T, int P, int V, int B>
 void column_pass(const T* a, index_t lda, index_t cols, const Vectors& w, index_t p) {
   index_t i = 0;
-  for (; i + S::lanes <= cols; i += S::lanes) column_step<T, P, V>(a, lda, w, p, i, S::lanes);
-  if (i < cols) column_step<T, P, V>(a, lda, w, p, i, cols - i);
+  for (; i + S::lanes <= cols; i += S::lanes) column_step<T, P, V, B>(a, lda, w, p, i, S::lanes);
+  if (i < cols) column_step<T, P, V, B>(a, lda, w, p, i, cols - i);
 }
 
-template <class T, int V>
-void all_columns(const T* a, index_t lda, index_t rows, index_t cols, const Vectors& w) {
+template <class T, int V, int B>
+void all_columns(MatrixView<const T> a, const Vectors& w) {
   index_t p = 0;
-  for (; p + 4 <= rows; p += 4) column_pass<T, 4, V>(a + p * lda, lda, cols, w, p);
-  for (; p < rows; ++p) column_pass<T, 1, V>(a + p * lda, lda, cols, w, p);
+  for (; p + 4 <= a.rows; p += 4) column_pass<T, 4, V, B>(a.data + p * a.ld, a.ld, a.cols, w, p);
+  for (; p < a.rows; ++p) column_pass<T, 1, V, B>(a.data + p * a.ld, a.ld, a.cols, w, p);
 }
 
 template <class T>
+using Pass = void (*)(MatrixView<const T>, const Vectors&);
+/// Of V vectors with no bound, one, or one each.
+template <class T, int V>
+constexpr Pass<T> row_passes[3] = {all_rows<T, V, 0>, all_rows<T, V, 1>, all_rows<T, V, V>};
+template <class T, int V>
+constexpr Pass<T> column_passes[3] = {all_columns<T, V, 0>, all_columns<T, V, 1>, all_columns<T, V, V>};
+
+constexpr index_t bounds_of(const Vectors& w) { return w.bound.rows > 1 ? 2 : w.bound.rows; }
+
+template <class T>
 void rows(MatrixView<const T> a, const Vectors& w) {
-  switch (w.x.rows) {
-    case 1:
-      return all_rows<T, 1>(a.data, a.ld, a.rows, a.cols, w);
-    case 2:
-      return all_rows<T, 2>(a.data, a.ld, a.rows, a.cols, w);
-    case 3:
-      return all_rows<T, 3>(a.data, a.ld, a.rows, a.cols, w);
-    default:
-      return all_rows<T, 4>(a.data, a.ld, a.rows, a.cols, w);
-  }
+  constexpr const Pass<T>* of[] = {row_passes<T, 1>, row_passes<T, 2>, row_passes<T, 3>, row_passes<T, 4>};
+  of[w.x.rows - 1][bounds_of(w)](a, w);
 }
 
 template <class T>
 void columns(MatrixView<const T> a, const Vectors& w) {
-  switch (w.x.rows) {
-    case 1:
-      return all_columns<T, 1>(a.data, a.ld, a.rows, a.cols, w);
-    case 2:
-      return all_columns<T, 2>(a.data, a.ld, a.rows, a.cols, w);
-    case 3:
-      return all_columns<T, 3>(a.data, a.ld, a.rows, a.cols, w);
-    default:
-      return all_columns<T, 4>(a.data, a.ld, a.rows, a.cols, w);
-  }
+  constexpr const Pass<T>* of[] = {column_passes<T, 1>, column_passes<T, 2>, column_passes<T, 3>,
+                                   column_passes<T, 4>};
+  of[w.x.rows - 1][bounds_of(w)](a, w);
 }
 
 template <class T>

@@ -13,8 +13,8 @@ using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Checksum, Types);
 
 template <class T, class Run>
-void check(index_t m, index_t k, index_t count, Op op, const Run& run) {
-  SCOPED_TRACE(text({m, count, k}, op, Op::none));
+void check(index_t m, index_t k, index_t count, index_t bounds, Op op, const Run& run) {
+  SCOPED_TRACE(text({m, count, k}, op, Op::none) + " bounds " + std::to_string(bounds));
   const Matrix<T> a = stored<T>(m, k, op, [](index_t r, index_t c) { return Matrix<T>::random(r, c, 1); });
   const auto x = Matrix<double>::random(count, k, 2);
   auto abs_x = Matrix<double>::random(count, k, 3);
@@ -25,7 +25,8 @@ void check(index_t m, index_t k, index_t count, Op op, const Run& run) {
   auto bound = Matrix<double>::random(count, m, 5);
   const auto y0 = y;
   const auto bound0 = bound;
-  run(a.view(), op, Vectors{x.view(), abs_x.view(), y.view(), bound.view()});
+  run(a.view(), op,
+      Vectors{x.view(), abs_x.view().rows_range(0, bounds), y.view(), bound.view().rows_range(0, bounds)});
   const auto element = operand(a.view(), op);
   for (index_t v = 0; v < count; ++v) {
     for (index_t i = 0; i < m; ++i) {
@@ -33,7 +34,7 @@ void check(index_t m, index_t k, index_t count, Op op, const Run& run) {
       double want_bound = bound0(v, i);
       for (index_t p = 0; p < k; ++p) {
         want += static_cast<double>(element(i, p)) * x(v, p);
-        want_bound += std::abs(static_cast<double>(element(i, p))) * abs_x(v, p);
+        if (v < bounds) want_bound += std::abs(static_cast<double>(element(i, p))) * abs_x(v, p);
       }
       ASSERT_NEAR(y(v, i), want, 1e-13 * static_cast<double>(k + 1)) << v << " " << i;
       ASSERT_NEAR(bound(v, i), want_bound, 1e-13 * static_cast<double>(k + 1)) << v << " " << i;
@@ -59,7 +60,10 @@ TYPED_TEST(Checksum, AddsTheProductsWithAllVectorsAndTheirBounds) {
                                {601, 37},
                                {37, 601},
                                {5, 40000}}) {
-      for (index_t count = 1; count <= max_vectors; ++count) check<TypeParam>(m, k, count, op, run);
+      for (index_t count = 1; count <= max_vectors; ++count) {
+        for (const index_t bounds : {index_t{0}, index_t{1}, count})
+          check<TypeParam>(m, k, count, bounds, op, run);
+      }
     }
   }
 }
@@ -73,8 +77,10 @@ TYPED_TEST(Checksum, IsTheSameOnEveryInstructionSet) {
     };
     for (const Op op : ops) {
       for (index_t count = 1; count <= max_vectors; ++count) {
-        check<TypeParam>(11, 45, count, op, run);
-        check<TypeParam>(46, 6, count, op, run);
+        for (const index_t bounds : {index_t{0}, index_t{1}, count}) {
+          check<TypeParam>(11, 45, count, bounds, op, run);
+          check<TypeParam>(46, 6, count, bounds, op, run);
+        }
       }
     }
   }
