@@ -1,5 +1,6 @@
 // Distributed f64 products side by side: ours from row blocks to row blocks as the command does it, pdgemm of
 // ScaLAPACK on block-cyclic matrices, at the grid and block size of several that are its best.
+// bench_matmul_mpi [--quick | square | deep | tall | flat]
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -87,7 +88,7 @@ struct Setting {
   index_t block;
 };
 
-/// The setting of the shortest of two runs each.
+/// The setting of the shortest of two runs each, or of one where that is long.
 Setting best_setting(const mpi::Communicator& comm, const Shape& s) {
   const index_t ranks = comm.size();
   const layout::ProcessGrid near = layout::nearest_square(ranks, s.m, s.n);
@@ -106,6 +107,7 @@ Setting best_setting(const mpi::Communicator& comm, const Shape& s) {
         const double seconds = comm.max(timer.seconds());
         if (seconds < least) best = {grid, block};
         least = std::min(least, seconds);
+        if (seconds > 0.5) break;  // long enough to tell
       }
     }
   }
@@ -137,7 +139,8 @@ void row(const mpi::Communicator& comm, Table& table, const Shape& s, double bud
              ratio(1, &Summary::median), ratio(1, &Summary::q1)});
 }
 
-ExitCode run(const mpi::Communicator& comm, bool quick) {
+/// Only the shapes of that name, if any is given.
+ExitCode run(const mpi::Communicator& comm, bool quick, std::string_view only) {
   machine::set_default_threads(1);
   if (auto* const set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads")))
     set(1);
@@ -151,7 +154,8 @@ ExitCode run(const mpi::Communicator& comm, bool quick) {
   }
   Table table({"shape", "m x n x k", "ranks", "tessera", "apart", "pdgemm", "grid, block", "/pdgemm",
                "quarter", "apart", "quarter"});
-  for (const Shape& shape : shapes) row(comm, table, shape, quick ? 1 : 10);
+  for (const Shape& shape : shapes)
+    if (only.empty() || only == shape.name) row(comm, table, shape, quick ? 1 : 10);
   if (comm.is_root())
     fmt::print(
         "Distributed products, f64, medians in GFLOP/s, one thread a rank; ratios of medians and of lower "
@@ -166,6 +170,8 @@ ExitCode run(const mpi::Communicator& comm, bool quick) {
 int main(int argc, char** argv) {
   tessera::bench::choose_kernels_of_peers(argv);
   const bool quick = argc > 1 && std::string_view(argv[1]) == "--quick";
-  return tessera::mpi::run_main(
-      &argc, &argv, [&](const tessera::mpi::Communicator& comm) { return tessera::bench::run(comm, quick); });
+  const std::string_view only = !quick && argc > 1 ? argv[1] : "";
+  return tessera::mpi::run_main(&argc, &argv, [&](const tessera::mpi::Communicator& comm) {
+    return tessera::bench::run(comm, quick, only);
+  });
 }
