@@ -12,6 +12,7 @@
 #include "dist/sort/argsort.hpp"
 #include "dist/sort/forecast.hpp"
 #include "dist/sort/sort.hpp"
+#include "kernels/sort/verify.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
@@ -125,5 +126,9 @@ void read_key(const std::string& file, const SortColumn& column, layout::Range r
 /// Rows of a key column: from the input, or generated.
 void load(const Inputs& inputs, const Request& request, const SortColumn& column, layout::Range rows,
           std::byte* to);
+/// Rows of the only key column, of type T, and their content, hashed piece by piece while a cache holds them.
+template <class T>
+[[nodiscard]] tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& request,
+                                                   layout::Range rows, T* to);
 
 }  // namespace tessera::apps::sort

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 
 #include "base/text.hpp"
@@ -111,6 +112,41 @@ void load(const Inputs& inputs, const Request& request, const SortColumn& column
     });
   });
 }
+
+template <class T>
+tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& request, layout::Range rows,
+                                     T* to) {
+  const auto& column = request.by.front();
+  // What is packed is read at once: parts of a chunk would unpack all of it again.
+  const index_t piece =
+      column.column.info.chunk.empty() ? (index_t{256} << 10) / index_t{sizeof(T)} : rows.size();
+  std::atomic<index_t> count = 0;
+  std::atomic<std::uint64_t> hash = 0;
+  const auto load_piece = [&](index_t begin, index_t end) {
+    const std::span<T> keys(to + begin, static_cast<std::size_t>(end - begin));
+    if (request.generated())
+      tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin + begin,
+                                 request.n, keys);
+    else
+      read_key(inputs.data->name().file, column, {rows.begin + begin, rows.begin + end},
+               reinterpret_cast<std::byte*>(keys.data()));
+    const auto content = tessera::sort::content(std::span<const T>(keys), request.seed);
+    count += content.count;
+    hash += content.hash;
+  };
+  if (request.generated()) {
+    machine::parallel(request.method.threads,
+                      [&] { machine::parallel_for(0, rows.size(), piece, load_piece); });
+  } else {
+    for (index_t begin = 0; begin < rows.size(); begin += piece)
+      load_piece(begin, std::min(rows.size(), begin + piece));
+  }
+  return {count, hash};
+}
+#define INSTANTIATE(T) \
+  template tessera::sort::Content load_and_hash(const Inputs&, const Request&, layout::Range, T*)
+TESSERA_FOR_KEY_TYPES(INSTANTIATE)
+#undef INSTANTIATE
 
 std::string text_of(const SortColumn& column) {
   const std::string type =

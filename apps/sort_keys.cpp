@@ -4,6 +4,7 @@
 #include "dist/sort/on_devices.hpp"
 #include "dist/sort/some_keys.hpp"
 #include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "run/outputs.hpp"
 #include "sort.hpp"
@@ -16,10 +17,11 @@ using run::Values;
 template <class T>
 class KeySort {
  public:
-  KeySort(const mpi::Communicator& comm, const Inputs& inputs, const Request& request)
+  KeySort(const mpi::Communicator& comm, const Inputs& inputs, const Request& request, bool verify)
       : comm_(comm),
         inputs_(inputs),
         request_(request),
+        verify_(verify),
         share_(layout::BlockMap(request.n, comm.size()).size(comm.rank())) {
     const std::vector<index_t> offsets = input_offsets(request, comm.size());
     const auto rank = static_cast<std::size_t>(comm.rank());
@@ -30,7 +32,11 @@ class KeySort {
       items_ = machine::Buffer<T>(room);
       if (!request.takes_first()) spare_ = machine::Buffer<T>(room);
       if (keeps_input()) kept_ = machine::Buffer<T>(comes_.size());
-      read_into(keeps_input() ? kept_ : items_);
+      machine::Buffer<T>& came = keeps_input() ? kept_ : items_;
+      if (hashes_input())
+        content_ = load_and_hash(inputs, request, comes_, came.data());
+      else
+        read_into(came);
       fresh_ = !keeps_input();
     });
     if (request.gpus != nullptr)
@@ -39,14 +45,9 @@ class KeySort {
   }
 
   bool run(const Values& point, run::Session& session) {
-    const bool verify = !point.flag("no-verify");
     run::Outputs outputs;
     if (!request_.unique) open(point, outputs, request_.rows_out());
-    tessera::sort::Content input;
-    if (verify && !request_.takes_first()) {
-      const mpi::PhaseScope scope(once_, "verify");
-      input = dist::sort::content(comm_, came(), request_.seed, request_.method.threads);
-    }
+    const tessera::sort::Content input{comm_.sum(content_.count), comm_.sum(content_.hash)};
     run::Measured measured = run::measure(
         comm_, point, [&] { restore(); }, [&](mpi::Phases& phases) { sort(phases); });
     if (there_) {
@@ -55,7 +56,7 @@ class KeySort {
         there_->get(bits_of(items_), request_.method.threads);
       });
     }
-    if (verify) {
+    if (verify_) {
       const mpi::PhaseScope scope(once_, "verify");
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults(input)), 0};
     }
@@ -72,6 +73,7 @@ class KeySort {
   }
 
  private:
+  [[nodiscard]] bool hashes_input() const { return verify_ && !request_.takes_first(); }
   [[nodiscard]] bool keeps_input() const { return request_.keeps_input && !request_.takes_first(); }
 
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
@@ -118,9 +120,12 @@ class KeySort {
       result_ = spare_.span();
       return;
     }
+    dist::sort::Done done;
+    watch_.emplace(sorted(), order, request_.seed);
+    if (verify_) done = [this](const void* first, index_t n) { watch_->saw(first, n); };
     const index_t n =
         dist::sort::sort_keys(comm_, dist::sort::Room<T>{items_.data(), spare_.data(), comes_.size()}, order,
-                              request_.method, phases);
+                              request_.method, phases, done);
     TESSERA_EXPECTS(n == share_);
     result_ = sorted();
     if (!request_.unique) return;
@@ -129,25 +134,31 @@ class KeySort {
     result_ = spare_.span().first(static_cast<std::size_t>(distinct));
   }
 
-  [[nodiscard]] index_t faults(const tessera::sort::Content& input) const {
+  [[nodiscard]] index_t faults(const tessera::sort::Content& input) {
     const dist::sort::Order order = request_.by.front().order;
     const int threads = request_.method.threads;
     if (request_.takes_first())
       return dist::sort::faults_of_first(comm_, came(), *request_.top, result_, order, request_.seed,
                                          threads);
-    const index_t wrong = dist::sort::faults(comm_, sorted(), order, input, request_.seed, threads);
+    if (!watch_) watch_.emplace(sorted(), order, request_.seed);
+    tessera::sort::Inspection seen;
+    machine::parallel(threads, [&] { seen = watch_->conclude(); });
+    const index_t wrong = dist::sort::faults(comm_, sorted(), order, input, seen);
     return request_.unique ? wrong + dist::sort::faults_of_distinct(comm_, sorted(), result_, order) : wrong;
   }
 
   mpi::Communicator comm_;
   const Inputs& inputs_;
   const Request& request_;
+  bool verify_;
   layout::Range comes_;  ///< the keys that this rank starts with, by speed,
   index_t share_;        ///< and how many it ends with, all alike
   mpi::Phases once_;
   machine::Buffer<T> items_, spare_, kept_;
   std::span<const T> result_;
-  bool fresh_ = false;  // items hold the input
+  tessera::sort::Content content_;                // of the input, on this rank
+  std::optional<tessera::sort::Watch<T>> watch_;  // of the last sort
+  bool fresh_ = false;                            // items hold the input
   std::optional<dist::sort::DeviceSort<tessera::sort::Bits<T>>> there_;
 };
 
@@ -156,7 +167,7 @@ class KeySort {
 bool run_keys(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
               const Request& request, run::Session& session) {
   return dispatch_element(*request.by.front().form.number, [&]<class T>(Type<T>) {
-    return KeySort<T>(comm, inputs, request).run(point, session);
+    return KeySort<T>(comm, inputs, request, !point.flag("no-verify")).run(point, session);
   });
 }
 

@@ -65,21 +65,23 @@ class KeyPieces final : public Pieces {
     std::span<T> keys = items->span();
     {
       const mpi::PhaseScope scope(phases, "read");
-      read(slices, items->data());
+      result.hash_before = read(slices, items->data());
     }
-    if (verify_) result.hash_before = hash(keys, phases);
+    tessera::sort::Watch<T> watch(keys, order(), request_.seed);
+    tessera::sort::Done done;
+    if (verify_) done = [&](const void* first, index_t n) { watch.saw(first, n); };
     {
       const mpi::PhaseScope scope(phases, "sort");
       const mpi::Computing computing;
       machine::parallel(request_.method.threads, [&] {
         tessera::sort::sort_keys(request_.method.kernel, keys, spare_.span().first(keys.size()), order(),
-                                 request_.method.tuning);
+                                 request_.method.tuning, done);
       });
     }
     if (verify_) {
       const mpi::PhaseScope scope(phases, "verify");
       machine::parallel(request_.method.threads, [&] {
-        const auto seen = tessera::sort::inspect(std::span<const T>(keys), order(), request_.seed);
+        const auto seen = watch.conclude();
         result.hash_after = seen.content.hash;
         result.faults = seen.sorted ? 0 : 1;
       });
@@ -123,15 +125,21 @@ class KeyPieces final : public Pieces {
     return tessera::sort::key_map<T>(order()).to_bits(std::bit_cast<B>(key));
   }
 
-  void read(std::span<const Slice> slices, T* to) const {
+  /// Returns the hash of the rows.
+  std::uint64_t read(std::span<const Slice> slices, T* to) const {
+    std::uint64_t hash = 0;
     for (const Slice& slice : slices) {
-      auto* bytes = reinterpret_cast<std::byte*>(to);
-      if (slice.file.empty())
-        load(inputs_, request_, request_.by.front(), slice.rows, bytes);
-      else
-        io::read_numbers(slice.file, columns_.front().column, slice.rows, element_of<T>, bytes);
+      if (slice.file.empty() && verify_) {
+        hash += load_and_hash(inputs_, request_, slice.rows, to).hash;
+      } else if (slice.file.empty()) {
+        load(inputs_, request_, request_.by.front(), slice.rows, reinterpret_cast<std::byte*>(to));
+      } else {
+        io::read_numbers(slice.file, columns_.front().column, slice.rows, element_of<T>,
+                         reinterpret_cast<std::byte*>(to));
+      }
       to += slice.rows.size();
     }
+    return hash;
   }
 
   std::uint64_t hash(std::span<const T> keys, mpi::Phases& phases) const {

@@ -17,6 +17,7 @@ namespace {
 
 using tessera::sort::Bits;
 using tessera::sort::Content;
+using tessera::sort::Inspection;
 
 constexpr index_t grain = 1 << 16;  // elements of one task
 
@@ -94,16 +95,22 @@ Content content(const mpi::Communicator& comm, std::span<const T> keys, std::uin
 template <class T>
 index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order, const Content& input,
                std::uint64_t seed, int threads) {
+  Inspection seen;
+  machine::parallel(threads, [&] { seen = tessera::sort::inspect(keys, order, seed); });
+  return faults(comm, keys, order, input, seen);
+}
+
+template <class T>
+index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order, const Content& input,
+               const Inspection& seen) {
   const auto map = tessera::sort::key_map<T>(order);
   const auto bits = [&](const T& key) { return std::uint64_t{map.to_bits(std::bit_cast<Bits<T>>(key))}; };
-  tessera::sort::Inspection mine;
-  machine::parallel(threads, [&] { mine = tessera::sort::inspect(keys, order, seed); });
   const layout::BlockMap shares(input.count, comm.size());
   const bool exact = static_cast<index_t>(keys.size()) == shares.size(comm.rank());
   const index_t borders = wrong_borders(comm, keys.empty(), keys.empty() ? 0 : bits(keys.front()),
                                         keys.empty() ? 0 : bits(keys.back()));
-  const bool same = Content{comm.sum(mine.content.count), comm.sum(mine.content.hash)} == input;
-  return comm.sum(index_t{mine.sorted ? 0 : 1} + index_t{exact ? 0 : 1}) + borders + (same ? 0 : 1);
+  const bool same = Content{comm.sum(seen.content.count), comm.sum(seen.content.hash)} == input;
+  return comm.sum(index_t{seen.sorted ? 0 : 1} + index_t{exact ? 0 : 1}) + borders + (same ? 0 : 1);
 }
 
 index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
@@ -156,7 +163,9 @@ void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) 
 #define INSTANTIATE(T)                                                                         \
   template Content content(const mpi::Communicator&, std::span<const T>, std::uint64_t, int);  \
   template index_t faults(const mpi::Communicator&, std::span<const T>, Order, const Content&, \
-                          std::uint64_t, int)
+                          std::uint64_t, int);                                                 \
+  template index_t faults(const mpi::Communicator&, std::span<const T>, Order, const Content&, \
+                          const Inspection&)
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -21,6 +21,11 @@ template <class T>
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order,
                              const tessera::sort::Content& input, std::uint64_t seed, int threads);
 
+/// The same for keys that this rank has looked at.
+template <class T>
+[[nodiscard]] index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order order,
+                             const tessera::sort::Content& input, const tessera::sort::Inspection& seen);
+
 /// The same for a permutation and the columns it sorts: neighbours out of order by (columns, index), and one
 /// if the indices are not those of all elements. Collective.
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,

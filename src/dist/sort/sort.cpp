@@ -111,7 +111,7 @@ void merge_received(const Counts& counts, const Item* from, Item* to, const Meth
 
 template <class T>
 index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order, const Method& method,
-                  mpi::Phases& phases) {
+                  mpi::Phases& phases, const Done& done) {
   using B = kernels::Bits<T>;
   if (comm.size() == 1 && method.algorithm != Algorithm::rounds) {
     const mpi::PhaseScope scope(phases, "sort");
@@ -119,7 +119,7 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
     mpi::together(comm, "sort", [&] {
       run_kernel(method, phases, [&] {
         kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order,
-                           method.tuning);
+                           method.tuning, done);
       });
     });
     return room.n;
@@ -142,8 +142,9 @@ index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const 
   return run(comm, room, method, phases);
 }
 
-#define INSTANTIATE(T) \
-  template index_t sort_keys(const mpi::Communicator&, const Room<T>&, Order, const Method&, mpi::Phases&)
+#define INSTANTIATE(T)                                                                                     \
+  template index_t sort_keys(const mpi::Communicator&, const Room<T>&, Order, const Method&, mpi::Phases&, \
+                             const Done&)
 TESSERA_FOR_KEY_TYPES(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -12,6 +12,7 @@
 
 namespace tessera::dist::sort {
 
+using tessera::sort::Done;
 using tessera::sort::Order;
 using tessera::sort::Pair;
 
@@ -54,10 +55,10 @@ struct Room {
 /// items[begin : end] of the whole in order. The bytes of the whole depend on the input alone, not on ranks,
 /// threads or method. Returns how many this rank holds. Keys are ordered as key.hpp says; pairs by (key,
 /// index), and their indices must ascend over the ranks. Collective; throws AgreedError. Adds to the phases
-/// "sort", "split", "exchange" and "merge".
+/// "sort", "split", "exchange" and "merge". `done` may be told of keys in items that stay.
 template <class T>
 index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order, const Method& method,
-                  mpi::Phases& phases);
+                  mpi::Phases& phases, const Done& done = {});
 index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const Method& method,
                    mpi::Phases& phases);
 

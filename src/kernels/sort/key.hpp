@@ -11,6 +11,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <type_traits>
 
@@ -94,6 +95,9 @@ template <class T>
   return map;
 }
 
+/// Is told of keys first[0:n] of the result that stay as they are and that a cache holds; by any thread.
+using Done = std::function<void(const void* first, index_t n)>;
+
 /// One problem: data[0:n] is to be sorted by the mapped bits; scratch[0:n] may be overwritten.
 template <class Item>
 struct Block {
@@ -102,6 +106,7 @@ struct Block {
   index_t n = 0;
   KeyMap<KeyBits<Item>> map{};  ///< identity for pairs: their keys are bits already
   index_t device_memory = 0;    ///< bytes that a kernel of a device may take there; 0: what is free
+  const Done* done = nullptr;   ///< may be told of none, or of some
 };
 
 }  // namespace tessera::sort

@@ -22,8 +22,8 @@ class Radix {
   using B = KeyBits<Item>;
 
  public:
-  Radix(Item* data, Item* scratch, index_t n, const KeyMap<B>& map)
-      : data_(data), scratch_(scratch), n_(n), map_(map) {}
+  explicit Radix(const Block<Item>& block)
+      : data_(block.data), scratch_(block.scratch), n_(block.n), map_(block.map), done_(block.done) {}
 
   void sort() {
     if (n_ < 2) return;
@@ -105,6 +105,7 @@ class Radix {
         gather(b, worker->pieces);
       else
         worker->cache.sort(worker->pieces, data_ + place_[b], size(b), bounds, {}, map_);
+      if (done_ != nullptr && size(b) <= most_items_) (*done_)(data_ + place_[b], size(b));
     });
     for (index_t b = 0; b < plan_.buckets(); ++b) {
       if (size(b) > most_items_) sort_heavy(b);
@@ -138,8 +139,9 @@ class Radix {
   }
 
   void sort_heavy(index_t b) {
-    if (survey_of(data_ + place_[b], size(b), map_).descents == 0) return;
-    Radix part(data_ + place_[b], scratch_ + place_[b], size(b), map_);
+    const Block<Item> block{data_ + place_[b], scratch_ + place_[b], size(b), map_, 0, done_};
+    if (survey(block).descents == 0) return;
+    Radix part(block);
     if (size(b) < n_ - n_ / 4)
       part.sort();
     else
@@ -159,6 +161,7 @@ class Radix {
   Item* scratch_;
   index_t n_;
   KeyMap<B> map_;
+  const Done* done_;
   RadixPlan<B> plan_;
   std::vector<FlushedStreams<Item>> streams_;  // of a task
   machine::Buffer<Item> memory_;               // buffers of the streams, then what the workers need
@@ -169,7 +172,7 @@ class Radix {
 
 template <class Item>
 void radix(const Block<Item>& block) {
-  Radix<Item>(block.data, block.scratch, block.n, block.map).sort();
+  Radix<Item>(block).sort();
 }
 
 }  // namespace tessera::sort

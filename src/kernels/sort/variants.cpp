@@ -79,12 +79,12 @@ const Variant* best_device() { return find_variant(variants(), "cuda_radix"); }
 
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch, Order order,
-               const Tuning& tuning) {
+               const Tuning& tuning, const Done& done) {
   TESSERA_EXPECTS(keys.size() == scratch.size());
   // The kernels see the representation only; they are compiled apart from whatever accesses it as a T.
-  run(variant,
-      Block<Bits<T>>{reinterpret_cast<Bits<T>*>(keys.data()), reinterpret_cast<Bits<T>*>(scratch.data()),
-                     static_cast<index_t>(keys.size()), key_map<T>(order), tuning.device_memory});
+  run(variant, Block<Bits<T>>{reinterpret_cast<Bits<T>*>(keys.data()),
+                              reinterpret_cast<Bits<T>*>(scratch.data()), static_cast<index_t>(keys.size()),
+                              key_map<T>(order), tuning.device_memory, done ? &done : nullptr});
 }
 
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,
@@ -96,14 +96,16 @@ void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair>
 }
 
 template void sort_keys(std::string_view, std::span<std::int32_t>, std::span<std::int32_t>, Order,
-                        const Tuning&);
+                        const Tuning&, const Done&);
 template void sort_keys(std::string_view, std::span<std::int64_t>, std::span<std::int64_t>, Order,
-                        const Tuning&);
+                        const Tuning&, const Done&);
 template void sort_keys(std::string_view, std::span<std::uint32_t>, std::span<std::uint32_t>, Order,
-                        const Tuning&);
+                        const Tuning&, const Done&);
 template void sort_keys(std::string_view, std::span<std::uint64_t>, std::span<std::uint64_t>, Order,
-                        const Tuning&);
-template void sort_keys(std::string_view, std::span<float>, std::span<float>, Order, const Tuning&);
-template void sort_keys(std::string_view, std::span<double>, std::span<double>, Order, const Tuning&);
+                        const Tuning&, const Done&);
+template void sort_keys(std::string_view, std::span<float>, std::span<float>, Order, const Tuning&,
+                        const Done&);
+template void sort_keys(std::string_view, std::span<double>, std::span<double>, Order, const Tuning&,
+                        const Done&);
 
 }  // namespace tessera::sort

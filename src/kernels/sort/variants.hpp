@@ -44,12 +44,13 @@ struct Tuning {
 };
 
 /// keys[0:n] in place by `order` (key.hpp says which), by the row of that name or by `auto`; scratch[0:n] is
-/// overwritten and overlaps nothing. On the threads of the region it is called in; kernels of a device are
-/// called outside of any, and take default_threads(). What a device does not hold goes through it in runs.
-/// Throws Error(usage) for an unknown name and for keys that span more than a counting sort serves.
+/// overwritten and overlaps nothing. `done` may be told of keys in their place. On the threads of the region
+/// it is called in; kernels of a device are called outside of any, and take default_threads(). What a device
+/// does not hold goes through it in runs. Throws Error(usage) for an unknown name and for keys that span more
+/// than a counting sort serves.
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch,
-               Order order = Order::ascending, const Tuning& tuning = {});
+               Order order = Order::ascending, const Tuning& tuning = {}, const Done& done = {});
 
 /// pairs[0:n] by (key, index); their indices must ascend.
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,

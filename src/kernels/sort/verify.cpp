@@ -1,7 +1,9 @@
 #include "kernels/sort/verify.hpp"
 
+#include <algorithm>
 #include <atomic>
 
+#include "base/hash.hpp"
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/verify_kernels.hpp"
 
@@ -13,19 +15,21 @@ const B* bits_of(const void* keys) {
   return static_cast<const B*>(keys);
 }
 
-std::uint64_t hash(const std::uint32_t* raw, index_t n, std::uint64_t seed) {
-  return TESSERA_OF_ISA(machine::isa(), hash_keys32)(raw, n, seed);
+Salt salt_of(std::uint64_t seed) { return {mix64(seed), mix64(~seed) | 1}; }
+
+std::uint64_t hash(const std::uint32_t* raw, index_t n, const Salt& salt) {
+  return TESSERA_OF_ISA(machine::isa(), hash_keys32)(raw, n, salt);
 }
-std::uint64_t hash(const std::uint64_t* raw, index_t n, std::uint64_t seed) {
-  return TESSERA_OF_ISA(machine::isa(), hash_keys64)(raw, n, seed);
+std::uint64_t hash(const std::uint64_t* raw, index_t n, const Salt& salt) {
+  return TESSERA_OF_ISA(machine::isa(), hash_keys64)(raw, n, salt);
 }
 Looked look(const std::uint32_t* raw, index_t n, std::uint32_t before, const KeyMap<std::uint32_t>& map,
-            std::uint64_t seed) {
-  return TESSERA_OF_ISA(machine::isa(), look_at_keys32)(raw, n, before, map, seed);
+            const Salt& salt) {
+  return TESSERA_OF_ISA(machine::isa(), look_at_keys32)(raw, n, before, map, salt);
 }
 Looked look(const std::uint64_t* raw, index_t n, std::uint64_t before, const KeyMap<std::uint64_t>& map,
-            std::uint64_t seed) {
-  return TESSERA_OF_ISA(machine::isa(), look_at_keys64)(raw, n, before, map, seed);
+            const Salt& salt) {
+  return TESSERA_OF_ISA(machine::isa(), look_at_keys64)(raw, n, before, map, salt);
 }
 
 }  // namespace
@@ -34,9 +38,10 @@ template <class T>
 Content content(std::span<const T> keys, std::uint64_t seed) {
   const auto* bits = bits_of<Bits<T>>(keys.data());
   const auto n = static_cast<index_t>(keys.size());
+  const Salt salt = salt_of(seed);
   std::atomic<std::uint64_t> sum = 0;
   machine::parallel_for(0, n, 8 * task_grain,
-                        [&](index_t begin, index_t end) { sum += hash(bits + begin, end - begin, seed); });
+                        [&](index_t begin, index_t end) { sum += hash(bits + begin, end - begin, salt); });
   return {n, sum};
 }
 
@@ -45,19 +50,66 @@ Inspection inspect(std::span<const T> keys, Order order, std::uint64_t seed) {
   const auto* bits = bits_of<Bits<T>>(keys.data());
   const auto n = static_cast<index_t>(keys.size());
   const auto map = key_map<T>(order);
+  const Salt salt = salt_of(seed);
   std::atomic<std::uint64_t> sum = 0;
   std::atomic<bool> sorted = true;
   machine::parallel_for(0, n, 8 * task_grain, [&](index_t begin, index_t end) {
-    const Looked seen = look(bits + begin, end - begin, bits[std::max<index_t>(begin, 1) - 1], map, seed);
+    const Looked seen = look(bits + begin, end - begin, bits[std::max<index_t>(begin, 1) - 1], map, salt);
     sum += seen.hash;
-    if (seen.descents > 0) sorted = false;
+    if (!seen.sorted) sorted = false;
   });
   return {{n, sum}, sorted};
 }
 
-#define TESSERA_SORT_INSTANTIATE_VERIFY(T)                     \
-  template Content content(std::span<const T>, std::uint64_t); \
-  template Inspection inspect(std::span<const T>, Order, std::uint64_t)
+template <class T>
+Inspection Watch<T>::inspect_part(index_t begin, index_t end) const {
+  return inspect(keys_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
+                 order_, seed_);
+}
+
+template <class T>
+void Watch<T>::saw(const void* first, index_t n) {
+  if (n == 0) return;
+  const auto* bits = static_cast<const Bits<T>*>(first);
+  const index_t begin = bits - bits_of<Bits<T>>(keys_.data());
+  const Looked seen = look(bits, n, bits[0], key_map<T>(order_), salt_of(seed_));
+  const Part part{begin, begin + n, bits[0], bits[n - 1], {{n, seen.hash}, seen.sorted}};
+  const std::lock_guard lock(mutex_);
+  parts_.push_back(part);
+}
+
+template <class T>
+Inspection Watch<T>::conclude() {
+  const auto* bits = bits_of<Bits<T>>(keys_.data());
+  const auto map = key_map<T>(order_);
+  const auto n = static_cast<index_t>(keys_.size());
+  const auto by_begin = [](const Part& a, const Part& b) { return a.begin < b.begin; };
+  std::sort(parts_.begin(), parts_.end(), by_begin);
+  parts_.push_back({n, n, {}, {}, {}});
+  Inspection all;
+  const auto add = [&](index_t begin, const Inspection& seen) {
+    const bool follows = begin == 0 || begin == n || map.to_bits(bits[begin - 1]) <= map.to_bits(bits[begin]);
+    all.sorted = all.sorted && seen.sorted && follows;
+    all.content.count += seen.content.count;
+    all.content.hash += seen.content.hash;
+  };
+  index_t end = 0;
+  for (const Part& part : parts_) {
+    if (part.begin < end) return inspect(keys_, order_, seed_);
+    if (end < part.begin) add(end, inspect_part(end, part.begin));
+    const bool stayed =
+        part.begin == n || (bits[part.begin] == part.first && bits[part.end - 1] == part.last);
+    if (!stayed) return inspect(keys_, order_, seed_);
+    add(part.begin, part.seen);
+    end = part.end;
+  }
+  return all;
+}
+
+#define TESSERA_SORT_INSTANTIATE_VERIFY(T)                               \
+  template Content content(std::span<const T>, std::uint64_t);           \
+  template Inspection inspect(std::span<const T>, Order, std::uint64_t); \
+  template class Watch<T>
 TESSERA_SORT_INSTANTIATE_VERIFY(std::int32_t);
 TESSERA_SORT_INSTANTIATE_VERIFY(std::int64_t);
 TESSERA_SORT_INSTANTIATE_VERIFY(std::uint32_t);

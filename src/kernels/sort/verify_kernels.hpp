@@ -8,19 +8,25 @@
 
 namespace tessera::sort {
 
-struct Looked {
-  std::uint64_t hash = 0;  ///< sum of mix64(raw ^ seed)
-  index_t descents = 0;
+/// Of a seed; `factor` is odd. Hashes of keys of 32 bits take the lower halves.
+struct Salt {
+  std::uint64_t flip = 0, factor = 1;
 };
 
-/// hash: of raw[0:n]. look: that, and how often the bits go down from `before` (a raw key) through raw[0:n].
-#define TESSERA_SORT_VERIFY_KERNELS                                                   \
-  std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, std::uint64_t seed); \
-  std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, std::uint64_t seed); \
-  Looked look_at_keys32(const std::uint32_t* raw, index_t n, std::uint32_t before,    \
-                        const KeyMap<std::uint32_t>& map, std::uint64_t seed);        \
-  Looked look_at_keys64(const std::uint64_t* raw, index_t n, std::uint64_t before,    \
-                        const KeyMap<std::uint64_t>& map, std::uint64_t seed)
+struct Looked {
+  std::uint64_t hash = 0;
+  bool sorted = true;
+};
+
+/// hash: of raw[0:n]. look: that, and whether the bits never go down from `before` (a raw key) through
+/// raw[0:n].
+#define TESSERA_SORT_VERIFY_KERNELS                                                 \
+  std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt); \
+  std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt); \
+  Looked look_at_keys32(const std::uint32_t* raw, index_t n, std::uint32_t before,  \
+                        const KeyMap<std::uint32_t>& map, const Salt& salt);        \
+  Looked look_at_keys64(const std::uint64_t* raw, index_t n, std::uint64_t before,  \
+                        const KeyMap<std::uint64_t>& map, const Salt& salt)
 namespace baseline {
 TESSERA_SORT_VERIFY_KERNELS;
 }
