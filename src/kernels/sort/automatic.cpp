@@ -6,6 +6,8 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/displaced.hpp"
 #include "kernels/sort/few_values.hpp"
+#include "kernels/sort/leaf.hpp"
+#include "kernels/sort/radix.hpp"
 #include "kernels/sort/runs.hpp"
 #include "kernels/sort/variants.hpp"
 
@@ -13,6 +15,7 @@ namespace tessera::sort {
 namespace {
 
 constexpr index_t most_runs = 16;               // beyond, merging costs more than distributing
+constexpr index_t least_uneven = 1 << 16;       // below, radix works in the cache alone
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
 
 template <class Item>
@@ -22,7 +25,17 @@ void reverse(Item* data, index_t n) {
   });
 }
 
-/// Where many keys are equal: counted in buckets if their range is narrow, or one by one if there are few.
+/// On one thread, where the instruction set has what it takes.
+template <class B>
+bool quicksort_alone(const Block<B>& block) {
+  const auto quicksort = leaf_kernels<B>().quicksort;
+  if (quicksort == nullptr || team() > 1) return false;
+  quicksort(block.data, block.n, block.map);
+  return true;
+}
+
+/// Where many keys are equal: counted in buckets if their range is narrow; else by quicksort, which leaves
+/// equal keys behind, or one by one if there are few.
 template <class B>
 bool sort_repeated(const Block<B>& block, const Glance& glanced) {
   const double once = share_seen_once(block);
@@ -34,9 +47,17 @@ bool sort_repeated(const Block<B>& block, const Glance& glanced) {
       return true;
     }
   }
-  return once < 0.375 && sort_few_values(block);
+  return once < 0.375 && (quicksort_alone(block) || sort_few_values(block));
 }
 bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
+
+/// Where keys lie unevenly, pivots from among them part them better than slices of their range.
+template <class B>
+bool sort_uneven(const Block<B>& block) {
+  if (team() > 1 || block.n < least_uneven || Radix<B>::lies_evenly(block)) return false;
+  return quicksort_alone(block);
+}
+bool sort_uneven(const Block<Pair>&) { return false; }
 
 template <class Item>
 void merge_natural_runs(Item* data, Item* scratch, index_t n) {
@@ -99,7 +120,7 @@ void automatic(const Block<Item>& block) {
       counting_bucketed(block, seen);
       return;
     case Plan::radix:
-      radix(block);
+      if (!sort_uneven(block)) radix(block);
       return;
   }
 }

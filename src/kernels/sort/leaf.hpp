@@ -83,6 +83,9 @@ struct LeafKernels {
   void (*copy_past_cache)(const void* from, void* to, index_t bytes);
   /// Of raw[0:n]; `first` is the raw key before raw[0] (or raw[0] itself).
   Survey (*survey)(const B* raw, index_t n, B first, const KeyMap<Plain<B>>& map);
+  /// Sorts data[0:n], raw keys, by their bits, on this thread; n is at least 2^10. nullptr where there is no
+  /// quicksort that is faster than radix for keys that lie unevenly.
+  void (*quicksort)(B* data, index_t n, const KeyMap<Plain<B>>& map) = nullptr;
 };
 
 namespace baseline {

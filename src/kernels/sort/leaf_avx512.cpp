@@ -1,157 +1,31 @@
-// Quicksort in AVX-512, from one memory block to its twin and back. A vector of eight keys is parted by one
-// table look-up and one permutation, and stored whole at both ends; parts of at most sixteen registers are
-// sorted by networks.
+// Quicksort in AVX-512, in place. A vector of keys is parted by one or two permutations and stored whole at
+// both ends; parts of at most sixteen registers are sorted by networks.
 
 #include <immintrin.h>
 
 #include "kernels/sort/leaf.hpp"
 #include "kernels/sort/leaf_network_avx512.hpp"
+#include "kernels/sort/leaf_partition_avx512.hpp"
 
 namespace tessera::sort::avx512 {
 namespace {
-
-/// Byte j of entry m: the lane that comes to place j when the lanes of mask m come first, in order.
-struct PartTable {
-  std::uint64_t entry[256];
-};
-constexpr PartTable make_part_table() {
-  PartTable table{};
-  for (unsigned m = 0; m < 256; ++m) {
-    unsigned place = 0;
-    for (unsigned pass = 0; pass < 2; ++pass) {
-      for (unsigned lane = 0; lane < 8; ++lane) {
-        if (((m >> lane) & 1) != 1 - pass) continue;
-        table.entry[m] |= std::uint64_t{lane} << (8 * place++);
-      }
-    }
-  }
-  return table;
-}
-alignas(64) constexpr PartTable part_table = make_part_table();
-
-/// Eight keys at a time.
-struct Eight64 {
-  using B = std::uint64_t;
-  using V = __m512i;
-  static V load(const B* p) { return _mm512_loadu_si512(p); }
-  static V load_some(const B* p, __mmask8 m) { return _mm512_maskz_loadu_epi64(m, p); }
-  static void store(B* p, V v) { _mm512_storeu_si512(p, v); }
-  static void store_some(B* p, __mmask8 m, V v) { _mm512_mask_compressstoreu_epi64(p, m, v); }
-  static V all(B x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
-  static __mmask8 less(V a, V b) { return _mm512_cmplt_epu64_mask(a, b); }
-  static V part(V v, __mmask8 m) {
-    const auto lanes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
-    return _mm512_permutexvar_epi64(lanes, v);
-  }
-};
-
-struct Eight32 {
-  using B = std::uint32_t;
-  using V = __m256i;
-  static V load(const B* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-  static V load_some(const B* p, __mmask8 m) { return _mm256_maskz_loadu_epi32(m, p); }
-  static void store(B* p, V v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
-  static void store_some(B* p, __mmask8 m, V v) { _mm256_mask_compressstoreu_epi32(p, m, v); }
-  static V all(B x) { return _mm256_set1_epi32(static_cast<int>(x)); }
-  static __mmask8 less(V a, V b) { return _mm256_cmplt_epu32_mask(a, b); }
-  static V part(V v, __mmask8 m) {
-    const auto lanes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
-    return _mm256_permutexvar_epi32(lanes, v);
-  }
-};
-
-/// Where the next keys go: below the pivot to the front, others to the back.
-template <class E>
-struct Ends {
-  typename E::B* front;
-  index_t gap;  ///< free places between front and back
-
-  /// Eight keys; right when the gap is 8 or at least 16.
-  void put(typename E::V v, __mmask8 below) {
-    const auto parted = E::part(v, below);
-    E::store(front, parted);
-    E::store(front + gap - 8, parted);
-    front += _mm_popcnt_u32(below);
-    gap -= 8;
-  }
-  /// Those of the mask.
-  void put_some(typename E::V v, __mmask8 valid, __mmask8 below) {
-    const auto above = static_cast<__mmask8>(valid & ~below);
-    const index_t up = _mm_popcnt_u32(above), low = _mm_popcnt_u32(below);
-    E::store_some(front, below, v);
-    E::store_some(front + gap - up, above, v);
-    front += low;
-    gap -= up + low;
-  }
-};
-
-__mmask8 first_lanes(index_t n) { return static_cast<__mmask8>((1u << n) - 1); }
-
-/// to[0:result] = keys of from[0:n] below the pivot, to[result:n] = the others.
-template <class E>
-index_t partition(const typename E::B* from, typename E::B* to, index_t n, typename E::B pivot) {
-  const auto limit = E::all(pivot);
-  Ends<E> ends{to, n};
-  const index_t rest = n % 8;
-  if (rest > 0) {
-    const auto valid = first_lanes(rest);
-    const auto v = E::load_some(from, valid);
-    ends.put_some(v, valid, static_cast<__mmask8>(E::less(v, limit) & valid));
-  }
-  index_t i = rest;
-  for (; i + 32 <= n; i += 32) {
-    const auto v0 = E::load(from + i), v1 = E::load(from + i + 8);
-    const auto v2 = E::load(from + i + 16), v3 = E::load(from + i + 24);
-    ends.put(v0, E::less(v0, limit));
-    ends.put(v1, E::less(v1, limit));
-    ends.put(v2, E::less(v2, limit));
-    ends.put(v3, E::less(v3, limit));
-  }
-  for (; i < n; i += 8) {
-    const auto v = E::load(from + i);
-    ends.put(v, E::less(v, limit));
-  }
-  return ends.front - to;
-}
-
-/// The same for the pieces of a bucket; they are not `to`.
-template <class E>
-index_t partition_pieces(const Bucket<typename E::B>& bucket, typename E::B* to, typename E::B pivot) {
-  const auto limit = E::all(pivot);
-  Ends<E> ends{to, bucket.n};
-  for (index_t p = 0; p < bucket.count; ++p) {
-    const auto [from, length] = bucket.pieces[p];
-    index_t i = 0;
-    for (; i + 8 <= length && ends.gap >= 16; i += 8) {
-      const auto v = E::load(from + i);
-      ends.put(v, E::less(v, limit));
-    }
-    for (; i < length; i += 8) {
-      const auto valid = first_lanes(length - i < 8 ? length - i : 8);
-      const auto v = E::load_some(from + i, valid);
-      ends.put_some(v, valid, static_cast<__mmask8>(E::less(v, limit) & valid));
-    }
-  }
-  return ends.front - to;
-}
-
-template <class B>
-using EightOf = std::conditional_t<sizeof(B) == 4, Eight32, Eight64>;
 
 template <class L>
 __m512i middle(__m512i a, __m512i b, __m512i c) {
   return L::max(L::min(a, b), L::min(L::max(a, b), c));
 }
 
+constexpr auto as_it_is = [](__m512i keys) { return keys; };
+
 /// A median of three of medians of nine, from random places; n >= network_keys.
-template <class B>
-B sampled_pivot(const B* keys, index_t n, std::uint64_t& state) {
+template <class B, class As>
+B sampled_pivot(const B* keys, index_t n, std::uint64_t& state, const As& as) {
   using L = LanesOf<B>;
   const auto places = static_cast<std::uint64_t>(n - L::lanes < 0xffffffff ? n - L::lanes : 0xffffffff);
   __m512i v[9];
   for (auto& some : v) {
     state = state * 6364136223846793005u + 1442695040888963407u;  // Knuth's MMIX generator
-    some = _mm512_loadu_si512(keys + (((state >> 32) * places) >> 32));
+    some = as(_mm512_loadu_si512(keys + (((state >> 32) * places) >> 32)));
   }
   const auto low = middle<L>(v[0], v[1], v[2]), high = middle<L>(v[3], v[4], v[5]);
   B ninther[L::lanes];
@@ -163,42 +37,34 @@ B sampled_pivot(const B* keys, index_t n, std::uint64_t& state) {
 
 enum class Pivots { halve_range, sample };
 
-/// Sorts parts of a block: here[0:n] holds bits, `there` is its twin, to[0:n] (one of the two) gets the raw
-/// keys.
+/// Sorts parts of a block that hold bits; raw keys come out.
 template <class B>
 class Quicksort {
  public:
   explicit Quicksort(const KeyMap<B>& map) : map_(map) {}
 
-  /// All keys lie in [low, high]. Pivots halve that range until a part shows that this does not halve the
-  /// keys; from there on they are sampled.
-  void sort(B* here, B* there, B* to, index_t n, B low, B high, Pivots pivots) {
+  /// All of data[0:n] lie in [low, high]. Pivots halve that range until a part shows that this does not halve
+  /// the keys; from there on they are sampled.
+  void sort(B* data, index_t n, B low, B high, Pivots pivots) {
     while (n > network_keys<B>) {
       if (low == high) {
-        fill_raw(to, n, low);
+        fill_raw(data, n, low);
         return;
       }
       B pivot = static_cast<B>(low + (high - low) / 2 + 1);
-      index_t below = pivots == Pivots::halve_range ? partition<EightOf<B>>(here, there, n, pivot) : 0;
-      if (below < n / 8 || n - below < n / 8) {
+      index_t below = pivots == Pivots::halve_range ? partition<PartsOf<B>>(data, n, pivot, as_it_is) : 0;
+      if (below < n / 3 || n - below < n / 3) {
         pivots = Pivots::sample;
-        pivot = sampled_pivot(here, n, state_);
+        pivot = sampled_pivot(data, n, state_, as_it_is);
         if (pivot == low) ++pivot;  // then those equal to the least go their own way
-        below = partition<EightOf<B>>(here, there, n, pivot);
-        if (below == 0) {
-          low = pivot;
-          continue;
-        }
+        below = partition<PartsOf<B>>(data, n, pivot, as_it_is);
       }
-      sort(there, here, to, below, low, static_cast<B>(pivot - 1), pivots);
-      B* const next = there + below;
-      there = here + below;
-      here = next;
-      to += below;
+      sort(data, below, low, static_cast<B>(pivot - 1), pivots);
+      data += below;
       n -= below;
       low = pivot;
     }
-    sort_network(here, to, n, map_);
+    sort_network(data, data, n, map_);
   }
 
  private:
@@ -217,14 +83,26 @@ template <class B>
 void sort_many(const Bucket<B>& bucket) {
   const auto [low, high] = bucket.bounds;
   const B pivot = static_cast<B>(low + (high - low) / 2 + (high > low ? 1 : 0));
-  const index_t below = partition_pieces<EightOf<B>>(bucket, bucket.to, pivot);
+  const index_t below = partition_pieces<PartsOf<B>>(bucket, bucket.to, pivot);
   const index_t above = bucket.n - below;
   Quicksort<B> quicksort(bucket.map);
-  const auto pivots = below < above / 8 || above < below / 8 ? Pivots::sample : Pivots::halve_range;
-  B* const to = bucket.to;
-  B* const work = bucket.work;
-  if (below > 0) quicksort.sort(to, work, to, below, low, static_cast<B>(pivot - 1), pivots);
-  if (above > 0) quicksort.sort(to + below, work + below, to + below, above, pivot, high, pivots);
+  const auto pivots = below < above / 2 || above < below / 2 ? Pivots::sample : Pivots::halve_range;
+  quicksort.sort(bucket.to, below, low, static_cast<B>(pivot - 1), pivots);
+  quicksort.sort(bucket.to + below, above, pivot, high, pivots);
+}
+
+/// The first partition makes bits of raw keys.
+template <class B>
+void quicksort(B* data, index_t n, const KeyMap<B>& key_map) {
+  const Map<B> map(key_map);
+  const auto to_bits = [&](__m512i raw) { return map.to_bits(raw); };
+  std::uint64_t state = 0;
+  B pivot = sampled_pivot(data, n, state, to_bits);
+  if (pivot == 0) ++pivot;
+  const index_t below = partition<PartsOf<B>>(data, n, pivot, to_bits);
+  Quicksort<B> quicksort(key_map);
+  quicksort.sort(data, below, 0, static_cast<B>(pivot - 1), Pivots::sample);
+  quicksort.sort(data + below, n - below, pivot, static_cast<B>(~B{0}), Pivots::sample);
 }
 
 template <class B>
@@ -373,9 +251,11 @@ Survey survey(const B* raw, index_t n, B first, const KeyMap<B>& key_map) {
 
 const LeafKernels<std::uint32_t> leaf_kernels32{
     network_keys<std::uint32_t>, sort_few<std::uint32_t>, sort_many<std::uint32_t>,
-    classify<std::uint32_t>,     copy_past_cache,         survey<std::uint32_t>};
+    classify<std::uint32_t>,     copy_past_cache,         survey<std::uint32_t>,
+    quicksort<std::uint32_t>};
 const LeafKernels<std::uint64_t> leaf_kernels64{
     network_keys<std::uint64_t>, sort_few<std::uint64_t>, sort_many<std::uint64_t>,
-    classify<std::uint64_t>,     copy_past_cache,         survey<std::uint64_t>};
+    classify<std::uint64_t>,     copy_past_cache,         survey<std::uint64_t>,
+    quicksort<std::uint64_t>};
 
 }  // namespace tessera::sort::avx512

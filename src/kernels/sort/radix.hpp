@@ -25,13 +25,20 @@ class Radix {
   explicit Radix(const Block<Item>& block)
       : data_(block.data), scratch_(block.scratch), n_(block.n), map_(block.map), done_(block.done) {}
 
+  /// Whether slices of the range part the keys well.
+  [[nodiscard]] static bool lies_evenly(const Block<Item>& block) {
+    const auto plan = std::make_unique<RadixPlan<B>>();
+    plan->divide_sampled(block.data, block.n, wanted_buckets(block.n), block.map);
+    return plan->lies_evenly();
+  }
+
   void sort() {
     if (n_ < 2) return;
     if (n_ <= 2 * aim) {
       sort_alone();
       return;
     }
-    plan_.divide_sampled(data_, n_, std::clamp<index_t>(n_ / aim, 16, most_buckets), map_);
+    plan_.divide_sampled(data_, n_, wanted_buckets(n_), map_);
     allocate();
     distribute();
     place_buckets();
@@ -57,6 +64,9 @@ class Radix {
     std::vector<Piece<Item>> pieces;
   };
 
+  [[nodiscard]] static index_t wanted_buckets(index_t n) {
+    return std::clamp<index_t>(n / aim, 16, most_buckets);
+  }
   [[nodiscard]] index_t size(index_t b) const { return place_[b + 1] - place_[b]; }
 
   /// One allocation for all workspace, so that what is touched of it shares huge pages.
@@ -129,12 +139,12 @@ class Radix {
   void gather(index_t b, const std::vector<Piece<Item>>& pieces) {
     Item* to = data_ + place_[b];
     for (const auto& piece : pieces) {
-      for (index_t i = 0; i < piece.n; ++i) {
-        if constexpr (std::is_same_v<Plain<Item>, Pair>)
-          *to++ = piece.data[i];
-        else
-          *to++ = map_.to_raw(piece.data[i]);
-      }
+      if constexpr (std::is_same_v<Plain<Item>, Pair>)
+        std::copy(piece.data, piece.data + piece.n, to);
+      else
+        std::transform(piece.data, piece.data + piece.n, to,
+                       [map = map_](B bits) { return map.to_raw(bits); });
+      to += piece.n;
     }
   }
 

@@ -61,6 +61,7 @@ class RadixPlan {
       bounds = {std::min(bounds.low, bits), std::max(bounds.high, bits)};
     }
     divide_evenly(bounds, wanted, map);
+    lies_evenly_ = true;
     Weights weights = weigh(samples);
     if (is_even(weights, samples)) return;
     const index_t most = *std::max_element(weights.begin(), weights.end());
@@ -71,10 +72,13 @@ class RadixPlan {
       if (division_.logarithmic) weights = logarithmic;
     }
     divide_by_weight(weights, samples, wanted);
+    lies_evenly_ = lies_evenly_in_slices(samples);
   }
 
   [[nodiscard]] const Division<B>& division() const { return division_; }
   [[nodiscard]] index_t buckets() const { return buckets_; }
+  /// Whether keys of the sample lie about evenly inside parts of the range, however many each part has.
+  [[nodiscard]] bool lies_evenly() const { return lies_evenly_; }
 
   /// All keys of bucket b lie in these bounds; the outermost are open.
   [[nodiscard]] Bounds<B> bounds(index_t b) const {
@@ -166,8 +170,20 @@ class RadixPlan {
     division_.table = table_.data();
   }
 
+  /// About as many in the lower half of their part of a slice as in the upper one: 7/12 at most.
+  [[nodiscard]] bool lies_evenly_in_slices(index_t samples) const {
+    index_t lower = 0;
+    for (index_t s = 0; s < samples; ++s) {
+      const std::uint64_t at = place(sample_[static_cast<std::size_t>(s)]);
+      const std::uint64_t width = table_[at >> 16] & 0xffff;
+      lower += ((at & 0xffff) * width & 0x8000) == 0 ? 1 : 0;
+    }
+    return 12 * std::max(lower, samples - lower) <= 7 * samples;
+  }
+
   Division<B> division_;
   index_t buckets_ = 0;
+  bool lies_evenly_ = true;
   std::array<std::uint32_t, slices> table_;
   std::array<B, most_samples> sample_;
 };

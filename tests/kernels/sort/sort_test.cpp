@@ -12,6 +12,7 @@
 #include "base/random.hpp"
 #include "kernels/sort/in_parts.hpp"
 #include "kernels/sort/inputs.hpp"
+#include "kernels/sort/leaf.hpp"
 #include "kernels/sort/variants.hpp"
 #include "kernels/sort/verify.hpp"
 #include "machine/fork_join.hpp"
@@ -215,6 +216,35 @@ TEST(SortKeys, RefusesUnknownNamesAndTooWideRanges) {
   EXPECT_THROW(sort_keys<std::uint64_t>("radxi", keys, scratch), Error);
   EXPECT_THROW(sort_keys<std::uint64_t>("counting", keys, scratch), Error);
   EXPECT_THROW((void)input("unifrom"), Error);
+}
+
+/// What auto takes on one thread where many keys are equal or keys lie unevenly.
+TYPED_TEST(Keys, QuicksortOfOneThreadSortsEverything) {
+  using T = TypeParam;
+  using B = Bits<T>;
+  const auto quicksort = leaf_kernels<B>().quicksort;
+  if (quicksort == nullptr) GTEST_SKIP() << "not for this instruction set";
+  const auto expect_sorted = [&](std::vector<T> keys, Order order, const std::string& what) {
+    const auto map = key_map<T>(order);
+    auto want = bits_of(keys, order);
+    std::sort(want.begin(), want.end());
+    quicksort(reinterpret_cast<B*>(keys.data()), static_cast<index_t>(keys.size()), map);
+    ASSERT_EQ(bits_of(keys, order), want) << what;
+  };
+  for (const Order order : {Order::ascending, Order::descending}) {
+    for (index_t n = 1024; n < 1100; ++n) expect_sorted(make<T>("uniform", n), order, std::to_string(n));
+    for (const Input& in : inputs()) {
+      auto keys = make<T>(in.name, 100003);
+      expect_sorted(keys, order, std::string(in.name));
+      for (const T key : specials<T>()) keys.insert(keys.begin() + 777, 100, key);
+      expect_sorted(keys, order, std::string(in.name) + " and special values");
+      if (this->HasFatalFailure()) return;
+    }
+    std::vector<T> halves(50000, T{1});
+    std::fill(halves.begin(), halves.begin() + 20000, std::numeric_limits<T>::max());
+    std::fill(halves.begin() + 30000, halves.end(), std::numeric_limits<T>::lowest());
+    expect_sorted(halves, order, "three values");
+  }
 }
 
 TEST(Inputs, AreTheSameInPiecesAndNamedOnce) {
