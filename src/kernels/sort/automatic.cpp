@@ -98,6 +98,8 @@ bool promising(const Glance& seen, index_t n) {
 template <class Item>
 void automatic(const Block<Item>& block) {
   const Glance glanced = glance(block);
+  const bool nearly = glanced.descents < std::max<index_t>(1, glanced.keys / displaced_share);
+  if (nearly && (in_order(block) || put_back_displaced(block))) return;
   Survey seen;
   Plan plan = Plan::radix;
   if (promising(glanced, block.n)) plan = choose(seen = survey(block), block.n);
@@ -112,9 +114,7 @@ void automatic(const Block<Item>& block) {
       on_bits(block, [](Item* data, Item* scratch, index_t n) { merge_natural_runs(data, scratch, n); });
       return;
     case Plan::displaced:
-      on_bits(block, [](Item* data, Item* scratch, index_t n) {
-        if (!put_back_displaced(data, n)) radix<Item>({data, scratch, n});
-      });
+      if (nearly || !put_back_displaced(block)) radix(block);
       return;
     case Plan::counting_bucketed:
       counting_bucketed(block, seen);

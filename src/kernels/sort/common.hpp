@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "kernels/sort/key.hpp"
 #include "machine/fork_join.hpp"
@@ -54,25 +55,25 @@ void insertion_sort(Item* data, index_t n) {
 }
 
 /// First position in sorted data[0:n] whose item is not less than x (not_above: greater than x); no branches.
-template <class Item>
-[[nodiscard]] index_t lower_bound(const Item* data, index_t n, const Item& x) {
+template <class Item, class Less = std::less<>>
+[[nodiscard]] index_t lower_bound(const Item* data, index_t n, const Item& x, const Less& less = {}) {
   const Item* first = data;
   while (n > 1) {
     const index_t half = n / 2;
-    first += first[half - 1] < x ? half : 0;
+    first += less(first[half - 1], x) ? half : 0;
     n -= half;
   }
-  return (first - data) + (n == 1 && *first < x ? 1 : 0);
+  return (first - data) + (n == 1 && less(*first, x) ? 1 : 0);
 }
-template <class Item>
-[[nodiscard]] index_t upper_bound(const Item* data, index_t n, const Item& x) {
+template <class Item, class Less = std::less<>>
+[[nodiscard]] index_t upper_bound(const Item* data, index_t n, const Item& x, const Less& less = {}) {
   const Item* first = data;
   while (n > 1) {
     const index_t half = n / 2;
-    first += x < first[half - 1] ? 0 : half;
+    first += less(x, first[half - 1]) ? 0 : half;
     n -= half;
   }
-  return (first - data) + (n == 1 && !(x < *first) ? 1 : 0);
+  return (first - data) + (n == 1 && !less(x, *first) ? 1 : 0);
 }
 
 }  // namespace tessera::sort

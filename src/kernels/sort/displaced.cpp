@@ -1,11 +1,12 @@
 #include "kernels/sort/displaced.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
 #include "kernels/sort/common.hpp"
-#include "kernels/sort/leaf.hpp"
+#include "kernels/sort/verify_kernels.hpp"
 
 namespace tessera::sort {
 namespace {
@@ -17,34 +18,54 @@ struct Stretch {
   [[nodiscard]] index_t size() const { return end - begin; }
 };
 
-Survey look(const Pair* data, index_t n, const Pair& before) {
-  Survey seen;
-  for (index_t i = 0; i < n; ++i) seen.descents += data[i] < (i == 0 ? before : data[i - 1]) ? 1 : 0;
-  return seen;
+/// By mapped bits; pairs as they are.
+template <class Item>
+struct Less {
+  KeyMap<KeyBits<Item>> map;
+  bool operator()(const Item& a, const Item& b) const {
+    if constexpr (std::is_same_v<Item, Pair>)
+      return a < b;
+    else
+      return map.to_bits(a) < map.to_bits(b);
+  }
+};
+
+bool ascend(const std::uint32_t* data, index_t n, const KeyMap<std::uint32_t>& map) {
+  return TESSERA_OF_ISA(machine::isa(), keys_ascend32)(data, n, map);
 }
-template <class B>
-Survey look(const B* data, index_t n, B before) {
-  return leaf_kernels<B>().survey(data, n, before, {});
+bool ascend(const std::uint64_t* data, index_t n, const KeyMap<std::uint64_t>& map) {
+  return TESSERA_OF_ISA(machine::isa(), keys_ascend64)(data, n, map);
+}
+bool ascend(const Pair* data, index_t n, const KeyMap<std::uint64_t>&) {
+  constexpr index_t at_once = 256;
+  for (index_t from = 1; from < n; from += at_once) {
+    bool wrong = false;
+    for (index_t i = from; i < std::min(from + at_once, n); ++i) wrong |= data[i] < data[i - 1];
+    if (wrong) return false;
+  }
+  return true;
 }
 
-/// The i in [begin, end) with data[i] < data[i - 1]; begin > 0.
+/// The i in [begin, end) with data[i] below data[i - 1]; begin > 0.
 template <class Item>
-std::vector<index_t> descents(const Item* data, index_t begin, index_t end) {
+std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t end) {
   constexpr index_t at_once = 256;
   if (team() > 1 && end - begin > 8 * task_grain) {
     const index_t middle = begin + (end - begin) / 2;
     std::vector<index_t> found, right;
-    machine::fork_join([&] { found = descents(data, begin, middle); },
-                       [&] { right = descents(data, middle, end); });
+    machine::fork_join([&] { found = descents(block, begin, middle); },
+                       [&] { right = descents(block, middle, end); });
     found.insert(found.end(), right.begin(), right.end());
     return found;
   }
+  const Item* const data = block.data;
+  const Less<Item> less{block.map};
   std::vector<index_t> found;
   for (index_t from = begin; from < end; from += at_once) {
     const index_t to = std::min(from + at_once, end);
-    if (look(data + from, to - from, data[from - 1]).descents == 0) continue;
+    if (ascend(data + from - 1, to - from + 1, block.map)) continue;
     for (index_t i = from; i < to; ++i) {
-      if (data[i] < data[i - 1]) found.push_back(i);
+      if (less(data[i], data[i - 1])) found.push_back(i);
     }
   }
   return found;
@@ -54,7 +75,7 @@ std::vector<index_t> descents(const Item* data, index_t begin, index_t end) {
 template <class Item>
 class Sieve {
  public:
-  Sieve(const Item* data, index_t most) : data_(data), most_(most) {}
+  Sieve(const Block<Item>& block, index_t most) : data_(block.data), less_{block.map}, most_(most) {}
 
   /// Runs come in order; false: more than the most are out.
   bool take(index_t begin, index_t end) {
@@ -74,7 +95,7 @@ class Sieve {
   /// How many items at the begin of the run give way, so that together with the kept ones above what is left
   /// they are fewest; tried are 0 to 4, 8, 16, ... and all that lie below the last that is kept.
   [[nodiscard]] index_t fewest(index_t begin, index_t n) const {
-    const index_t low = lower_bound(data_ + begin, n, data_[kept_.back().end - 1]);
+    const index_t low = lower_bound(data_ + begin, n, data_[kept_.back().end - 1], less_);
     index_t best = low, cost = low;
     for (index_t first = 0; first < low && first < cost; first = first < 4 ? first + 1 : 2 * first) {
       const index_t together = first + above(data_[begin + first], cost - first);
@@ -86,7 +107,7 @@ class Sieve {
   [[nodiscard]] index_t above(const Item& x, index_t enough) const {
     index_t count = 0;
     for (auto s = kept_.rbegin(); s != kept_.rend() && count < enough; ++s) {
-      const index_t here = s->size() - upper_bound(data_ + s->begin, s->size(), x);
+      const index_t here = s->size() - upper_bound(data_ + s->begin, s->size(), x, less_);
       count += here;
       if (here < s->size()) break;
     }
@@ -111,6 +132,7 @@ class Sieve {
   }
 
   const Item* data_;
+  Less<Item> less_;
   index_t most_;
   std::vector<Stretch> kept_;
   std::vector<Item> out_;
@@ -118,14 +140,16 @@ class Sieve {
 
 /// Cuts the kept stretches where sorted items belong between them, and says where all of them go.
 template <class Item>
-std::vector<Stretch> places(const Item* data, const std::vector<Stretch>& kept,
+std::vector<Stretch> places(const Block<Item>& block, const std::vector<Stretch>& kept,
                             const std::vector<Item>& items, std::vector<index_t>& place) {
+  const Item* const data = block.data;
+  const Less<Item> less{block.map};
   std::vector<Stretch> moves;
   std::size_t next = 0;
   index_t to = 0;
   for (Stretch rest : kept) {
-    while (next < items.size() && items[next] < data[rest.end - 1]) {
-      const index_t cut = upper_bound(data + rest.begin, rest.size(), items[next]);
+    while (next < items.size() && less(items[next], data[rest.end - 1])) {
+      const index_t cut = upper_bound(data + rest.begin, rest.size(), items[next], less);
       if (cut > 0) moves.push_back({rest.begin, rest.begin + cut, to});
       rest.begin += cut;
       to += cut;
@@ -156,12 +180,23 @@ void move_all(Item* data, const std::vector<Stretch>& moves) {
 }  // namespace
 
 template <class Item>
-bool put_back_displaced(Item* data, index_t n) {
+bool in_order(const Block<Item>& block) {
+  std::atomic<bool> sorted = true;
+  machine::parallel_for(0, block.n, 8 * task_grain, [&](index_t begin, index_t end) {
+    const index_t before = std::max<index_t>(begin, 1) - 1;
+    if (sorted && !ascend(block.data + before, end - before, block.map)) sorted = false;
+  });
+  return sorted;
+}
+
+template <class Item>
+bool put_back_displaced(const Block<Item>& block) {
+  const index_t n = block.n;
   if (n < 2) return true;
   const index_t most = n / displaced_share;
-  const std::vector<index_t> starts = descents(data, 1, n);
+  const std::vector<index_t> starts = descents(block, 1, n);
   if (static_cast<index_t>(starts.size()) > most) return false;
-  Sieve<Item> sieve(data, most);
+  Sieve<Item> sieve(block, most);
   index_t begin = 0;
   for (const index_t end : starts) {
     if (!sieve.take(begin, end)) return false;
@@ -169,15 +204,18 @@ bool put_back_displaced(Item* data, index_t n) {
   }
   if (!sieve.take(begin, n)) return false;
   std::vector<Item>& items = sieve.out();
-  std::sort(items.begin(), items.end());
+  std::sort(items.begin(), items.end(), Less<Item>{block.map});
   std::vector<index_t> place(items.size());
-  move_all(data, places(data, sieve.kept(), items, place));
-  for (std::size_t i = 0; i < items.size(); ++i) data[place[i]] = items[i];
+  move_all(block.data, places(block, sieve.kept(), items, place));
+  for (std::size_t i = 0; i < items.size(); ++i) block.data[place[i]] = items[i];
   return true;
 }
 
-template bool put_back_displaced(std::uint32_t*, index_t);
-template bool put_back_displaced(std::uint64_t*, index_t);
-template bool put_back_displaced(Pair*, index_t);
+template bool in_order(const Block<std::uint32_t>&);
+template bool in_order(const Block<std::uint64_t>&);
+template bool in_order(const Block<Pair>&);
+template bool put_back_displaced(const Block<std::uint32_t>&);
+template bool put_back_displaced(const Block<std::uint64_t>&);
+template bool put_back_displaced(const Block<Pair>&);
 
 }  // namespace tessera::sort

@@ -89,6 +89,15 @@ bool ascends(const B* raw, index_t n, const KeyMap<B>& map) {
 }
 
 template <class B>
+bool keys_ascend(const B* raw, index_t n, const KeyMap<B>& map) {
+  constexpr index_t at_once = 8 * block;
+  for (index_t i = 1; i < n; i += at_once) {
+    if (!ascends(raw + i, n - i < at_once ? n - i : at_once, map)) return false;
+  }
+  return true;
+}
+
+template <class B>
 Looked look(const B* raw, index_t n, B before, const KeyMap<B>& map, const Salt& salt) {
   if (n == 0) return {};
   Looked seen{hash_block(raw, 1, salt), bits_of(raw[0], map) >= bits_of(before, map)};
@@ -107,6 +116,12 @@ std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt)
 }
 std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt) {
   return hash(raw, n, salt);
+}
+bool keys_ascend32(const std::uint32_t* raw, index_t n, const KeyMap<std::uint32_t>& map) {
+  return keys_ascend(raw, n, map);
+}
+bool keys_ascend64(const std::uint64_t* raw, index_t n, const KeyMap<std::uint64_t>& map) {
+  return keys_ascend(raw, n, map);
 }
 Looked look_at_keys32(const std::uint32_t* raw, index_t n, std::uint32_t before,
                       const KeyMap<std::uint32_t>& map, const Salt& salt) {

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -30,8 +32,10 @@ void expect_sorted(const Keys& keys, const std::string& what) {
     Keys guarded(keys.size() + 2, 77);
     std::copy(keys.begin(), keys.end(), guarded.begin() + 1);
     bool done = false;
-    machine::parallel(
-        threads, [&] { done = put_back_displaced(guarded.data() + 1, static_cast<index_t>(keys.size())); });
+    machine::parallel(threads, [&] {
+      done = put_back_displaced(
+          Block<std::uint64_t>{guarded.data() + 1, nullptr, static_cast<index_t>(keys.size())});
+    });
     ASSERT_TRUE(done) << what;
     EXPECT_EQ(guarded.front(), 77U) << what;
     EXPECT_EQ(guarded.back(), 77U) << what;
@@ -42,7 +46,9 @@ void expect_sorted(const Keys& keys, const std::string& what) {
 
 void expect_left(const Keys& keys, const std::string& what) {
   Keys after = keys;
-  EXPECT_FALSE(put_back_displaced(after.data(), static_cast<index_t>(after.size()))) << what;
+  EXPECT_FALSE(
+      put_back_displaced(Block<std::uint64_t>{after.data(), nullptr, static_cast<index_t>(after.size())}))
+      << what;
   EXPECT_EQ(after, keys) << what;
 }
 
@@ -101,8 +107,49 @@ TEST(Displaced, KeepsPairsStable) {
   std::swap(pairs[2222].key, pairs[2223].key);
   auto right = pairs;
   std::stable_sort(right.begin(), right.end(), [](const Pair& a, const Pair& b) { return a.key < b.key; });
-  ASSERT_TRUE(put_back_displaced(pairs.data(), 5000));
+  ASSERT_TRUE(put_back_displaced(Block<Pair>{pairs.data(), nullptr, 5000}));
   EXPECT_EQ(pairs, right);
+}
+
+TEST(Displaced, GoesByTheMapOfRawKeys) {
+  std::vector<double> keys;
+  for (int i = 0; i < 6000; ++i) keys.push_back(3000.5 - i);
+  keys.insert(keys.begin() + 3001, {0.0, -0.0});
+  keys.push_back(std::numeric_limits<double>::quiet_NaN());
+  std::vector<std::uint64_t> want;
+  for (const double key : keys) want.push_back(std::bit_cast<std::uint64_t>(key));
+  auto bits = want;
+  std::swap(bits[10], bits[4000]);
+  std::swap(bits[3001], bits[3002]);
+  std::swap(bits[5000], bits.back());
+  const auto map = key_map<double>(Order::descending);
+  EXPECT_TRUE(in_order(Block<std::uint64_t>{want.data(), nullptr, static_cast<index_t>(want.size()), map}));
+  const Block<std::uint64_t> block{bits.data(), nullptr, static_cast<index_t>(bits.size()), map};
+  EXPECT_FALSE(in_order(block));
+  ASSERT_TRUE(put_back_displaced(block));
+  EXPECT_EQ(bits, want);
+}
+
+TEST(Displaced, OrderIsSeenAtEveryPlace) {
+  for (const std::size_t n : {2, 3, 511, 512, 513, 514, 5000, 700000}) {
+    Keys keys = ramp(n);
+    const Block<std::uint64_t> block{keys.data(), nullptr, static_cast<index_t>(n)};
+    std::vector<Pair> pairs(n);
+    for (std::size_t i = 0; i < n; ++i) pairs[i] = {5, i};
+    const Block<Pair> paired{pairs.data(), nullptr, static_cast<index_t>(n)};
+    for (const int threads : {1, 3}) {
+      machine::parallel(threads, [&] { EXPECT_TRUE(in_order(block) && in_order(paired)); });
+      for (const std::size_t at : {std::size_t{1}, n / 2, n - 1}) {
+        if (at == 0) continue;
+        std::swap(keys[at], keys[at - 1]);
+        std::swap(pairs[at], pairs[at - 1]);
+        machine::parallel(threads,
+                          [&] { EXPECT_FALSE(in_order(block) || in_order(paired)) << n << " " << at; });
+        std::swap(keys[at], keys[at - 1]);
+        std::swap(pairs[at], pairs[at - 1]);
+      }
+    }
+  }
 }
 
 TEST(Displaced, LeavesWhatIsNotNearlySorted) {
