@@ -116,32 +116,28 @@ void load(const Inputs& inputs, const Request& request, const SortColumn& column
 template <class T>
 tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& request, layout::Range rows,
                                      T* to) {
-  const auto& column = request.by.front();
-  // What is packed is read at once: parts of a chunk would unpack all of it again.
-  const index_t piece =
-      column.column.info.chunk.empty() ? (index_t{256} << 10) / index_t{sizeof(T)} : rows.size();
-  std::atomic<index_t> count = 0;
+  const SortColumn& column = request.by.front();
+  constexpr index_t piece = (index_t{512} << 10) / index_t{sizeof(T)};
   std::atomic<std::uint64_t> hash = 0;
-  const auto load_piece = [&](index_t begin, index_t end) {
-    const std::span<T> keys(to + begin, static_cast<std::size_t>(end - begin));
-    if (request.generated())
-      tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin + begin,
-                                 request.n, keys);
-    else
-      read_key(inputs.data->name().file, column, {rows.begin + begin, rows.begin + end},
-               reinterpret_cast<std::byte*>(keys.data()));
-    const auto content = tessera::sort::content(std::span<const T>(keys), request.seed);
-    count += content.count;
-    hash += content.hash;
-  };
+  const auto add = [&](std::span<const T> keys) { hash += tessera::sort::content(keys, request.seed).hash; };
   if (request.generated()) {
-    machine::parallel(request.method.threads,
-                      [&] { machine::parallel_for(0, rows.size(), piece, load_piece); });
+    machine::parallel(request.method.threads, [&] {
+      machine::parallel_for(0, rows.size(), piece, [&](index_t begin, index_t end) {
+        const std::span<T> keys(to + begin, static_cast<std::size_t>(end - begin));
+        tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin + begin,
+                                   request.n, keys);
+        add(keys);
+      });
+    });
   } else {
-    for (index_t begin = 0; begin < rows.size(); begin += piece)
-      load_piece(begin, std::min(rows.size(), begin + piece));
+    // What is packed is read at once: parts of a chunk would unpack all of it again.
+    const index_t at_once = column.column.info.chunk.empty() ? piece : std::max<index_t>(1, rows.size());
+    io::read_numbers(inputs.data->name().file, column.column, rows, *column.form.number,
+                     reinterpret_cast<std::byte*>(to), at_once, [&](layout::Range some) {
+                       add({to + (some.begin - rows.begin), static_cast<std::size_t>(some.size())});
+                     });
   }
-  return {count, hash};
+  return {rows.size(), hash};
 }
 #define INSTANTIATE(T) \
   template tessera::sort::Content load_and_hash(const Inputs&, const Request&, layout::Range, T*)

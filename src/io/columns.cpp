@@ -252,6 +252,18 @@ void read_numbers(const std::string& file, const Column& column, layout::Range r
   RowReader(file, column).read(rows, as_member(column, owned_type(element)), to);
 }
 
+void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
+                  std::byte* to, index_t at_once, const std::function<void(layout::Range)>& arrived) {
+  if (rows.empty()) return;
+  RowReader reader(file, column);
+  const Handle type = as_member(column, owned_type(element));
+  for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
+    const layout::Range some{begin, std::min(rows.end, begin + at_once)};
+    reader.read(some, type, to + (begin - rows.begin) * static_cast<index_t>(bytes(element)));
+    arrived(some);
+  }
+}
+
 void read_stored(const std::string& file, const Column& column, layout::Range rows, std::byte* to) {
   if (rows.empty() || column.row_bytes() == 0) return;
   RowReader reader(file, column);

@@ -2,6 +2,7 @@
 // Datasets as columns: alone, as those of a table (a group whose datasets have as many rows), or the members
 // of a compound one.
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,9 @@ void require_table(const TableInfo& table, const DatasetName& name);
 /// filter they are stored in.
 void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
                   std::byte* to);
+/// The same, `at_once` rows after the other; `arrived` is told of the rows that are there.
+void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
+                  std::byte* to, index_t at_once, const std::function<void(layout::Range)>& arrived);
 /// to[0 : rows.size(), 0 : bytes.size()] = those bytes of every row; strings are padded with zeros, however
 /// they are stored.
 void read_bytes(const std::string& file, const Column& column, layout::Range rows, layout::Range bytes,
