@@ -43,8 +43,8 @@ struct Eight64 {
   static V all(B x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
   static __mmask8 less(V a, V b) { return _mm512_cmplt_epu64_mask(a, b); }
   static V part(V v, __mmask8 m) {
-    const auto lanes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
-    return _mm512_permutexvar_epi64(lanes, v);
+    const auto order = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(part_table.entry[m])));
+    return _mm512_permutexvar_epi64(order, v);
   }
 };
 
