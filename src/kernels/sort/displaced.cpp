@@ -194,13 +194,17 @@ bool put_back_displaced(const Block<Item>& block) {
   const index_t n = block.n;
   if (n < 2) return true;
   const index_t most = n / displaced_share;
-  const std::vector<index_t> starts = descents(block, 1, n);
-  if (static_cast<index_t>(starts.size()) > most) return false;
+  const index_t at_once = team() == 1 ? index_t{1} << 18 : n;  // the first runs tell most of what is none
   Sieve<Item> sieve(block, most);
-  index_t begin = 0;
-  for (const index_t end : starts) {
-    if (!sieve.take(begin, end)) return false;
-    begin = end;
+  index_t begin = 0, runs = 0;
+  for (index_t from = 1; from < n; from += at_once) {
+    const std::vector<index_t> starts = descents(block, from, std::min(n, from + at_once));
+    runs += static_cast<index_t>(starts.size());
+    if (runs > most) return false;
+    for (const index_t end : starts) {
+      if (!sieve.take(begin, end)) return false;
+      begin = end;
+    }
   }
   if (!sieve.take(begin, n)) return false;
   std::vector<Item>& items = sieve.out();

@@ -100,6 +100,17 @@ TEST(Displaced, ServesRandomExchangesInsertionsAndBlocks) {
   }
 }
 
+/// More keys than are looked at before the first runs are joined.
+TEST(Displaced, GoesOnFromOneLookToTheNext) {
+  Keys keys = ramp(700000);
+  for (const std::size_t at : {262142, 262143, 262144, 262145, 524287, 524288, 699998})
+    std::swap(keys[at], keys[at + 1]);
+  std::swap(keys[5], keys[600000]);
+  expect_sorted(keys, "700000 keys");
+  std::reverse(keys.begin() + 300000, keys.begin() + 400000);
+  expect_left(keys, "a part of it reversed");
+}
+
 TEST(Displaced, KeepsPairsStable) {
   std::vector<Pair> pairs;
   for (std::uint64_t i = 0; i < 5000; ++i) pairs.push_back({i / 50, i});
