@@ -1,9 +1,10 @@
 #pragma once
-// Fork-join quicksort. Large parts are partitioned in parallel through scratch, chunk by chunk; small ones in
-// place without branches on keys (after Edelkamp and Weiss 2016). Keys equal to the pivot leave the
-// recursion. A template, so that it runs on plain and on traced items.
+// Fork-join quicksort, in place, without branches on keys (after Edelkamp and Weiss 2016). Large parts are
+// partitioned by the team, chunk by chunk. Keys equal to the pivot leave the recursion. A template, so that
+// it runs on plain and on traced items.
 
 #include <array>
+#include <vector>
 
 #include "base/instrument.hpp"
 #include "kernels/sort/algorithms.hpp"
@@ -73,64 +74,62 @@ void sort_in_place(Item* data, index_t n, int depth) {
   insertion_sort(data, n);
 }
 
-/// Parallel partition of from[0:n] into to[0:n], those that satisfy `before` first: chunks count, then write
-/// their two parts at the places that the counts give.
+/// As partition(), by the team: each chunk by itself, then what lies on the wrong side of the border changes
+/// places, about a quarter of random items.
 template <class Item, class Before>
-index_t partition_to(const Item* from, Item* to, index_t n, const Before& before) {
+index_t partition_shared(Item* data, index_t n, const Before& before) {
   const index_t chunks = std::min<index_t>(4 * team(), ceil_div(n, task_grain));
   const index_t chunk = ceil_div(n, chunks);
-  machine::Buffer<index_t> places(chunks);
-  const auto end = [=](index_t c) { return std::min(n, (c + 1) * chunk); };
+  machine::Buffer<index_t> firsts(chunks);
   machine::parallel_for(0, chunks, 1, [&](index_t c, index_t) {
-    index_t count = 0;
-    for (index_t i = c * chunk; i < end(c); ++i) count += before(from[i]) ? 1 : 0;
-    places[c] = count;
+    const index_t begin = std::min(n, c * chunk);
+    firsts[c] = partition(data + begin, std::min(n, begin + chunk) - begin, before);
   });
-  index_t total = 0;
-  for (index_t c = 0; c < chunks; ++c) total += std::exchange(places[c], total);
-  machine::parallel_for(0, chunks, 1, [&](index_t c, index_t) {
-    index_t first = places[c], second = total + std::min(n, c * chunk) - places[c];
-    for (index_t i = c * chunk; i < end(c); ++i) {
-      const Item item = from[i];
-      const index_t is_first = -index_t{before(item)};  // all bits: a choice that no compiler makes a branch
-      to[(first & is_first) | (second & ~is_first)] = item;
-      first -= is_first;
-      second += 1 + is_first;
-    }
+  index_t border = 0;
+  for (index_t c = 0; c < chunks; ++c) border += firsts[c];
+  // The misplaced of either side in order, as stretches; both sides have equally many.
+  std::vector<std::array<index_t, 2>> low, high;
+  const auto add = [](auto& stretches, index_t begin, index_t end) {
+    if (begin < end) stretches.push_back({begin, end});
+  };
+  for (index_t c = 0; c < chunks; ++c) {
+    const index_t begin = std::min(n, c * chunk), end = std::min(n, begin + chunk);
+    add(low, begin + firsts[c], std::min(end, border));
+    add(high, std::max(begin, border), begin + firsts[c]);
+  }
+  std::vector<std::array<index_t, 3>> swaps;
+  for (std::size_t l = 0, h = 0; l < low.size();) {
+    const index_t count = std::min({low[l][1] - low[l][0], high[h][1] - high[h][0], task_grain});
+    swaps.push_back({low[l][0], high[h][0], count});
+    if ((low[l][0] += count) == low[l][1]) ++l;
+    if ((high[h][0] += count) == high[h][1]) ++h;
+  }
+  machine::parallel_for(0, static_cast<index_t>(swaps.size()), 1, [&](index_t k, index_t) {
+    const auto [a, b, count] = swaps[static_cast<std::size_t>(k)];
+    std::swap_ranges(data + a, data + a + count, data + b);
   });
-  return total;
+  return border;
 }
 
-/// Sorts from[0:n]; the result lies in home[0:n], which is `from` or `other`. Parts of more than `shared`
-/// items, which would let the team wait for one thread, are partitioned by all threads, to and fro.
+/// Parts of more than `shared` items would let the team wait for one thread: all threads partition them.
 template <class Item>
-void sort_shared(Item* from, Item* other, Item* home, index_t n, index_t shared, int depth) {
-  if (n <= shared || depth == 0) {
-    if (from != home) std::copy(from, from + n, home);
-    return sort_in_place(home, n, depth);
-  }
-  const Item pivot = choose_pivot(from, n);
-  const index_t below = partition_to(from, other, n, [&](const Item& x) { return x < pivot; });
-  index_t above = below;
-  if (below < n / 8) {
-    above +=
-        partition_to(other + below, from + below, n - below, [&](const Item& x) { return !(pivot < x); });
-    if (from != home) std::copy(from + below, from + above, home + below);
-  }
-  // What is above lies where the last partition wrote it.
-  Item* const high = above > below ? from : other;
-  Item* const low = high == from ? other : from;
-  machine::fork_join(
-      [=] { sort_shared(other, from, home, below, shared, depth - 1); },
-      [=] { sort_shared(high + above, low + above, home + above, n - above, shared, depth - 1); });
+void sort_shared(Item* data, index_t n, index_t shared, int depth) {
+  if (n <= shared || depth == 0) return sort_in_place(data, n, depth);
+  const Item pivot = choose_pivot(data, n);
+  const index_t below = partition_shared(data, n, [&](const Item& x) { return x < pivot; });
+  const index_t equal =
+      below < n / 8 ? partition_shared(data + below, n - below, [&](const Item& x) { return !(pivot < x); })
+                    : 0;
+  const index_t above = below + equal;
+  machine::fork_join([=] { sort_shared(data, below, shared, depth - 1); },
+                     [=] { sort_shared(data + above, n - above, shared, depth - 1); });
 }
 
 template <class Item>
 void quicksort(const Block<Item>& block) {
-  on_bits(block, [](Item* data, Item* scratch, index_t n) {
-    const index_t shared = std::max(4 * task_grain, n / (8 * team()));
-    sort_shared(data, scratch, data, n, team() > 1 ? shared : n,
-                2 * bit_length(static_cast<std::uint64_t>(n)) + 4);
+  on_bits(block, [](Item* data, Item*, index_t n) {
+    const index_t shared = std::max(4 * task_grain, n / (4 * team()));
+    sort_shared(data, n, team() > 1 ? shared : n, 2 * bit_length(static_cast<std::uint64_t>(n)) + 4);
   });
 }
 
