@@ -100,9 +100,12 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const st
                        Existing existing)
     : OutputFile(comm, std::move(file), specs, existing, "") {}
 
+OutputFile::OutputFile(const mpi::Communicator& comm, std::string file)
+    : comm_(comm), file_(std::move(file)) {}
+
 OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& specs,
                        Existing existing, const std::string& problem)
-    : comm_(comm), file_(std::move(file)) {
+    : OutputFile(comm, std::move(file)) {  // whole from here on: what fails below takes the partial file away
   for (const DatasetSpec& spec : specs) {
     datasets_.push_back({spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
   }
@@ -116,12 +119,7 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const st
     remove_abandoned(file_);
     partial_ = partial_name(file_);
     if (adopt(problem)) return;
-    try {
-      create(specs);
-    } catch (...) {
-      unlink(partial_.c_str());
-      throw;
-    }
+    create(specs);
   });
   partial_ = comm_.broadcast(partial_, 0);
   kept_ = comm_.broadcast(kept_, 0);

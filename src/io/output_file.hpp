@@ -76,6 +76,8 @@ class OutputFile {
   [[nodiscard]] const std::string& file() const { return file_; }
 
  private:
+  OutputFile(const mpi::Communicator& comm, std::string file);
+
   struct Dataset {
     std::string path;
     std::vector<index_t> shape;

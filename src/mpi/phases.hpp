@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,7 +41,7 @@ class Phases {
     stays_.push_back({phase, std::max(0.0, now - seconds), now});
   }
 
-  void add(const std::string& name, double seconds) {
+  void add(std::string_view name, double seconds) {
     for (auto& [known, total] : seconds_) {
       if (known == name) {
         total += seconds;
@@ -73,10 +74,14 @@ inline void add_device_phases(Phases& phases) {
   if (times.merge > 0) phases.add("merge", times.merge);
 }
 
-/// Adds the time of its life to a phase. name must be a literal: the watchdog keeps it.
+/// Adds the time of its life to a phase. name must be a literal: the watchdog keeps it. The phase is entered
+/// in the list at once: at the end there may be no memory for it.
 class PhaseScope {
  public:
-  PhaseScope(Phases& phases, const char* name) : phases_(phases), name_(name) { enter_phase(name); }
+  PhaseScope(Phases& phases, const char* name) : phases_(phases), name_(name) {
+    phases.add(name, 0);
+    enter_phase(name);
+  }
   ~PhaseScope() {
     const double seconds = timer_.seconds();
     phases_.add(name_, seconds);

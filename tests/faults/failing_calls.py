@@ -103,23 +103,23 @@ class FailingCalls(Fault):
                        ("fsync", "EIO", 2, 3), ("open", "EMFILE", 1, 3), ("rename", "EIO", 0, 3),
                        ("fallocate", "ENOSPC", 0, 3), ("pwrite", "kill", 1, 3)])
 
-    def find_number(self, folder, call, rank, ranks):
+    def find_number(self, folder, call, rank, ranks, words):
         """How many calls of that kind there are in a run, up to a power of 2."""
         number = 1
-        while self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, path="", rank=rank, ranks=ranks)[1]:
+        while self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, *words, path="", rank=rank, ranks=ranks)[1]:
             number *= 2
         return number
 
-    def walk_memory(self, call, rank, ranks):
+    def walk_memory(self, call, rank, ranks, *words):
         rng = random.Random(f"{tessera.SEED} {call} {rank} {ranks}")
         folder = tempfile.mkdtemp(dir=self.folder)
-        most = self.find_number(folder, call, rank, ranks)
+        most = self.find_number(folder, call, rank, ranks, words)
         count = most - 1 if tessera.SLOW and not ranks else min(most - 1, 400 if tessera.SLOW else 25)
         drawn = sorted(rng.sample(range(1, most), count))
         outcomes = {}
         for number in drawn:
-            result, happened = self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, "--out", "c.h5:/C", path="",
-                                                   rank=rank, ranks=ranks)
+            result, happened = self.run_with_fault(folder, call, number, "ENOMEM", *self.PRODUCT, *words, "--out", "c.h5:/C",
+                                                   path="", rank=rank, ranks=ranks)
             told = f"{call} {number} gets no memory on rank {rank} of {ranks}\n{result}"
             self.judge(folder, result, told, not happened, False, (MEMORY,))
             outcomes[result.code] = outcomes.get(result.code, 0) + 1
@@ -129,7 +129,9 @@ class FailingCalls(Fault):
     def test_no_memory(self):
         """Any request for memory may be refused: one line, code 71, and no file; or the request was no need."""
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for line in pool.map(lambda w: self.walk_memory(*w), [("allocate", None, 0), ("new", None, 0), ("allocate", 1, 3), ("new", 2, 3)]):
+            for line in pool.map(lambda w: self.walk_memory(*w), [
+                    ("allocate", None, 0), ("new", None, 0), ("new", 2, 3),
+                    ("allocate", 1, 3, "--algorithm", "summa")]):  # recursive: the matrices lie in shared memory
                 print(f"\n  {line}", end="", flush=True)
 
     def test_overwriting_keeps_the_old_file(self):

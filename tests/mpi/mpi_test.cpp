@@ -117,6 +117,17 @@ TEST(Communicator, KeepsTheLinesOfAGrid) {
   EXPECT_EQ(lines.row.sum(index_t{1}), cols) << "another grid leaves them as they are";
 }
 
+TEST(Phases, AreListedWhenTheyBegin) {  // at their end there may be no memory for it
+  Phases phases;
+  {
+    const PhaseScope scope(phases, "multiply");
+    ASSERT_EQ(phases.seconds().size(), 1u);
+    EXPECT_EQ(phases.of("multiply"), 0);
+  }
+  EXPECT_EQ(phases.seconds().size(), 1u);
+  EXPECT_GT(phases.of("multiply"), 0);
+}
+
 TEST(Communicator, MessagesOfSeveralSizesArriveInOrder) {
   const Communicator comm = Communicator::world();
   const int to = (comm.rank() + 1) % comm.size(), from = (comm.rank() + comm.size() - 1) % comm.size();
