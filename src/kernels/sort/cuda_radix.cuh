@@ -1,6 +1,7 @@
 #pragma once
-// Radix sort on the device from the lowest digit: one read of the keys for the histograms of all digits, a
-// plan made from them on the device, a sweep for each digit.
+// Radix sort on the device from the lowest digit: one read of the keys for the histograms of all digits,
+// which also sees whether they are in order already; a plan made from that on the device; a sweep for each
+// digit.
 
 #include "kernels/sort/cuda_radix_sweep.cuh"
 
@@ -8,15 +9,18 @@ namespace tessera::sort::onesweep {
 
 inline constexpr int histogram_threads = 512, histogram_items = 8, finish_threads = 512;
 
-/// counts[pass][digit] += keys with that digit.
+/// counts[pass][digit] += keys with that digit; *descends becomes 1 if a key is less than the one before it.
 template <class Key>
 __global__ void __launch_bounds__(histogram_threads)
-    count_digits(const Key* keys, index_t n, KeyMap<Key> map, unsigned long long* counts) {
+    count_digits(const Key* keys, index_t n, KeyMap<Key> map, unsigned long long* counts,
+                 unsigned* descends) {
   __shared__ unsigned digits[passes<Key> * bins];  // (pass, digit)
   for (int i = threadIdx.x; i < passes<Key> * bins; i += histogram_threads) digits[i] = 0;
   __syncthreads();
   constexpr index_t tile = histogram_threads * histogram_items;
   const bool mapped = !map.identity();
+  const auto bits_of = [&](Key key) { return mapped ? map.to_bits(key) : key; };
+  bool in_order = true;  // as far as this thread has looked; it looks no further than the first descent
   for (index_t begin = blockIdx.x * tile; begin < n; begin += gridDim.x * tile) {
     const Key* const from = keys + begin + threadIdx.x;
     const index_t left = n - begin - threadIdx.x;
@@ -28,28 +32,31 @@ __global__ void __launch_bounds__(histogram_threads)
 #pragma unroll
     for (int u = 0; u < histogram_items; ++u) {
       if (u * histogram_threads >= left) break;
-      const Key bits = mapped ? map.to_bits(tile_keys[u]) : tile_keys[u];
+      const Key bits = bits_of(tile_keys[u]);
+      if (in_order && u * histogram_threads + 1 < left)
+        in_order = bits <= bits_of(__ldg(from + u * histogram_threads + 1));
 #pragma unroll
       for (int p = 0; p < passes<Key>; ++p) atomicAdd(digits + p * bins + digit_of(bits, p * digit_bits), 1U);
     }
   }
-  __syncthreads();
+  if (__syncthreads_or(in_order ? 0 : 1) != 0 && threadIdx.x == 0) atomicExch(descends, 1U);
   for (int i = threadIdx.x; i < passes<Key> * bins; i += histogram_threads) {
     if (digits[i] != 0) atomicAdd(counts + i, static_cast<unsigned long long>(digits[i]));
   }
 }
 
-/// base[pass * pass_stride + digit] = keys with smaller digits; and which passes there are. A block of `bins`
-/// threads.
+/// base[pass * pass_stride + digit] = keys with smaller digits; and which passes there are: none for keys
+/// that never descend. A block of `bins` threads.
 template <int count>
 __global__ void __launch_bounds__(bins)
-    plan_passes(const unsigned long long* counts, index_t n, index_t pass_stride, index_t* base, Plan* plan) {
+    plan_passes(const unsigned long long* counts, const unsigned* descends, index_t n, index_t pass_stride,
+                index_t* base, Plan* plan) {
   __shared__ unsigned long long warp_sums[bins / 32];
   __shared__ int skipped[count];
   for (int p = 0; p < count; ++p) {
     const unsigned long long mine = counts[p * bins + threadIdx.x];
     const int all = __syncthreads_or(mine == static_cast<unsigned long long>(n) ? 1 : 0);
-    if (threadIdx.x == 0) skipped[p] = all;
+    if (threadIdx.x == 0) skipped[p] = all != 0 || *descends == 0 ? 1 : 0;
     const unsigned long long inclusive = warp_prefix_sum(mine);
     if (lane_id() == 31) warp_sums[threadIdx.x / 32] = inclusive;
     __syncthreads();
@@ -91,7 +98,8 @@ __global__ void finish(DeviceBlock<Key, Value> block, const Plan* plan) {
 template <class Key, class S>
 struct Work {
   index_t portions, status_words, bytes, cleared_bytes;
-  unsigned long long* counts;  ///< (passes, bins); cleared together with tiles_drawn
+  unsigned long long* counts;  ///< (passes, bins); cleared together with the next two
+  unsigned* descends;          ///< (1)
   unsigned* tiles_drawn;       ///< (passes, portions)
   index_t* base;               ///< (passes, portions + 1, bins)
   Plan* plan;
@@ -101,6 +109,7 @@ struct Work {
     status_words = ceil_div(n < portion ? n : portion, index_t{S::tile}) * bins;
     WorkSpace space(memory);
     counts = space.template take<unsigned long long>(passes<Key> * bins);
+    descends = space.template take<unsigned>(1);
     tiles_drawn = space.template take<unsigned>(passes<Key> * portions);
     cleared_bytes = space.bytes();
     base = space.template take<index_t>(passes<Key> * (portions + 1) * bins);
@@ -120,10 +129,11 @@ void plan_sweeps(const DeviceBlock<Key, Value>& block, const Work<Key, S>& work,
   clear(work.counts, work.cleared_bytes, stream);
   const unsigned blocks = resident_blocks(count_digits<Key>, histogram_threads, 0,
                                           ceil_div(block.n, histogram_threads * histogram_items));
-  count_digits<<<blocks, histogram_threads, 0, stream>>>(block.keys, block.n, block.map, work.counts);
+  count_digits<<<blocks, histogram_threads, 0, stream>>>(block.keys, block.n, block.map, work.counts,
+                                                         work.descends);
   check_launch("count_digits");
-  plan_passes<passes<Key>>
-      <<<1, bins, 0, stream>>>(work.counts, block.n, (work.portions + 1) * bins, work.base, work.plan);
+  plan_passes<passes<Key>><<<1, bins, 0, stream>>>(work.counts, work.descends, block.n,
+                                                   (work.portions + 1) * bins, work.base, work.plan);
   check_launch("plan_passes");
 }
 

@@ -117,15 +117,13 @@ class CudaSort : public testing::Test {
   static std::vector<Stored> some_values(std::size_t n) {
     std::vector<Stored> values(n);
     for (std::size_t i = 0; i < n; ++i)
-      values[i] = K::payload == Payload::positions
-                      ? static_cast<Stored>(i)
-                      : static_cast<Stored>(random_bits(3, 1, static_cast<index_t>(i)));
+      values[i] = static_cast<Stored>(random_bits(3, 1, static_cast<index_t>(i)));
     return values;
   }
 
-  /// Raw keys by `map`, with values, against std::stable_sort.
+  /// Raw keys by `map`, with values, against std::stable_sort; all but the first `skipped`.
   static void check(const DeviceSort<Key, Value>& variant, const std::vector<Key>& raw,
-                    const KeyMap<Key>& map, const std::string& what) {
+                    const KeyMap<Key>& map, const std::string& what, index_t skipped = 0) {
     const auto n = static_cast<index_t>(raw.size());
     Guarded<Key> keys(n), spare_keys(n);
     Guarded<Stored> values(n), spare_values(n);
@@ -133,30 +131,32 @@ class CudaSort : public testing::Test {
     const std::vector<Stored> before = some_values(raw.size());
     keys.put(raw);
     if (K::payload == Payload::values) values.put(before);
-    DeviceBlock<Key, Value> block{.keys = keys.data(),
-                                  .spare_keys = spare_keys.data(),
-                                  .n = n,
+    DeviceBlock<Key, Value> block{.keys = keys.data() + skipped,
+                                  .spare_keys = spare_keys.data() + skipped,
+                                  .n = n - skipped,
                                   .map = map,
                                   .payload = K::payload,
                                   .work = work.data()};
     if constexpr (K::valued) {
-      block.values = values.data();
-      block.spare_values = spare_values.data();
+      block.values = values.data() + skipped;
+      block.spare_values = spare_values.data() + skipped;
     }
     const cuda::Stream stream;
     variant.sort(block, stream);
     stream.wait();
     std::vector<std::size_t> order(raw.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
+    std::stable_sort(order.begin() + skipped, order.end(),
                      [&](std::size_t a, std::size_t b) { return map.to_bits(raw[a]) < map.to_bits(raw[b]); });
     const std::vector<Key> got_keys = keys.take();
     const std::vector<Stored> got_values = values.take();
+    const auto first = static_cast<std::size_t>(skipped);
     for (std::size_t i = 0; i < order.size(); ++i) {
       ASSERT_EQ(got_keys[i], raw[order[i]]) << variant.name << " key " << i << " of " << n << " " << what;
-      if (!K::valued) continue;
-      ASSERT_EQ(got_values[i], before[order[i]])
-          << variant.name << " value " << i << " of " << n << " " << what;
+      if (!K::valued || i < first) continue;
+      const Stored want =
+          K::payload == Payload::positions ? static_cast<Stored>(order[i] - first) : before[order[i]];
+      ASSERT_EQ(got_values[i], want) << variant.name << " value " << i << " of " << n << " " << what;
     }
     ASSERT_TRUE(keys.sentinels_stand() && spare_keys.sentinels_stand() && values.sentinels_stand() &&
                 spare_values.sentinels_stand() && work.sentinels_stand())
@@ -201,6 +201,35 @@ TYPED_TEST(CudaSort, ServesEveryInput) {
   for (const Input& in : inputs()) {
     this->check_sizes({5000, 300007}, in.name);
     if (this->HasFatalFailure()) return;
+  }
+}
+
+/// Keys in order but for one, wherever it is.
+TYPED_TEST(CudaSort, SeesOneDescentAmongKeysInOrder) {
+  using Word = typename TypeParam::Key;
+  const auto radix = device_sorts<Word, typename TypeParam::Value>().front();
+  const auto n = static_cast<std::size_t>(300007);
+  std::vector<Word> ordered(n);
+  for (std::size_t i = 0; i < n; ++i) ordered[i] = static_cast<Word>(i / 3 + 5);
+  this->check(radix, ordered, {}, "in order");
+  for (const std::size_t at : {std::size_t{1}, std::size_t{31}, std::size_t{32}, std::size_t{33},
+                               std::size_t{511}, std::size_t{512}, std::size_t{513}, std::size_t{4095},
+                               std::size_t{4096}, std::size_t{4097}, std::size_t{123456}, n - 1}) {
+    std::vector<Word> keys = ordered;
+    keys[at] = static_cast<Word>(keys[at - 1] - 1);
+    this->check(radix, keys, {}, "one descent at " + std::to_string(at));
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+TYPED_TEST(CudaSort, ServesArraysThatBeginAnywhere) {
+  for (const auto& variant : device_sorts<typename TypeParam::Key, typename TypeParam::Value>()) {
+    if (variant.small_range_only || variant.name == "cub") continue;
+    for (const index_t skipped : {1, 2, 3}) {
+      this->check(variant, made<typename TypeParam::Key>("uniform", 40009), {}, "not from the start",
+                  skipped);
+      if (this->HasFatalFailure()) return;
+    }
   }
 }
 
