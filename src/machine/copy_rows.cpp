@@ -36,14 +36,9 @@ void copy_streaming(const std::byte* from, std::byte* to, index_t count) {
   std::memcpy(to + done, from + done, static_cast<std::size_t>(count - done));
 }
 
-void copy_run(const std::byte* from, std::byte* to, index_t count, Stores stores) {
-  if (stores == Stores::streaming) return copy_streaming(from, to, count);
-  std::memcpy(to, from, static_cast<std::size_t>(count));
-}
-
 }  // namespace
 
-void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int threads, Stores stores) {
+void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int threads) {
   if (from.empty()) return;
   constexpr index_t grain = index_t{256} << 10;  // bytes that are worth a task
   const index_t run = std::min(from.cols, grain), runs = ceil_div(from.cols, run);
@@ -52,9 +47,9 @@ void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int t
     parallel_for(0, from.rows * runs, std::max<index_t>(1, grain / run), [&](index_t begin, index_t end) {
       for (index_t number = begin; number < end; ++number) {
         const index_t i = number / runs, j = number % runs * run;
-        copy_run(&from(i, j), &to(i, j), std::min(run, from.cols - j), stores);
+        copy_streaming(&from(i, j), &to(i, j), std::min(run, from.cols - j));
       }
-      if (stores == Stores::streaming) fence();  // before anyone is told that it is there
+      fence();  // before anyone is told that it is there
     });
   });
 }

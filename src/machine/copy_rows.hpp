@@ -7,12 +7,8 @@
 
 namespace tessera::machine {
 
-enum class Stores {
-  cached,     ///< what is written is soon read again on this side
-  streaming,  ///< it is not: whole lines go past the caches and need not be read first
-};
-
-/// to[0:m, 0:n] = from[0:m, 0:n]; they do not overlap.
-void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int threads, Stores stores);
+/// to[0:m, 0:n] = from[0:m, 0:n]; they do not overlap. Whole lines go past the caches: they need not be read
+/// first, and who reads them next is the device or comes much later.
+void copy_rows(MatrixView<const std::byte> from, MatrixView<std::byte> to, int threads);
 
 }  // namespace tessera::machine

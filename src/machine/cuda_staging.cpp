@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "machine/copy_rows.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::machine::cuda {
@@ -100,7 +101,7 @@ void Staging::send(MatrixView<const std::byte> host, MatrixView<std::byte> devic
       Chunk& chunk = take(to_device_, plan_.chunks_there, sent_++);
       reclaim(chunk);
       const MatrixView<std::byte> packed{chunk.memory.data(), x.rows, x.cols, x.pitch};
-      copy_rows(host.block(x.i, x.j, x.rows, x.cols), packed, plan_.threads, plan_.stores);
+      copy_rows(host.block(x.i, x.j, x.rows, x.cols), packed, plan_.threads);
       chunk.begin.record(sending_);
       copy<std::byte>(packed.data, &device(x.i, x.j), x.bytes, cudaMemcpyHostToDevice, sending_);
       chunk.end.record(sending_);
@@ -145,7 +146,7 @@ bool Staging::unpack_next() {
   Chunk& chunk = *from_device_[unpacked_ % from_device_.size()];
   if (!chunk.travels || !chunk.end.reached()) return false;
   times_.from_device += chunk.seconds();
-  copy_rows(chunk.packed, chunk.home, plan_.threads, Stores::streaming);
+  copy_rows(chunk.packed, chunk.home, plan_.threads);
   chunk.travels = false;
   ++unpacked_;
   return true;

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "machine/copy_rows.hpp"
+#include "base/index.hpp"
 
 namespace tessera::machine {
 
@@ -20,8 +20,7 @@ struct StagingPlan {
   index_t chunk_bytes = 0;  ///< 0: by the job
   index_t chunks_there = 4,
           chunks_back = 8;  ///< at most, pinned as they are needed; whoever brings waits for a free one
-  Stores stores = Stores::streaming;
-  int threads = 0;  ///< that fill and empty chunks; 0: machine::default_threads()
+  int threads = 0;          ///< that fill and empty chunks; 0: machine::default_threads()
 };
 
 /// Of 32 MiB an H200 and the host beside it passed 10 to 18 % more than of 8 MiB (16 there, 32 back) through

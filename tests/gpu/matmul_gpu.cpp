@@ -5,7 +5,6 @@
 #include "bench.hpp"
 #include "kernels/matmul/cuda_mixed.hpp"
 #include "kernels/matmul/cuda_pieces.hpp"
-#include "machine/fork_join.hpp"
 
 namespace tessera::matmul {
 namespace {
@@ -123,21 +122,7 @@ class FromHost {
 
   void run() {
     using Way = machine::StagingPlan::Way;
-    using Stores = machine::Stores;
-    const auto all = machine::default_threads();
-    const auto chunks = [&](index_t mebibytes, index_t there, index_t back) {
-      add(fmt::format("{} + {} chunks of {} MiB", there, back, mebibytes),
-          {.way = Way::chunks, .chunk_bytes = mebibytes << 20, .chunks_there = there, .chunks_back = back});
-    };
-    chunks(32, 4, 8);
-    chunks(8, 16, 32);
-    chunks(8, 4, 32);
-    chunks(4, 32, 64);
-    add("4 + 8 chunks of 32 MiB, cached", {.way = Way::chunks, .stores = Stores::cached});
-    for (const int threads : {all / 2, all / 4})
-      if (threads > 0)
-        add(fmt::format("4 + 8 chunks of 32 MiB, {} threads", threads),
-            {.way = Way::chunks, .threads = threads});
+    add("chunks", {.way = Way::chunks});
     add("chunks, one step at a time", {.way = Way::chunks}, Passage::Overlap::no);
     add("straight from pageable", {.way = Way::straight});
     const Locked a(a_), b(b_), c(c_);
@@ -232,7 +217,6 @@ int run(bool quick) {
   fmt::print("{}", table.text());
   machine::cuda::release_kept();
   if (quick) FromHost(8192, index_t{1} << 30, 3).run();
-  if (!quick) FromHost(8192, index_t{64} << 30, 3).run();  // all of it fits
   if (!quick) FromHost(32768, index_t{12} << 30, 3).run();
   return 0;
 }
