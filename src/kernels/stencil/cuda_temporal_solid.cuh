@@ -1,4 +1,6 @@
-// Several steps a pass in three dimensions: tiles of x and y, walked along z by blocks.
+#pragma once
+// Several steps a pass in three dimensions: tiles of x and y, walked along z by blocks. Compiled once a type,
+// for the compiler takes its time.
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +8,6 @@
 #include "kernels/stencil/cuda_solid_march.cuh"
 
 namespace tessera::stencil {
-namespace {
 
 template <class T, int steps>
 constexpr int solid_threads = 32 * SolidShape<T, steps>::warps;
@@ -41,7 +42,8 @@ __global__ void __launch_bounds__(solid_threads<T, steps>, 1) solid_pass(const _
 
 /// The number of chunks of an axis that takes the least time: the planes that each walks, by the rounds of
 /// the blocks that run at once. Those at the field's ends take longer, by a third in the last round.
-[[nodiscard]] index_t quickest_chunks(const Axis& axis, index_t steps, index_t others, index_t resident) {
+[[nodiscard]] inline index_t quickest_chunks(const Axis& axis, index_t steps, index_t others,
+                                             index_t resident) {
   const index_t size = axis.out_end - axis.out_begin;
   index_t best = 1;
   double least = 0;
@@ -77,8 +79,6 @@ void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   kernel<<<narrow<unsigned>(blocks), dim3(32, Shape::warps), bytes, stream>>>(p);
 }
 
-}  // namespace
-
 template <class T>
 void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
                  DeviceStream stream) {
@@ -108,22 +108,16 @@ void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps,
   check_launch();
 }
 
-template void march_solid(const DeviceSweep<float>&, int, index_t, index_t, const Tuning&, DeviceStream);
-template void march_solid(const DeviceSweep<double>&, int, index_t, index_t, const Tuning&, DeviceStream);
-
-void add_temporal_solid_functions(std::vector<machine::DeviceFunction>& to) {
-  const auto add = [&]<class T, int steps>(const std::string& type, T, std::integral_constant<int, steps>) {
+template <class T>
+void add_temporal_solid_functions(const std::string& type, std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&]<int steps>(std::integral_constant<int, steps>) {
     to.push_back(machine::device_function(
         "cuda_temporal", type + ", three dimensions, " + std::to_string(steps) + " steps",
         solid_pass<T, steps, false, false>, solid_threads<T, steps>, solid_bytes<T, steps>));
   };
-  const auto lengths = [&]<class T>(const std::string& type, T zero) {
-    add(type, zero, std::integral_constant<int, 2>{});
-    add(type, zero, std::integral_constant<int, 3>{});
-    add(type, zero, std::integral_constant<int, 4>{});
-  };
-  lengths("f32", 0.0F);
-  lengths("f64", 0.0);
+  add(std::integral_constant<int, 2>{});
+  add(std::integral_constant<int, 3>{});
+  add(std::integral_constant<int, 4>{});
 }
 
 }  // namespace tessera::stencil

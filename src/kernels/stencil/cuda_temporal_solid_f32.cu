@@ -1,0 +1,11 @@
+#include "kernels/stencil/cuda_temporal_solid.cuh"
+
+namespace tessera::stencil {
+
+template void march_solid(const DeviceSweep<float>&, int, index_t, index_t, const Tuning&, DeviceStream);
+
+void add_temporal_solid_f32(std::vector<machine::DeviceFunction>& to) {
+  add_temporal_solid_functions<float>("f32", to);
+}
+
+}  // namespace tessera::stencil
