@@ -6,9 +6,9 @@
 # Packages that the node lacks may lie as .deb files in .carry/ of this tree: they are unpacked beside the system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# The programs with a workload's device tests, those of them that --quick runs, and those that compute-sanitizer runs (it is
-# some 100 times slower).
-declare -A tests brief checked raced program_tests
+# The programs with a workload's device tests, those of their tests that compute-sanitizer checks (it is some 100 times slower)
+# and that --quick runs (where it has no list, those that are checked), and the tests of the program itself.
+declare -A tests brief checked raced program_tests shards
 tests[matmul]="kernels_matmul_variants_test kernels_matmul_device_test"
 checked[matmul]='*ExactOnIntegers*:*Anywhere*:*HoweverTheyTravel*'
 raced[matmul]='*ExactOnIntegers*:*SingleWarpsTakeShapes*' # racecheck is slower still
@@ -20,8 +20,11 @@ tests[transpose]="kernels_transpose_cuda_test kernels_transpose_transpose_test"
 checked[transpose]='Device.*:*WhatItDoesNotHold*'
 raced[transpose]='Device.*'
 tests[memory]="kernels_memory_device_probes_test kernels_device_functions_test machine_gpu_test run_device_test"
+brief[memory]='*'
 checked[memory]='DeviceProbes.RunAndAreRight'
 tests[sort]="kernels_sort_sort_test"
+shards[sort]=3 # long ones run in so many processes at once
+shards[stencil]=4
 brief[sort]='DeviceVariants.*:CudaRuns.*:CudaSort/1.*:CudaSort/4.*:CudaCounting.*:CudaRadix.*'
 checked[sort]='CudaSort/1.*UnderACheck*:CudaSort/2.*UnderACheck*:CudaSort/4.*UnderACheck*:CudaSort/5.*UnderACheck*:*RefusesTooWide*'
 tests[stencil]="kernels_stencil_cuda_test kernels_stencil_sweep_test"
@@ -59,28 +62,46 @@ fi
 cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O3 -DNDEBUG" \
   -DCMAKE_CUDA_ARCHITECTURES="${TESSERA_GPU_ARCHITECTURES:-90a-real}" -DCMAKE_PREFIX_PATH="$prefix/usr" "${flavour[@]}" >build/gpu.log 2>&1 ||
   { cat build/gpu.log; exit 1; }
-targets=()
-for workload in "${workloads[@]}"; do targets+=(${tests[$workload]} "${workload}_gpu"); done # shellcheck disable=SC2206
-python=
-if [ ${#quick[@]} = 0 ]; then
-  for candidate in python3 /usr/bin/python3; do
-    if [ -z "$python" ] && "$candidate" -c 'import h5py, numpy' 2>/dev/null; then python=$candidate targets+=(tessera); fi
-  done
-fi
-cmake --build build/gpu --target "${targets[@]}" >build/gpu.log 2>&1 || { grep -E "error|FAILED" build/gpu.log; exit 1; }
+build() {
+  cmake --build build/gpu --target "$@" >build/gpu.log 2>&1 || { grep -E "error|FAILED" build/gpu.log; exit 1; }
+}
 program_of() { find build/gpu/tests -name "$1" -type f; }
+# Runs a command with each of the words that follow, all at once, and prints in order what they print. Fails if one does.
+side_by_side() {
+  local command=$1 status=0 word pids=() logs
+  logs=$(mktemp -d build/gpu.XXXXXX)
+  shift
+  for word in "$@"; do
+    $command "$word" >"$logs/$word" 2>&1 &
+    pids+=($!)
+  done
+  for word in "$@"; do
+    wait "${pids[0]}" || status=$?
+    pids=("${pids[@]:1}")
+    cat "$logs/$word"
+  done
+  rm -r "$logs"
+  return $status
+}
 # Ranks that talk GPU to GPU.
-exchange_tests() {
-  local ranks
+exchange_test() {
+  local ranks filter="*"
+  if [ ${#quick[@]} != 0 ]; then filter=${checked[exchange]}; fi
   for ranks in $(seq 1 $((2 * devices > 3 ? 2 * devices : 3))); do
     echo "-- $1, $ranks ranks"
-    OMP_NUM_THREADS=2 under_mpirun "$ranks" "$(program_of "$1")" --gtest_brief=1
+    OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=2 under_mpirun "$ranks" "$(program_of "$1")" --gtest_brief=1 --gtest_filter="$filter"
   done
 }
-kernel_tests() {
+kernel_test() { # of a workload, a program, in so many shards, this one
   local filter="*"
-  if [ ${#quick[@]} != 0 ]; then filter=${brief[$1]:-*}; fi
-  OMP_NUM_THREADS=$(nproc) "$(program_of "$2")" --gtest_brief=1 --gtest_filter="$filter"
+  if [ ${#quick[@]} != 0 ]; then filter=${brief[$1]:-${checked[$1]}}; fi
+  GTEST_TOTAL_SHARDS=$3 GTEST_SHARD_INDEX=$4 OMP_NUM_THREADS=4 "$(program_of "$2")" --gtest_brief=1 --gtest_filter="$filter"
+}
+kernel_tests() {
+  local name
+  for name in ${tests[$1]}; do
+    side_by_side "kernel_test $1 $name ${shards[$1]:-1}" $(seq 0 $((${shards[$1]:-1} - 1)))
+  done
 }
 # One tool on one program; $1: what to start it by.
 sanitize() {
@@ -106,39 +127,51 @@ sanitize_all() { # one after the other: beside each other they take ten times as
     done
   done
 }
+# Those of the program itself.
 numpy_tests() {
   local status=0 log=build/gpu.$1.py.log script class
   read -r script class <<<"${program_tests[$1]}"
   echo "-- $script"
-  if [ -z "$python" ]; then echo "skipped: no Python with h5py and numpy" && return; fi
   TESSERA_DEVICE=gpu TESSERA_BIN=$PWD/build/gpu/bin/tessera TESSERA_TEST_SEED=1 "$python" "tests/apps/$script" "$class" \
     >"$log" 2>&1 || status=$?
   if [ $status != 0 ] && [ $status != 77 ]; then tail -n 60 "$log" && exit 1; fi
   tail -n 3 "$log"
 }
-tests_of() {
-  local name
-  for name in ${tests[$1]}; do
-    if [ "$1" = exchange ]; then exchange_tests "$name"; else kernel_tests "$1" "$name"; fi
-  done
-  if [ ${#quick[@]} = 0 ] && [ -n "${program_tests[$1]:-}" ]; then numpy_tests "$1"; fi
+device_tests() {
+  # shellcheck disable=SC2086
+  if [ "$1" = exchange ]; then side_by_side exchange_test ${tests[$1]}; else kernel_tests "$1"; fi
 }
+# shellcheck disable=SC2046
+build $(for workload in "${workloads[@]}"; do echo "${tests[$workload]}"; done)
 if [ -n "$sanitizer" ]; then
   sanitize_all
   exit
 fi
-# Tests of all workloads at once, for they leave most of the machine idle; the tables after them, alone.
+# All tests at once, for they leave most of the machine idle, those of kernels while the rest is built; the tables after them.
 declare -A running
 for workload in "${workloads[@]}"; do
-  tests_of "$workload" >"build/gpu.$workload.log" 2>&1 &
+  device_tests "$workload" >"build/gpu.$workload.log" 2>&1 &
   running[$workload]=$!
 done
-failed=0
+python=
+if [ ${#quick[@]} = 0 ]; then
+  for candidate in python3 /usr/bin/python3; do
+    if [ -z "$python" ] && "$candidate" -c 'import h5py, numpy' 2>/dev/null; then python=$candidate; fi
+  done
+  if [ -z "$python" ]; then echo "tests of the program skipped: no Python with h5py and numpy"; fi
+fi
+build "${workloads[@]/%/_gpu}" ${python:+tessera}
 for workload in "${workloads[@]}"; do
+  if [ -z "$python" ] || [ -z "${program_tests[$workload]:-}" ]; then continue; fi
+  numpy_tests "$workload" >"build/gpu.$workload.program.log" 2>&1 &
+  running[$workload.program]=$!
+done
+failed=0
+for part in "${!running[@]}"; do
   status=0
-  wait "${running[$workload]}" || status=$?
-  echo "== $workload: tests on the device" && cat "build/gpu.$workload.log"
-  if [ $status != 0 ]; then echo "$workload: FAILED ($status)" && failed=$status; fi
+  wait "${running[$part]}" || status=$?
+  echo "== $part: tests on the device" && cat "build/gpu.$part.log"
+  if [ $status != 0 ]; then echo "$part: FAILED ($status)" && failed=$status; fi
 done
 if [ $failed != 0 ]; then exit "$failed"; fi
 for workload in "${workloads[@]}"; do

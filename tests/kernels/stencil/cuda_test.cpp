@@ -54,20 +54,32 @@ template <class T>
 struct Problem {
   Field<T> field;
   Sweep<T> sweep;
+  Ghosts ghosts;
 
   explicit Problem(const Case<T>& c)
       : field(whole_field<T>(c.stencil, c.extent)),
-        sweep(whole_sweep(c.stencil, c.sides, field, c.steps, 2)) {
-    const Ghosts ghosts = ghosts_for(c.stencil, 1, {});
-    for (const GridView<T>& level : sweep.level) {
-      for (index_t z = -ghosts[0][0]; z < c.extent[0] + ghosts[0][1]; ++z) {
-        for (index_t y = -ghosts[1][0]; y < c.extent[1] + ghosts[1][1]; ++y) {
-          for (index_t x = -ghosts[2][0]; x < level.stride[1] - ghosts[2][0]; ++x)
-            level(z, y, x) = static_cast<T>(sentinel);
-        }
+        sweep(whole_sweep(c.stencil, c.sides, field, c.steps, 2)),
+        ghosts(ghosts_for(c.stencil, 1, {})) {
+    each_row([](T* row, index_t count) { std::fill_n(row, count, static_cast<T>(sentinel)); }, sweep);
+    oracle::load(Grid<T>(c), sweep, ghosts, c);
+  }
+  /// What another problem of this shape holds.
+  void load(const Problem& from) {
+    each_row([](T* row, const T* other, index_t count) { std::copy_n(other, count, row); }, sweep,
+             from.sweep);
+  }
+
+ private:
+  /// f(first of a row in every sweep, count), ghosts and padding too, in both levels.
+  template <class F, class... Sweeps>
+  void each_row(const F& f, const Sweeps&... sweeps) {
+    const Index3 n = sweep.extent();
+    for (std::size_t l = 0; l < 2; ++l) {
+      for (index_t z = -ghosts[0][0]; z < n[0] + ghosts[0][1]; ++z) {
+        for (index_t y = -ghosts[1][0]; y < n[1] + ghosts[1][1]; ++y)
+          f(&sweeps.level[l](z, y, -ghosts[2][0])..., sweep.level[l].stride[1]);
       }
     }
-    oracle::load(Grid<T>(c), sweep, ghosts, c);
   }
 };
 
@@ -107,11 +119,12 @@ void sweep_on_host(const Case<Half>& c, const Sweep<Half>& sweep) {
 
 template <class T>
 void expect_host_bits(const Case<T>& c, const std::vector<Tuning>& tunings = {{}}) {
-  Problem<T> want(c);
+  const Problem<T> start(c);
+  Problem<T> want(c), got(c);
   sweep_on_host(c, want.sweep);
   for (const Variant& variant : device_variants<T>()) {
     for (const Tuning& tuning : tunings) {
-      Problem<T> got(c);
+      got.load(start);
       run(variant, got.sweep, tuning);
       EXPECT_EQ(differences(want, got), 0)
           << describe(variant, c.stencil, c.sides, c.extent, c.steps) << " base_steps " << tuning.base_steps
