@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/directory.hpp"
 #include "base/text.hpp"
 #include "mpi/runtime.hpp"
 
@@ -104,11 +105,10 @@ std::string stopped_name(const std::string& file) {
 void remove_abandoned(const std::string& file) {
   const std::string prefix = partial_prefix(file);
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_of(file), ignored)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(directory_of(file))) {
     if (!name.starts_with(prefix)) continue;
     const long pid = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
-    if (pid > 0 && !is_running(pid)) std::filesystem::remove(entry, ignored);
+    if (pid > 0 && !is_running(pid)) std::filesystem::remove(directory_of(file) + name, ignored);
   }
 }
 

@@ -10,9 +10,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <utility>
+
+#include "base/directory.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -55,9 +56,7 @@ int open_event(const Event& event, int thread) {
 
 std::vector<int> living_threads() {
   std::vector<int> threads;
-  std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error))
-    threads.push_back(std::stoi(task.path().filename().string()));
+  for (const std::string& task : names_in("/proc/self/task")) threads.push_back(std::stoi(task));
   return threads;
 }
 

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/directory.hpp"
 #include "machine/gpu.hpp"
 
 namespace tessera::machine {
@@ -16,14 +17,13 @@ std::string word_of(const std::filesystem::path& file) {
 }  // namespace
 
 bool shows_gpu_hardware(const std::string& root) {
-  namespace fs = std::filesystem;
   std::error_code error;
-  if (fs::exists(fs::path(root) / "dev/nvidiactl", error)) return true;
-  for (fs::directory_iterator device(fs::path(root) / "sys/bus/pci/devices", error), end;
-       !error && device != end; device.increment(error)) {
+  const std::filesystem::path devices = std::filesystem::path(root) / "sys/bus/pci/devices";
+  if (std::filesystem::exists(std::filesystem::path(root) / "dev/nvidiactl", error)) return true;
+  for (const std::string& device : names_in(devices)) {
     // 0x03....: display controllers, 3D controllers among them; their sound devices are others.
-    if (word_of(device->path() / "vendor") == "0x10de" &&
-        word_of(device->path() / "class").starts_with("0x03"))
+    if (word_of(devices / device / "vendor") == "0x10de" &&
+        word_of(devices / device / "class").starts_with("0x03"))
       return true;
   }
   return false;

@@ -1,17 +1,19 @@
 #include "machine/waiting.hpp"
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
+#include <string>
+
+#include "base/directory.hpp"
 
 namespace tessera::machine {
 
 double seconds_waited() {
   double total = 0;
   bool known = false;
-  std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    std::ifstream file(task.path() / "schedstat");
+  const std::string tasks = "/proc/self/task";
+  for (const std::string& task : names_in(tasks)) {
+    std::ifstream file(tasks + "/" + task + "/schedstat");
     double ran = 0, waited = 0;  // nanoseconds
     if (!(file >> ran >> waited)) continue;
     total += waited * 1e-9;

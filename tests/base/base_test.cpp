@@ -1,8 +1,13 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 
+#include "base/directory.hpp"
 #include "base/element.hpp"
 #include "base/hash.hpp"
 #include "base/index.hpp"
@@ -14,6 +19,18 @@
 
 namespace tessera {
 namespace {
+
+TEST(NamesIn, AreThoseOfFilesAndFolders) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("tessera-names-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder / "b");
+  std::ofstream(folder / ".a") << "x";
+  std::vector<std::string> names = names_in(folder);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{".a", "b"}));
+  std::filesystem::remove_all(folder);
+  EXPECT_TRUE(names_in(folder).empty());
+}
 
 TEST(Narrow, KeepsWhatFits) {
   EXPECT_EQ(narrow<int>(index_t{2147483647}), 2147483647);

@@ -12,7 +12,7 @@
 namespace tessera::sort {
 namespace {
 
-constexpr std::uint64_t seed = 7;
+constexpr std::uint64_t key_seed = 7;
 
 template <class T>
 struct Keys : testing::Test {};
@@ -20,7 +20,7 @@ using KeyTypes = testing::Types<std::int32_t, std::int64_t, std::uint32_t, std::
 template <class T>
 std::vector<T> make(std::string_view name, index_t n) {
   std::vector<T> keys(static_cast<std::size_t>(n));
-  generate<T>(input(name), seed, 0, n, keys);
+  generate<T>(input(name), key_seed, 0, n, keys);
   return keys;
 }
 

@@ -111,7 +111,7 @@ TYPED_TEST(Keys, ExtremeValuesAreKeptAndOrdered) {
   const auto values = specials<TypeParam>();
   std::vector<TypeParam> keys;
   for (index_t i = 0; i < 20000; ++i) {
-    keys.push_back(values[random_bits(seed, 0, i) % values.size()]);
+    keys.push_back(values[random_bits(key_seed, 0, i) % values.size()]);
   }
   for (const auto& [variant, widest] : all_variants()) {
     if (widest != any_range) continue;
@@ -227,7 +227,7 @@ TEST(Inputs, AreTheSameInPiecesAndNamedOnce) {
   for (const Input& in : inputs()) {
     const auto whole = make<double>(in.name, 1000);
     std::vector<double> piece(300);
-    generate<double>(in, seed, 650, 1000, piece);
+    generate<double>(in, key_seed, 650, 1000, piece);
     EXPECT_TRUE(std::equal(piece.begin(), piece.end(), whole.begin() + 650)) << in.name;
     EXPECT_EQ(&input(in.name), &in);
   }

@@ -17,15 +17,14 @@ namespace {
 TYPED_TEST_SUITE(Keys, KeyTypes);
 
 /// The hash of one key, written out.
-std::uint64_t hash_of(std::uint64_t key, std::uint64_t salt_seed) {
-  const std::uint64_t mixed = (key ^ (key >> 32) ^ mix64(salt_seed)) * (mix64(~salt_seed) | 1);
+std::uint64_t hash_of(std::uint64_t key, std::uint64_t seed) {
+  const std::uint64_t mixed = (key ^ (key >> 32) ^ mix64(seed)) * (mix64(~seed) | 1);
   const std::uint64_t high = mixed >> 32;
   return ((mixed ^ high) & 0xffffffff) * high;
 }
-std::uint64_t hash_of(std::uint32_t key, std::uint64_t salt_seed) {
-  const auto flip = static_cast<std::uint32_t>(mix64(salt_seed));
-  const std::uint32_t mixed =
-      (key ^ (key >> 16) ^ flip) * (static_cast<std::uint32_t>(mix64(~salt_seed)) | 1);
+std::uint64_t hash_of(std::uint32_t key, std::uint64_t seed) {
+  const auto flip = static_cast<std::uint32_t>(mix64(seed));
+  const std::uint32_t mixed = (key ^ (key >> 16) ^ flip) * (static_cast<std::uint32_t>(mix64(~seed)) | 1);
   const std::uint64_t word = mixed ^ (mixed >> 16);
   return word * word;
 }
