@@ -102,13 +102,14 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_seconds(q, request.method, run::network(ceilings, q.ranks));
   double slowest = 0;
-  index_t words = 0, most = 0;
+  index_t words = 0, all_words = 0, most = 0;
   constexpr std::size_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
     const double seconds = predicted_seconds(request, r, f, ceilings, ranks_per_node, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
+    all_words += f.received_bytes;
     most = std::max(most, f.memory());
     if (r < most_rows) table.add(plan_row(std::to_string(r), f, seconds));
   }
@@ -116,8 +117,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
   const auto total =
       static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * q.flops_each * 1e-9;
-  fmt::print("in all {} GFLOP; the worst rank receives {} and holds {}; predicted {}\n", human_number(total),
-             human(words), human(most),
+  fmt::print("in all {} GFLOP; a rank receives {}, the worst {}, and holds up to {}; predicted {}\n",
+             human_number(total), human(all_words / q.ranks), human(words), human(most),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
   const bool through = request.gpus == nullptr && request.method.kernel->space == Space::device;
   if (q.ranks == 1 && through) print_pieces(request);

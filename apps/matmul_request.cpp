@@ -236,6 +236,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.panel = point.integer("panel");
   method.grid = parse_grid(point.text("grid"));
   method.threads = run::threads_of(point);
+  method.flops_per_word = dist::matmul::core_flops_per_word * comm.max(static_cast<double>(method.threads));
   mpi::together(comm, "plan", [&] {
     require_factors(point, request);
     for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {

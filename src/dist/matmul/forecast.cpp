@@ -167,7 +167,7 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
 Plan plan_of(const ForecastRequest& q, const Method& method, const Leaves& leaves, const Homes& homes) {
   const bool known = static_cast<index_t>(method.weights.size()) == q.ranks;
   return choose_plan({q.m, q.n, leaves}, q.op_a, q.op_b, homes,
-                     known ? method.weights : std::vector<double>{});
+                     known ? method.weights : std::vector<double>{}, method.flops_per_word);
 }
 
 /// One redistribution.

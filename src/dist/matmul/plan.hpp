@@ -68,12 +68,23 @@ struct Plan {
 /// Whether every rank's values grow in c's home itself: no k is split and every box is where it belongs.
 [[nodiscard]] bool grows_at_home(const Plan& plan, const layout::MatrixLayout& home);
 
+/// 50 GFLOP/s of a core against 5 GB/s of 8-byte elements.
+inline constexpr double core_flops_per_word = 80;
+
+/// What a plan weighs against each other.
+struct Prices {
+  double flops_per_word = core_flops_per_word;  ///< arithmetic that takes as long as receiving an element
+  double operand = 1;  ///< of an element of a or b, in words: less where it is read where it lies
+};
+
 /// The uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts): P ranks are cut in
-/// two groups, not necessarily equal, and one of m, n, k in the same proportion, recursively; of all such
-/// cuts the ones with the least words received and arithmetic on the worst rank. k is cut at leaves only, so
-/// that C's bits are those of one rank. Weights: how fast the ranks multiply, in any unit above 0; groups
+/// two groups, not necessarily equal, and one of m, n, k in the same proportion, recursively; of such cuts
+/// the ones with the least words and arithmetic of the worst rank and words of all. k is cut at leaves only,
+/// so that C's bits are those of one rank, and best at nodes of the summation tree, even if one of the groups
+/// then has a little more to do. Weights: how fast the ranks multiply, in any unit above 0; groups
 /// take in proportion to theirs, and a rank that is too slow for any part idles. None: all are alike.
-[[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>& weights = {});
+[[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>& weights = {},
+                                  const Prices& prices = {});
 
 /// Where operands and result live.
 struct Homes {
@@ -91,7 +102,8 @@ struct Homes {
 /// The recursive plan, or the plan at home where that takes the worst rank less time: a result that is large
 /// for its k is not worth its journey. Nothing has to travel where memory is shared.
 [[nodiscard]] Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
-                               const std::vector<double>& weights = {});
+                               const std::vector<double>& weights = {},
+                               double flops_per_word = core_flops_per_word);
 
 /// Summa's panels of k, at least one: each inside one leaf and inside one owner's part of a and of b, at most
 /// `width` wide, cut at chunks.

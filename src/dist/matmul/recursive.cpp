@@ -67,9 +67,10 @@ template <class T>
 void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
                mpi::Phases& phases) {
   const bool shared = product.a.shared() && product.b.shared() && product.c.shared();
-  const Plan plan = choose_plan(
-      {product.m(), product.n(), tessera::matmul::leaves<T>(product.k())}, product.op_a, product.op_b,
-      {product.a.layout(), product.b.layout(), product.c.layout(), shared}, method.weights);
+  const Plan plan =
+      choose_plan({product.m(), product.n(), tessera::matmul::leaves<T>(product.k())}, product.op_a,
+                  product.op_b, {product.a.layout(), product.b.layout(), product.c.layout(), shared},
+                  method.weights, method.flops_per_word);
   const Cuboid& mine = plan.of(comm.rank());
   const auto in_c = place_in_c(plan, mine, product.c);
   std::vector<NodeValue<T>> values = allocate_values(plan, mine, in_c);

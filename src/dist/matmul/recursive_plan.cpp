@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "dist/matmul/plan.hpp"
+
+namespace tessera::dist::matmul {
+namespace {
+
+using layout::Range;
+
+constexpr index_t granule = 8;  // cuts of m and n fall on multiples of it: whole vectors, whole cache lines
+constexpr index_t few = 5;      // ranks of which every first group is tried
+constexpr index_t most_searched = 32;  // ranks; beyond, groups are halves: 30 ms at 127 ranks
+
+enum class Cut { none, m, n, k, k_evenly };  // k: where few nodes of the summation tree are apart
+
+/// Neighbouring ranks.
+struct Group {
+  index_t first = 0, ranks = 0;
+};
+
+/// What a group takes: the worst rank's words and arithmetic, and the words of all together, which share the
+/// network.
+struct Cost {
+  double worst = 0, words = 0;
+  [[nodiscard]] double of(index_t ranks) const { return worst + words / static_cast<double>(ranks); }
+};
+
+struct Choice {
+  Cut cut = Cut::none;
+  index_t first_ranks = 0;  // in the first group
+  Cost cost;
+};
+
+/// Searches the best way to cut a part of the product for a number of ranks, each distinct part once.
+class Planner {
+ public:
+  /// Of all ranks, by weight; the slowest one is what the price of arithmetic is about.
+  Planner(const Shape& shape, const std::vector<double>& weights, const Prices& prices)
+      : shape_(shape), weights_(weights), prices_(prices) {
+    const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
+    alike_ = *least == *most;
+    const double unit = *least;
+    for (double& weight : weights_) weight = alike_ ? 1 : weight / unit;
+    sums_.push_back(0);
+    for (const double weight : weights_) sums_.push_back(sums_.back() + weight);
+  }
+
+  void assign(const Cuboid& part, Group group, std::vector<Cuboid>& out) {
+    const Choice choice = best(part, group);
+    if (choice.cut == Cut::none) {  // nothing left to cut: all but one idle
+      out.resize(out.size() + static_cast<std::size_t>(group.ranks));
+      *(out.end() - group.ranks + fastest(group)) = part;
+      return;
+    }
+    const auto [of_first, of_second] = split(group, choice.first_ranks);
+    const auto [first, second] = halves(part, choice.cut, of_first, group);
+    assign(first, of_first, out);
+    assign(second, of_second, out);
+  }
+
+ private:
+  using Key = std::array<index_t, 6>;
+
+  static std::pair<Group, Group> split(Group group, index_t p1) {
+    return {{group.first, p1}, {group.first + p1, group.ranks - p1}};
+  }
+  [[nodiscard]] double weight(Group group) const {
+    return sums_[static_cast<std::size_t>(group.first + group.ranks)] -
+           sums_[static_cast<std::size_t>(group.first)];
+  }
+  /// Counted from the group's first.
+  [[nodiscard]] index_t fastest(Group group) const {
+    const auto begin = weights_.begin() + group.first;
+    return std::max_element(begin, begin + group.ranks) - begin;
+  }
+
+  [[nodiscard]] index_t length(Range leaves) const {
+    return shape_.leaves.begin(leaves.end) - shape_.leaves.begin(leaves.begin);
+  }
+
+  /// Of the whole part on the fastest rank. Of every matrix a rank has its share of the product at home: what
+  /// it needs beyond that is received, and every node of the summation tree is given away.
+  [[nodiscard]] Cost single_cost(const Cuboid& part, Group group) const {
+    const auto share = [](index_t size, index_t all) {
+      return static_cast<double>(size) / static_cast<double>(std::max<index_t>(all, 1));
+    };
+    const auto m = static_cast<double>(part.m.size()), n = static_cast<double>(part.n.size());
+    const auto k = static_cast<double>(length(part.leaves));
+    const auto nodes =
+        static_cast<double>(node_count(whole(shape_.leaves), part.leaves.begin, part.leaves.end));
+    const double operands =
+        m * k * (1 - share(part.n.size(), shape_.n)) + k * n * (1 - share(part.m.size(), shape_.m));
+    const double words =
+        prices_.operand * operands + m * n * (nodes - share(length(part.leaves), shape_.k()));
+    const double speed = weights_[static_cast<std::size_t>(group.first + fastest(group))];
+    return {words + 2 * m * n * k / (prices_.flops_per_word * speed), words};
+  }
+
+  /// subtrees(node, begin, end).size()
+  static index_t node_count(Subtree node, index_t begin, index_t end) {
+    if (end <= node.first || node.first + node.count <= begin) return 0;
+    if (begin <= node.first && node.first + node.count <= end) return 1;
+    return node_count(left(node), begin, end) + node_count(right(node), begin, end);
+  }
+
+  static Range cut_range(Range range, double w1, double w, index_t unit, bool first) {
+    const double share = static_cast<double>(range.size()) * w1 / w;
+    const index_t units = static_cast<index_t>(share / static_cast<double>(unit) + 0.5);
+    const index_t at = std::clamp(range.begin + units * unit, range.begin, range.end);
+    return first ? Range{range.begin, at} : Range{at, range.end};
+  }
+
+  /// The leaf at which to cut k: of those within so much of the proportional place the one with the fewest
+  /// nodes of the summation tree on both sides, since every node travels as a C of its own.
+  [[nodiscard]] index_t leaf_cut(Range leaves, double w1, double w, double within) const {
+    const double ideal = static_cast<double>(leaves.begin) + static_cast<double>(leaves.size()) * w1 / w;
+    const double slack = std::max(0.5, within * static_cast<double>(leaves.size()));
+    index_t best_leaf = leaves.begin;
+    index_t fewest = std::numeric_limits<index_t>::max();
+    for (index_t leaf = leaves.begin + 1; leaf < leaves.end; ++leaf) {
+      if (std::abs(static_cast<double>(leaf) - ideal) > slack) continue;
+      const Subtree root = whole(shape_.leaves);
+      const index_t nodes = node_count(root, leaves.begin, leaf) + node_count(root, leaf, leaves.end);
+      if (nodes < fewest) {
+        fewest = nodes;
+        best_leaf = leaf;
+      }
+    }
+    return best_leaf;
+  }
+
+  [[nodiscard]] std::pair<Cuboid, Cuboid> halves(const Cuboid& part, Cut cut, Group of_first,
+                                                 Group group) const {
+    const double w1 = weight(of_first), w = weight(group);
+    Cuboid first = part, second = part;
+    if (cut == Cut::m) {
+      first.m = cut_range(part.m, w1, w, granule, true);
+      second.m = cut_range(part.m, w1, w, granule, false);
+    } else if (cut == Cut::n) {
+      first.n = cut_range(part.n, w1, w, granule, true);
+      second.n = cut_range(part.n, w1, w, granule, false);
+    } else {
+      const index_t at = leaf_cut(part.leaves, w1, w, cut == Cut::k ? 0.03 : 0);
+      first.leaves.end = second.leaves.begin = at;
+    }
+    return {first, second};
+  }
+
+  /// Ranks of the first group so that both weigh as nearly the same as may be.
+  [[nodiscard]] index_t half(Group group) const {
+    if (alike_) return group.ranks / 2;
+    const double middle = sums_[static_cast<std::size_t>(group.first)] + weight(group) / 2;
+    index_t best = 1;
+    for (index_t p1 = 2; p1 < group.ranks; ++p1) {
+      const auto distance = [&](index_t p) {
+        return std::abs(sums_[static_cast<std::size_t>(group.first + p)] - middle);
+      };
+      if (distance(p1) < distance(best)) best = p1;
+    }
+    return best;
+  }
+
+  /// Of the first group, for a cut of a side: half of the ranks; of a few ranks any number; of more also
+  /// those for the first of several slabs of m or n, as thick as a cube for one rank is or a little thicker.
+  [[nodiscard]] std::vector<index_t> group_sizes(Group group, Cut cut, double side, double volume) const {
+    std::vector<index_t> sizes{half(group)};
+    if (group.ranks <= few) {
+      for (index_t p1 = 1; p1 <= group.ranks / 2; ++p1) sizes.push_back(p1);
+    } else if ((cut == Cut::m || cut == Cut::n) && group.ranks <= most_searched) {
+      const auto ranks = static_cast<double>(group.ranks);
+      const auto thin = [&](index_t p1) {  // thinner than the cube
+        const double thickness = side * static_cast<double>(p1) / ranks;
+        return thickness * thickness * thickness * ranks < volume;
+      };
+      index_t slab = 1;
+      while (slab < group.ranks && thin(slab)) ++slab;
+      for (const index_t p1 : {slab - 1, slab}) {
+        if (p1 > 0 && p1 < group.ranks) sizes.push_back(p1);
+      }
+    }
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
+  }
+
+  /// The dimensions that can be cut and are at least half as long as the longest of those, or nearly as long
+  /// for many ranks: a cuboid with a side beyond that is never part of a plan with few words, and leaving
+  /// such cuts out keeps the search short.
+  [[nodiscard]] std::vector<std::pair<Cut, double>> promising_cuts(const Cuboid& part, index_t ranks) const {
+    const bool deep = length(part.leaves) > 8 * std::max(part.m.size(), part.n.size());
+    const std::pair<Cut, index_t> sides[] = {{Cut::m, part.m.size() > granule ? part.m.size() : 0},
+                                             {Cut::n, part.n.size() > granule ? part.n.size() : 0},
+                                             {Cut::k, part.leaves.size() > 1 ? length(part.leaves) : 0},
+                                             {Cut::k_evenly, deep ? length(part.leaves) : 0}};
+    index_t longest = 1;
+    for (const auto& [cut, side] : sides) longest = std::max(longest, side);
+    std::vector<std::pair<Cut, double>> result;
+    for (const auto& [cut, side] : sides) {
+      if (10 * longest <= (ranks <= most_searched ? 20 : 11) * side)
+        result.emplace_back(cut, static_cast<double>(side));
+    }
+    return result;
+  }
+
+  /// Parts of nearly the same size are cut alike.
+  static index_t rounded(index_t size) {
+    constexpr int kept = 11;  // bits: to 0.1 %
+    const int dropped =
+        std::max(0, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size))) - kept);
+    return (size >> dropped) << dropped;
+  }
+  [[nodiscard]] Key key(const Cuboid& part, Group group) const {
+    return {rounded(part.m.size()), rounded(part.n.size()),   part.leaves.begin,
+            part.leaves.end,        alike_ ? 0 : group.first, group.ranks};
+  }
+
+  Choice best(const Cuboid& part, Group group) {
+    Choice choice{Cut::none, 0, single_cost(part, group)};  // leaving the other ranks idle
+    if (group.ranks == 1 || part.empty()) return choice;
+    const Key known = key(part, group);
+    if (const auto found = known_.find(known); found != known_.end()) return found->second;
+    const double volume = static_cast<double>(part.m.size()) * static_cast<double>(part.n.size()) *
+                          static_cast<double>(length(part.leaves));
+    for (const auto& [cut, side] : promising_cuts(part, group.ranks)) {
+      for (const index_t p1 : group_sizes(group, cut, side, volume)) {
+        const auto [of_first, of_second] = split(group, p1);
+        const auto [first, second] = halves(part, cut, of_first, group);
+        if (first.empty() || second.empty()) continue;
+        const Cost a = best(first, of_first).cost;
+        if (a.of(group.ranks) >= choice.cost.of(group.ranks)) continue;
+        const Cost b = best(second, of_second).cost;
+        const Cost both{std::max(a.worst, b.worst), a.words + b.words};
+        if (both.of(group.ranks) < choice.cost.of(group.ranks) * (1 - 1e-9)) choice = {cut, p1, both};
+      }
+    }
+    known_.emplace(known, choice);
+    return choice;
+  }
+
+  Shape shape_;
+  std::vector<double> weights_, sums_;  // sums_[r]: of the ranks before r
+  Prices prices_;
+  bool alike_ = true;
+  std::map<Key, Choice> known_;
+};
+
+}  // namespace
+
+Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>& weights,
+                    const Prices& prices) {
+  TESSERA_EXPECTS(weights.empty() || static_cast<index_t>(weights.size()) == ranks);
+  Plan plan{shape, {}};
+  const Cuboid all{{0, shape.m}, {0, shape.n}, {0, shape.leaves.count()}};
+  const std::vector<double> alike(static_cast<std::size_t>(ranks), 1);
+  Planner(shape, weights.empty() ? alike : weights, prices).assign(all, {0, ranks}, plan.cuboids);
+  return plan;
+}
+
+}  // namespace tessera::dist::matmul
