@@ -23,7 +23,7 @@ struct Shape {
   static constexpr index_t nr = vectors * S::lanes;
 };
 
-/// One sliver of A against `panels` panels of B, each V vectors wide.
+/// Slivers of A against `panels` panels of B, each V vectors wide.
 template <class T>
 struct MicroRow {
   index_t k;
@@ -147,38 +147,92 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
   put<T, R, V>(t, j, sum);
 }
 
+/// So many slivers of R rows one below the other; only one of packed operands.
 template <class T, int R, int V, bool packed>
-void micro_row(const MicroRow<T>& row) {
-  const MicroRow<T> t = row;  // a copy that no store to c can change, so that its fields stay in registers
-  for (index_t j = 0; j < t.panels; ++j) {
-    micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes);
+void micro_rows(const MicroRow<T>& rows, index_t slivers) {
+  MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
+  for (index_t s = 0; s < slivers; ++s) {
+    for (index_t j = 0; j < t.panels; ++j) {
+      micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes);
+    }
+    if (packed) return;
+    t.a += R * t.a_row;
+    t.c += R * t.ldc;
+    if (t.onto != nullptr) t.onto += R * t.ldonto;
   }
 }
 
 template <class T>
-using Micro = void (*)(const MicroRow<T>&);
+using Micro = void (*)(const MicroRow<T>&, index_t slivers);
 
-/// of[R - 1][V - 1]: edges run the kernel of their size.
+/// of[R - 1][V - 1]: edges run the kernel of their size. Only operands that lie free have four vectors.
 template <class T, bool packed, int R, int V>
 constexpr Micro<T> pick() {
-  if constexpr (R <= Shape<T>::mr && V <= Shape<T>::vectors) return micro_row<T, R, V, packed>;
+  constexpr bool wide = !packed && Simd<T>::registers == 32 && V == 4 && R <= 6;
+  if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide)) return micro_rows<T, R, V, packed>;
   return nullptr;
 }
 template <class T, bool packed>
 struct Micros {
-  Micro<T> of[8][3] = {{pick<T, packed, 1, 1>(), pick<T, packed, 1, 2>(), pick<T, packed, 1, 3>()},
-                       {pick<T, packed, 2, 1>(), pick<T, packed, 2, 2>(), pick<T, packed, 2, 3>()},
-                       {pick<T, packed, 3, 1>(), pick<T, packed, 3, 2>(), pick<T, packed, 3, 3>()},
-                       {pick<T, packed, 4, 1>(), pick<T, packed, 4, 2>(), pick<T, packed, 4, 3>()},
-                       {pick<T, packed, 5, 1>(), pick<T, packed, 5, 2>(), pick<T, packed, 5, 3>()},
-                       {pick<T, packed, 6, 1>(), pick<T, packed, 6, 2>(), pick<T, packed, 6, 3>()},
-                       {pick<T, packed, 7, 1>(), pick<T, packed, 7, 2>(), pick<T, packed, 7, 3>()},
-                       {pick<T, packed, 8, 1>(), pick<T, packed, 8, 2>(), pick<T, packed, 8, 3>()}};
+  Micro<T> of[8][4] = {
+      {pick<T, packed, 1, 1>(), pick<T, packed, 1, 2>(), pick<T, packed, 1, 3>(), pick<T, packed, 1, 4>()},
+      {pick<T, packed, 2, 1>(), pick<T, packed, 2, 2>(), pick<T, packed, 2, 3>(), pick<T, packed, 2, 4>()},
+      {pick<T, packed, 3, 1>(), pick<T, packed, 3, 2>(), pick<T, packed, 3, 3>(), pick<T, packed, 3, 4>()},
+      {pick<T, packed, 4, 1>(), pick<T, packed, 4, 2>(), pick<T, packed, 4, 3>(), pick<T, packed, 4, 4>()},
+      {pick<T, packed, 5, 1>(), pick<T, packed, 5, 2>(), pick<T, packed, 5, 3>(), pick<T, packed, 5, 4>()},
+      {pick<T, packed, 6, 1>(), pick<T, packed, 6, 2>(), pick<T, packed, 6, 3>(), pick<T, packed, 6, 4>()},
+      {pick<T, packed, 7, 1>(), pick<T, packed, 7, 2>(), pick<T, packed, 7, 3>(), pick<T, packed, 7, 4>()},
+      {pick<T, packed, 8, 1>(), pick<T, packed, 8, 2>(), pick<T, packed, 8, 3>(), pick<T, packed, 8, 4>()}};
 };
 template <class T>
 constexpr Micros<T, true> packed_micros{};
 template <class T>
 constexpr Micros<T, false> strided_micros{};
+
+template <class T>
+MicroRow<T> micro_row(const LeafTile<T>& t) {
+  return {.k = t.k,
+          .a = t.a,
+          .a_row = t.a_row,
+          .a_step = t.a_step,
+          .b = t.b,
+          .b_step = t.b_step,
+          .b_panel = t.b_panel,
+          .alpha = t.alpha,
+          .beta = t.beta,
+          .c = t.c,
+          .ldc = t.ldc,
+          .onto = t.onto,
+          .ldonto = t.ldonto,
+          .panels = 1,
+          .tail = Simd<T>::lanes};
+}
+
+/// Operands that lie free: strips of b of nearly the same width outside, rows of a inside.
+template <class T>
+void multiply_free(const LeafTile<T>& t) {
+  constexpr index_t lanes = Simd<T>::lanes;
+  constexpr index_t most = Simd<T>::registers == 32 ? 4 : 2;
+  const index_t vectors = (t.n + lanes - 1) / lanes;
+  index_t strips = (vectors + most - 1) / most;
+  MicroRow<T> row = micro_row(t);
+  for (index_t first = 0; first < vectors; --strips) {
+    const index_t width = (vectors - first + strips - 1) / strips;
+    const index_t mr = width == 4 ? 6 : Shape<T>::mr;
+    row.b = t.b + first * lanes;
+    row.a = t.a;
+    row.c = t.c + first * lanes;
+    row.onto = t.onto == nullptr ? nullptr : t.onto + first * lanes;
+    first += width;
+    if (first == vectors) row.tail = t.n - (vectors - 1) * lanes;
+    const index_t slivers = t.m / mr, rest = t.m % mr;
+    strided_micros<T>.of[mr - 1][width - 1](row, slivers);
+    row.a += slivers * mr * t.a_row;
+    row.c += slivers * mr * t.ldc;
+    row.onto = row.onto == nullptr ? nullptr : row.onto + slivers * mr * t.ldonto;
+    if (rest > 0) strided_micros<T>.of[rest - 1][width - 1](row, 1);
+  }
+}
 
 /// Slivers outside, panels inside: the sliver stays in the first level while the panels pass.
 template <class T>
@@ -187,48 +241,26 @@ void multiply(const LeafTile<T>& t) {
   constexpr index_t nr = Shape<T>::nr;
   constexpr index_t lanes = Simd<T>::lanes;
   constexpr index_t most = Shape<T>::vectors;
+  if (t.a_sliver == mr * t.a_row && t.b_panel == nr) return multiply_free(t);
   const bool packed = t.a_row == 1 && t.a_step == mr && t.b_step == nr && t.b_panel == nr * t.k;
   const auto& micros = packed ? packed_micros<T>.of : strided_micros<T>.of;
   const index_t vectors = (t.n + lanes - 1) / lanes;
-  // The columns beyond the full panels; where B lies free, 2 + 2 vectors rather than 3 + 1.
-  const index_t full = t.n / nr;
-  const bool even = t.b_panel == nr && full > 0 && vectors - full * most == 1;
-  const index_t panels = even ? full - 1 : full;
-  const index_t tail = t.n - (vectors - 1) * lanes;
+  const index_t panels = t.n / nr, rest = vectors - panels * most;
   for (index_t i = 0; i < t.m; i += mr) {
     const auto& micro_of = micros[smaller(mr, t.m - i) - 1];
-    MicroRow<T> row{.k = t.k,
-                    .a = t.a + i / mr * t.a_sliver,
-                    .a_row = t.a_row,
-                    .a_step = t.a_step,
-                    .b = t.b,
-                    .b_step = t.b_step,
-                    .b_panel = t.b_panel,
-                    .alpha = t.alpha,
-                    .beta = t.beta,
-                    .c = t.c + i * t.ldc,
-                    .ldc = t.ldc,
-                    .onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto,
-                    .ldonto = t.ldonto,
-                    .panels = panels,
-                    .tail = lanes};
-    const auto advance = [&row](const T* b, index_t columns) {
-      row.b = b;
-      row.c += columns;
-      row.onto = row.onto == nullptr ? nullptr : row.onto + columns;
-      row.panels = 1;
-    };
-    micro_of[most - 1](row);
-    advance(row.b + panels * t.b_panel, panels * nr);
-    index_t rest = vectors - panels * most;
-    if (even) {
-      constexpr index_t half = (most + 1) / 2;
-      micro_of[half - 1](row);
-      advance(row.b + half * lanes, half * lanes);
-      rest -= half;
-    }
-    row.tail = tail;
-    if (rest > 0) micro_of[rest - 1](row);
+    MicroRow<T> row = micro_row(t);
+    row.a += i / mr * t.a_sliver;
+    row.c += i * t.ldc;
+    row.onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto;
+    row.panels = panels;
+    if (panels > 0) micro_of[most - 1](row, 1);
+    if (rest == 0) continue;
+    row.b += panels * t.b_panel;
+    row.c += panels * nr;
+    row.onto = row.onto == nullptr ? nullptr : row.onto + panels * nr;
+    row.panels = 1;
+    row.tail = t.n - (vectors - 1) * lanes;
+    micro_of[rest - 1](row, 1);
   }
 }
 
