@@ -98,6 +98,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   }
   if (request.gpus != nullptr)
     fmt::print("operands and result stay on the GPUs; exchange: {}\n", request.gpus->text());
+  if (request.method.rounds > 1)
+    fmt::print("in {} rounds, each a box of C, so that it fits into memory\n", request.method.rounds);
   if (q.shared) fmt::print("the ranks share the memory of operands and result\n");
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_seconds(q, request.method, run::network(ceilings, q.ranks));

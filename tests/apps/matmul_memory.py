@@ -90,6 +90,17 @@ class MemoryOfThePlan(tessera.Case):
                 self.assertLess(got, want * (1 + tolerance) + kept)
                 self.assertGreater(got / want, 0.8)  # a short peak may pass between two looks
 
+    @unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
+    def test_a_limit_is_kept_in_rounds(self):
+        ranks, words = 3, ["--m", 1700, "--n", 1500, "--k", 1600, "--beta", 1]
+        planned, _ = self.planned(ranks, words)
+        limit = int(0.85 * max(planned))
+        words += ["--memory", limit]
+        self.assertIn("rounds", self.succeed("matmul", *words, "--plan", ranks=ranks).out)
+        _, together = self.peaks(ranks, words)  # of all: a page counts for those who touched it
+        self.assertLess(together - sum(self.base(ranks)), ranks * (1.05 * limit + MESSAGES))
+        self.assertIn("passed", self.succeed("matmul", *words, ranks=ranks).out)
+
 
 if __name__ == "__main__":
     tessera.main()

@@ -133,6 +133,10 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::v
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
     for (std::size_t j = 0; j + 1 < cols.size(); ++j) {
       const Box region{{rows[i], rows[i + 1]}, {cols[j], cols[j + 1]}};
+      const bool made = std::any_of(pieces.begin(), pieces.end(), [&](const Piece<T>& piece) {
+        return intersect(piece.box, region) == region;
+      });
+      if (!made) continue;  // in another round
       combine_region(whole(plan.shape.leaves), pieces, region, part(c.view(), home, region));
     }
   }

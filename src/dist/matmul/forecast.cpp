@@ -63,16 +63,15 @@ index_t home_bytes(const ForecastRequest& q, const Homes& homes, index_t rank) {
          q.element_bytes;
 }
 
-/// The most that a rank works in on the way: fetching, multiplying, and adding up parts of C once the fetched
-/// operands are gone. What the kernel packs in stays from one product to the next.
-Forecast recursive_rank(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
-                        index_t rank) {
+/// One round, and the most that a rank works in on the way: fetching, multiplying, and adding up parts of C
+/// once the fetched operands are gone. What the kernel packs in stays from one product to the next.
+Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
+                    index_t rank) {
   const index_t element = q.element_bytes;
   const Cuboid& mine = plan.of(rank);
   const MatrixLayout a = a_layout(plan, q.op_a), b = b_layout(plan, q.op_b), c = c_layout(plan);
   const std::vector<Subtree> nodes = plan.nodes(mine);
   Forecast f;
-  f.home_bytes = home_bytes(q, homes, rank);
   index_t kernel = 0;
   if (!mine.empty()) {
     const index_t m = mine.m.size(), n = mine.n.size(), k = plan.k_range(mine).size();
@@ -90,12 +89,13 @@ Forecast recursive_rank(const ForecastRequest& q, const Method& method, const Pl
   fetch(homes.b, b);
   index_t values = 0, combining = 0;
   if (!grows_in_c(plan, homes)) {
-    if (q.reads_c)
-      fetching = std::max(fetching, copies + add_move(f, homes.c, c_start_layout(plan), rank, element));
+    const MatrixLayout start = c_start_layout(plan);
+    if (q.reads_c) fetching = std::max(fetching, copies + add_move(f, homes.c, start, rank, element));
     const auto count = static_cast<index_t>(nodes.size());
     values = count * c.of(rank).area() * element;
-    index_t in = 0, out = 0;
+    index_t in = 0, out = 0, made = 0;  // made: of what lives here
     for (index_t peer = 0; peer < q.ranks; ++peer) {
+      made += intersect(homes.c.of(rank), start.of(peer)).area();
       if (peer == rank) continue;
       const index_t from = intersect(homes.c.of(rank), c.of(peer)).area();
       const auto theirs = static_cast<index_t>(plan.nodes(plan.of(peer)).size());
@@ -105,10 +105,25 @@ Forecast recursive_rank(const ForecastRequest& q, const Method& method, const Pl
     }
     f.received_bytes += in * element;
     f.sent_bytes += out * element;
-    combining = (in + std::max(out, 2 * homes.c.of(rank).area())) * element;
+    combining = (in + std::max(out, 2 * made)) * element;
   }
   f.work_bytes = kernel + values + std::max(fetching, combining);
   return f;
+}
+
+Forecast recursive_rank(const ForecastRequest& q, const Method& method, const std::vector<Plan>& plans,
+                        const Homes& homes, index_t rank) {
+  Forecast all;
+  all.home_bytes = home_bytes(q, homes, rank);
+  for (const Plan& plan : plans) {
+    const Forecast f = round_rank(q, method, plan, homes, rank);
+    all.flops += f.flops;
+    all.received_bytes += f.received_bytes;
+    all.sent_bytes += f.sent_bytes;
+    all.messages += f.messages;
+    all.work_bytes = std::max(all.work_bytes, f.work_bytes);
+  }
+  return all;
 }
 
 /// Summa's homes of the operands.
@@ -164,10 +179,11 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
 }
 
 /// Weights are those of a job that runs: another number of ranks is forecast as if all were alike.
-Plan plan_of(const ForecastRequest& q, const Method& method, const Leaves& leaves, const Homes& homes) {
+std::vector<Plan> plans_of(const ForecastRequest& q, const Method& method, const Leaves& leaves,
+                           const Homes& homes) {
   const bool known = static_cast<index_t>(method.weights.size()) == q.ranks;
-  return choose_plan({q.m, q.n, leaves}, q.op_a, q.op_b, homes,
-                     known ? method.weights : std::vector<double>{}, method.flops_per_word);
+  return choose_plans({q.m, q.n, leaves}, q.op_a, q.op_b, homes,
+                      known ? method.weights : std::vector<double>{}, method.flops_per_word, method.rounds);
 }
 
 /// One redistribution.
@@ -210,9 +226,8 @@ double combine_seconds(const ForecastRequest& q, const Plan& plan, const MatrixL
   return at_once(network, loads);
 }
 
-double recursive_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves,
-                         const Homes& homes, const mpi::Network& network) {
-  const Plan plan = plan_of(q, method, leaves, homes);
+double round_seconds(const ForecastRequest& q, const Plan& plan, const Homes& homes,
+                     const mpi::Network& network) {
   double seconds = 0;
   if (!homes.shared)
     seconds += move_seconds(homes.a, a_layout(plan, q.op_a), q.element_bytes, network) +
@@ -220,6 +235,14 @@ double recursive_seconds(const ForecastRequest& q, const Method& method, const L
   if (grows_in_c(plan, homes)) return seconds;
   if (q.reads_c) seconds += move_seconds(homes.c, c_start_layout(plan), q.element_bytes, network);
   return seconds + combine_seconds(q, plan, homes.c, network);
+}
+
+double recursive_seconds(const ForecastRequest& q, const Method& method, const Leaves& leaves,
+                         const Homes& homes, const mpi::Network& network) {
+  double seconds = 0;
+  for (const Plan& plan : plans_of(q, method, leaves, homes))
+    seconds += round_seconds(q, plan, homes, network);
+  return seconds;
 }
 
 /// One operand's panels along the lines of the grid. A chain of ranks is filled once, and again by as much as
@@ -297,12 +320,12 @@ double summa_seconds(const ForecastRequest& q, const Method& method, const Leave
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
   const Leaves leaves = leaves_of(request);
   const Homes homes = homes_of(request);
-  const Plan plan =
-      method.algorithm == Algorithm::recursive ? plan_of(request, method, leaves, homes) : Plan{};
+  const auto plans = method.algorithm == Algorithm::recursive ? plans_of(request, method, leaves, homes)
+                                                              : std::vector<Plan>{};
   std::vector<Forecast> result;
   for (index_t rank = 0; rank < request.ranks; ++rank) {
     result.push_back(method.algorithm == Algorithm::recursive
-                         ? recursive_rank(request, method, plan, homes, rank)
+                         ? recursive_rank(request, method, plans, homes, rank)
                          : summa_rank(request, method, homes, leaves, rank));
   }
   return result;

@@ -49,6 +49,7 @@ struct Method {
   layout::ProcessGrid grid = {0, 0};  ///< summa's; rows == 0: the nearest to squares
   index_t panel = 1024;               ///< summa's panel width along k, rounded to whole chunks
   std::vector<double> weights = {};   ///< recursive's: how fast each rank multiplies; empty: all alike
+  index_t rounds = 1;  ///< recursive's: boxes of c one after the other, for less memory; a power of two
   double flops_per_word = core_flops_per_word;  ///< recursive's, of the slowest rank; on all ranks the same
 };
 

@@ -9,6 +9,10 @@ using layout::Box;
 using layout::MatrixLayout;
 using layout::Range;
 
+Prices prices_of(const Homes& homes, double flops_per_word) {
+  return {.flops_per_word = flops_per_word, .operand = homes.shared ? 0.25 : 1};
+}
+
 template <class BoxOf>
 MatrixLayout layout_of(const Plan& plan, index_t rows, index_t cols, const BoxOf& box_of) {
   MatrixLayout result{rows, cols, {}};
@@ -72,8 +76,7 @@ Plan home_plan(const Shape& shape, const MatrixLayout& home) {
 Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes, const std::vector<double>& weights,
                  double flops_per_word) {
   const index_t ranks = homes.c.ranks();
-  Plan recursive = recursive_plan(shape, ranks, weights,
-                                  {.flops_per_word = flops_per_word, .operand = homes.shared ? 0.25 : 1});
+  Plan recursive = recursive_plan(shape, ranks, weights, prices_of(homes, flops_per_word));
   if (homes.shared || ranks == 1 || shape.m == 0 || shape.n == 0) return recursive;
   Plan at_home = home_plan(shape, homes.c);
   const double slowest = weights.empty() ? 1 : *std::min_element(weights.begin(), weights.end());
@@ -92,6 +95,43 @@ Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes, const
   return cost(at_home) < cost(recursive) ? at_home : recursive;
 }
 
+namespace {
+
+/// Halves of halves of a box, by its longer side.
+void halve(const Box& box, index_t parts, std::vector<Box>& out) {
+  if (parts <= 1) return out.push_back(box);
+  Box first = box, second = box;
+  const bool rows = box.rows.size() >= box.cols.size();
+  const layout::Range side = rows ? box.rows : box.cols;
+  const index_t at = std::min(side.end, side.begin + round_up(ceil_div(side.size(), 2), cut_granule));
+  (rows ? first.rows : first.cols).end = (rows ? second.rows : second.cols).begin = at;
+  halve(first, parts / 2, out);
+  halve(second, parts / 2, out);
+}
+
+}  // namespace
+
+std::vector<Plan> choose_plans(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
+                               const std::vector<double>& weights, double flops_per_word, index_t rounds) {
+  if (rounds <= 1) return {choose_plan(shape, op_a, op_b, homes, weights, flops_per_word)};
+  std::vector<Box> boxes;
+  halve({{0, shape.m}, {0, shape.n}}, rounds, boxes);
+  std::vector<Plan> plans;
+  for (const Box& box : boxes) {
+    if (box.empty()) continue;
+    Plan plan = recursive_plan({box.rows.size(), box.cols.size(), shape.leaves}, homes.c.ranks(), weights,
+                               prices_of(homes, flops_per_word));
+    plan.shape = shape;
+    for (Cuboid& c : plan.cuboids) {
+      if (c.empty()) continue;
+      c.m = {c.m.begin + box.rows.begin, c.m.end + box.rows.begin};
+      c.n = {c.n.begin + box.cols.begin, c.n.end + box.cols.begin};
+    }
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
 bool splits_k(const Plan& plan) {
   return !std::all_of(plan.cuboids.begin(), plan.cuboids.end(), [&](const Cuboid& c) {
     return c.empty() || c.leaves.size() == plan.shape.leaves.count();
@@ -101,8 +141,8 @@ bool splits_k(const Plan& plan) {
 bool grows_at_home(const Plan& plan, const MatrixLayout& home) {
   for (index_t rank = 0; rank < home.ranks(); ++rank) {
     const Cuboid& mine = plan.of(rank);
-    const Box& box = home.of(rank);
-    if (mine.empty() ? !box.empty() : !(Box{mine.m, mine.n} == box)) return false;
+    const Box box{mine.m, mine.n};
+    if (!mine.empty() && !(intersect(box, home.of(rank)) == box)) return false;
   }
   return !splits_k(plan);
 }

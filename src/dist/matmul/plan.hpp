@@ -39,7 +39,7 @@ struct Shape {
   [[nodiscard]] index_t k() const { return leaves.k(); }
 };
 
-/// A cuboid a rank, together exactly the whole product.
+/// A cuboid a rank, together exactly the whole product, or all of it that makes a box of c.
 struct Plan {
   Shape shape;
   std::vector<Cuboid> cuboids;
@@ -65,11 +65,14 @@ struct Plan {
 /// Whether parts of the same box of c are computed by several ranks.
 [[nodiscard]] bool splits_k(const Plan& plan);
 
-/// Whether every rank's values grow in c's home itself: no k is split and every box is where it belongs.
+/// Whether every rank's values grow in c's home itself: no k is split and what a rank computes lives there.
 [[nodiscard]] bool grows_at_home(const Plan& plan, const layout::MatrixLayout& home);
 
 /// 50 GFLOP/s of a core against 5 GB/s of 8-byte elements.
 inline constexpr double core_flops_per_word = 80;
+
+/// Cuts of m and n fall on multiples of it: whole vectors, whole cache lines.
+inline constexpr index_t cut_granule = 8;
 
 /// What a plan weighs against each other.
 struct Prices {
@@ -104,6 +107,12 @@ struct Homes {
 [[nodiscard]] Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
                                const std::vector<double>& weights = {},
                                double flops_per_word = core_flops_per_word);
+
+/// The same in so many rounds, a power of two, one after the other: each makes a box of c, halves of halves,
+/// with its own recursive plan. A rank then holds less at a time, and receives more in all. One: choose_plan.
+[[nodiscard]] std::vector<Plan> choose_plans(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
+                                             const std::vector<double>& weights, double flops_per_word,
+                                             index_t rounds);
 
 /// Summa's panels of k, at least one: each inside one leaf and inside one owner's part of a and of b, at most
 /// `width` wide, cut at chunks.

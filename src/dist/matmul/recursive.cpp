@@ -11,9 +11,13 @@ using tessera::matmul::Gemm;
 /// Where in c this rank's values can grow at once; empty where they cannot.
 template <class T>
 std::optional<MatrixView<T>> place_in_c(const Plan& plan, const Cuboid& mine, DistributedMatrix<T>& c) {
-  if (grows_at_home(plan, c.layout())) return c.view();
+  const auto part = [&](MatrixView<T> view, index_t row, index_t col) {
+    return view.block(mine.m.begin - row, mine.n.begin - col, mine.m.size(), mine.n.size());
+  };
+  if (grows_at_home(plan, c.layout()))
+    return mine.empty() ? MatrixView<T>{} : part(c.view(), c.box().rows.begin, c.box().cols.begin);
   if (!c.shared() || splits_k(plan)) return std::nullopt;
-  return c.whole().block(mine.m.begin, mine.n.begin, mine.m.size(), mine.n.size());
+  return part(c.whole(), 0, 0);
 }
 
 /// A place for every node of this rank's cuboid.
@@ -61,16 +65,10 @@ void compute_node(const Product<T>& product, const Method& method, const Plan& p
   compute(gemm, method, phases, [&] { subtree(gemm, plan.shape.leaves, value.node); });
 }
 
-}  // namespace
-
+/// One round.
 template <class T>
-void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
-               mpi::Phases& phases) {
-  const bool shared = product.a.shared() && product.b.shared() && product.c.shared();
-  const Plan plan =
-      choose_plan({product.m(), product.n(), tessera::matmul::leaves<T>(product.k())}, product.op_a,
-                  product.op_b, {product.a.layout(), product.b.layout(), product.c.layout(), shared},
-                  method.weights, method.flops_per_word);
+void follow(const mpi::Communicator& comm, const Product<T>& product, const Method& method, const Plan& plan,
+            mpi::Phases& phases) {
   const Cuboid& mine = plan.of(comm.rank());
   const auto in_c = place_in_c(plan, mine, product.c);
   std::vector<NodeValue<T>> values = allocate_values(plan, mine, in_c);
@@ -78,7 +76,6 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    meet(comm, product);
     a = fetch(comm, product.a, a_layout(plan, product.op_a));
     b = fetch(comm, product.b, b_layout(plan, product.op_b));
     if (product.beta != T{0} && !in_c) {
@@ -96,7 +93,25 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
   b = {};
   const mpi::PhaseScope scope(phases, "exchange");
   if (!in_c) combine_nodes(comm, plan, values, product.c, phases);
-  meet(comm, product);
+}
+
+}  // namespace
+
+template <class T>
+void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
+               mpi::Phases& phases) {
+  const bool shared = product.a.shared() && product.b.shared() && product.c.shared();
+  const auto plans =
+      choose_plans({product.m(), product.n(), tessera::matmul::leaves<T>(product.k())}, product.op_a,
+                   product.op_b, {product.a.layout(), product.b.layout(), product.c.layout(), shared},
+                   method.weights, method.flops_per_word, method.rounds);
+  const auto meet_here = [&] {
+    const mpi::PhaseScope scope(phases, "exchange");
+    meet(comm, product);
+  };
+  meet_here();
+  for (const Plan& plan : plans) follow(comm, product, method, plan, phases);
+  meet_here();
 }
 
 template void recursive<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);

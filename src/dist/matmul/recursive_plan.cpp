@@ -12,8 +12,7 @@ namespace {
 
 using layout::Range;
 
-constexpr index_t granule = 8;  // cuts of m and n fall on multiples of it: whole vectors, whole cache lines
-constexpr index_t few = 5;      // ranks of which every first group is tried
+constexpr index_t few = 5;             // ranks of which every first group is tried
 constexpr index_t most_searched = 32;  // ranks; beyond, groups are halves: 30 ms at 127 ranks
 
 enum class Cut { none, m, n, k, k_evenly };  // k: where few nodes of the summation tree are apart
@@ -139,11 +138,11 @@ class Planner {
     const double w1 = weight(of_first), w = weight(group);
     Cuboid first = part, second = part;
     if (cut == Cut::m) {
-      first.m = cut_range(part.m, w1, w, granule, true);
-      second.m = cut_range(part.m, w1, w, granule, false);
+      first.m = cut_range(part.m, w1, w, cut_granule, true);
+      second.m = cut_range(part.m, w1, w, cut_granule, false);
     } else if (cut == Cut::n) {
-      first.n = cut_range(part.n, w1, w, granule, true);
-      second.n = cut_range(part.n, w1, w, granule, false);
+      first.n = cut_range(part.n, w1, w, cut_granule, true);
+      second.n = cut_range(part.n, w1, w, cut_granule, false);
     } else {
       const index_t at = leaf_cut(part.leaves, w1, w, cut == Cut::k ? 0.03 : 0);
       first.leaves.end = second.leaves.begin = at;
@@ -193,8 +192,8 @@ class Planner {
   /// such cuts out keeps the search short.
   [[nodiscard]] std::vector<std::pair<Cut, double>> promising_cuts(const Cuboid& part, index_t ranks) const {
     const bool deep = length(part.leaves) > 8 * std::max(part.m.size(), part.n.size());
-    const std::pair<Cut, index_t> sides[] = {{Cut::m, part.m.size() > granule ? part.m.size() : 0},
-                                             {Cut::n, part.n.size() > granule ? part.n.size() : 0},
+    const std::pair<Cut, index_t> sides[] = {{Cut::m, part.m.size() > cut_granule ? part.m.size() : 0},
+                                             {Cut::n, part.n.size() > cut_granule ? part.n.size() : 0},
                                              {Cut::k, part.leaves.size() > 1 ? length(part.leaves) : 0},
                                              {Cut::k_evenly, deep ? length(part.leaves) : 0}};
     index_t longest = 1;

@@ -103,6 +103,18 @@ class Multiply : public testing::Test {};
 using Types = testing::Types<float, double, Complex<float>, Complex<double>>;
 TYPED_TEST_SUITE(Multiply, Types);
 
+TYPED_TEST(Multiply, RoundsGiveTheBitsOfOneRank) {
+  const auto comm = mpi::Communicator::world();
+  for (const bool shared : {false, true}) {
+    for (const Case& x : cases) {
+      for (const index_t rounds : {2, 8}) {
+        const auto got = run<TypeParam>(comm, x, {.threads = 2, .rounds = rounds}, shared);
+        same_bits(got.c, one_rank<TypeParam>(x), std::to_string(rounds) + " rounds");
+      }
+    }
+  }
+}
+
 TYPED_TEST(Multiply, RecursiveGivesTheBitsOfOneRank) {
   const auto comm = mpi::Communicator::world();
   for (const Case& x : cases) {

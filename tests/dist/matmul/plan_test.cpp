@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "dist/matmul/multiply.hpp"
 #include "dist/matmul/plan.hpp"
@@ -209,6 +210,27 @@ TEST(ChoosePlan, SplitsNoKWhereOperandsAreReadInPlace) {
   EXPECT_TRUE(splits_k(choose_plan(shape_of(n, n, n), Op::none, Op::none, homes)));
   homes.shared = true;
   EXPECT_FALSE(splits_k(choose_plan(shape_of(n, n, n), Op::none, Op::none, homes)));
+}
+
+TEST(ChoosePlans, MakeAllOfCInRoundsForLessMemory) {
+  const index_t m = 1000, n = 1500, k = 9000, ranks = 6;
+  const Homes homes = homes_of(m, n, k, ranks);
+  index_t before = std::numeric_limits<index_t>::max();
+  for (const index_t rounds : {1, 2, 8, 32}) {
+    double sum = 0;
+    for (const Plan& plan : choose_plans(shape_of(m, n, k), Op::none, Op::none, homes, {}, 80, rounds))
+      for (const Cuboid& c : plan.cuboids) sum += volume(plan, c);
+    EXPECT_EQ(sum, 1000.0 * 1500 * 9000);
+    index_t work = 0, sent = 0, received = 0;
+    for (const Forecast& f : forecast({.m = m, .n = n, .k = k, .ranks = ranks}, {.rounds = rounds})) {
+      work = std::max(work, f.work_bytes);
+      sent += f.sent_bytes;
+      received += f.received_bytes;
+    }
+    EXPECT_EQ(sent, received);
+    EXPECT_LT(work, before) << rounds;
+    before = work;
+  }
 }
 
 TEST(MovedElements, AreWhatTheForecastSends) {
