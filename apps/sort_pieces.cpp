@@ -165,7 +165,7 @@ class TablePieces final : public Pieces {
     for (const io::Column& column : request.carried) columns_.push_back({column});
     for (const SortColumn& key : request.by) {  // runs hold every key, wanted or not
       const auto same = [&](const PieceColumn& one) { return one.column.path == key.column.path; };
-      if (std::none_of(columns_.begin(), columns_.end(), same)) columns_.push_back({dataset_of(key.column)});
+      if (std::none_of(columns_.begin(), columns_.end(), same)) columns_.push_back({whole(key.column)});
     }
     if (with_index) {
       io::DatasetInfo info;
@@ -242,10 +242,10 @@ class TablePieces final : public Pieces {
   }
 
  private:
-  static io::Column dataset_of(const io::Column& key) {
-    io::Column whole = key;
-    whole.member.clear();
-    return whole;
+  /// The dataset that a member is of.
+  [[nodiscard]] io::Column whole(const io::Column& column) const {
+    if (column.member.empty()) return column;
+    return io::inspect_table(inputs_.data->name(column)).columns.front();
   }
 
   std::vector<KeyColumn> read_keys(std::span<const Slice> slices,

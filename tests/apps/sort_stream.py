@@ -59,6 +59,18 @@ class OutOfCore(tessera.Case):
                 self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").tobytes(), want.tobytes(), (top, ranks))
         self.assertEqual(os.listdir(self.path("runs")), [])
 
+    def test_the_order_alone_by_a_member_that_is_narrower_than_its_row(self):
+        n, rng = 20011, numpy.random.default_rng(tessera.SEED)
+        table = numpy.zeros(n, dtype=[("a", "<i4"), ("b", "<f8"), ("text", "S30")])
+        table["a"] = rng.integers(0, 50, n)
+        with h5py.File(self.path("t.h5"), "w") as file:
+            file["table"] = table
+        for ranks in (1, 3):
+            self.succeed("sort", "--in", "t.h5:/table", "--by", "a", "--argsort", "p.h5:/P", "--memory", "512KiB",
+                         "--out-of-core", "always", "--overwrite", ranks=ranks, environment=PASSIVE)
+            want = numpy.argsort(table["a"], kind="stable")
+            self.assertEqual(tessera.read_matrix(self.path("p.h5"), "P").tobytes(), want.tobytes())
+
     def test_a_permutation_of_rows_larger_than_memory(self):
         n, rng = 20011, numpy.random.default_rng(tessera.SEED)
         columns = {"a": rng.normal(size=n), "name": rng.integers(0, 10**5, n).astype("S5"), "m": rng.normal(size=(n, 3))}
