@@ -27,7 +27,7 @@ bool goes_out_of_core(const mpi::Communicator& comm, const Values& point, const 
   const bool can = can_go_out_of_core(point, request);
   mpi::together(comm, "plan", [&] {
     require(wanted != "always" || can, ExitCode::usage,
-            "--out-of-core always goes with --out or --argsort of a file's rows, and not with --unique");
+            "--out-of-core always goes with --out or --argsort of a file's rows");
   });
   if (wanted == "never" || !can) return false;
   return wanted == "always" || most_memory(request, comm.size()) > run::memory_allowance(comm, point);

@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include "dist/sort/check.hpp"
+#include "dist/sort/first_rows.hpp"
+#include "dist/sort/some_keys.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
@@ -54,44 +56,27 @@ class KeyPieces final : public Pieces {
   }
 
   [[nodiscard]] const std::vector<PieceColumn>& columns() const override { return columns_; }
+  [[nodiscard]] io::Handle stored_type(const PieceColumn&) const override {
+    return io::owned_type(element_of<T>);
+  }
   [[nodiscard]] index_t row_bytes() const override { return 3 * sizeof(T); }
   [[nodiscard]] std::size_t words() const override { return 1; }
 
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
                             mpi::Phases& phases) override {
-    Sorted result{.rows = rows_of(slices)};
-    reserve(result.rows);
-    const auto items = std::make_shared<Buffer<T>>(result.rows);
-    std::span<T> keys = items->span();
+    Sorted result{.came = rows_of(slices)};
+    reserve(result.came);
+    const auto items = std::make_shared<Buffer<T>>(result.came);
     {
       const mpi::PhaseScope scope(phases, "read");
       result.hash_before = read(slices, items->data());
     }
-    tessera::sort::Watch<T> watch(keys, order(), request_.seed);
-    tessera::sort::Done done;
-    if (verify_) done = [&](const void* first, index_t n) { watch.saw(first, n); };
-    {
-      const mpi::PhaseScope scope(phases, "sort");
-      const mpi::Computing computing;
-      machine::parallel(request_.method.threads, [&] {
-        tessera::sort::sort_keys(request_.method.kernel, keys, spare_.span().first(keys.size()), order(),
-                                 request_.method.tuning, done);
-      });
-    }
-    if (verify_) {
-      const mpi::PhaseScope scope(phases, "verify");
-      machine::parallel(request_.method.threads, [&] {
-        const auto seen = watch.conclude();
-        result.hash_after = seen.content.hash;
-        result.faults = seen.sorted ? 0 : 1;
-      });
-    }
-    if (most < result.rows) {
-      result.faults += result.hash_before == result.hash_after ? 0 : 1;
-      result.rows = most;
-      keys = keys.first(static_cast<std::size_t>(most));
-      if (verify_) result.hash_before = result.hash_after = hash(keys, phases);
-    }
+    sort_all(items->span(), result, phases);
+    const bool from_input = slices.empty() || slices.front().file.empty();
+    const std::span<const T> keys = kept(items->span(), most, result, phases);
+    if (from_input && result.hash_before != result.hash_after) ++result.faults;
+    result.hash_before = result.hash_after;  // runs are not hashed as they are read
+    if (verify_ && result.rows < result.came) result.hash_after = hash(keys, phases);
     if (!keys.empty()) {
       result.first = {word(keys.front())};
       result.last = {word(keys.back())};
@@ -99,7 +84,7 @@ class KeyPieces final : public Pieces {
     for (const index_t place : sampled_places(result.rows, step))
       result.samples.push_back(word(keys[static_cast<std::size_t>(place)]));
     const mpi::PhaseScope scope(phases, "write");
-    sink(0, std::as_bytes(keys), items);
+    sink(result, 0, std::as_bytes(keys), items);
     return result;
   }
 
@@ -120,9 +105,49 @@ class KeyPieces final : public Pieces {
     spare_ = Buffer<T>(rows);
   }
 
+  /// Also looks whether they are in order then, and hashes them.
+  void sort_all(std::span<T> keys, Sorted& result, mpi::Phases& phases) {
+    tessera::sort::Watch<T> watch(keys, order(), request_.seed);
+    tessera::sort::Done done;
+    if (verify_) done = [&](const void* first, index_t n) { watch.saw(first, n); };
+    {
+      const mpi::PhaseScope scope(phases, "sort");
+      const mpi::Computing computing;
+      machine::parallel(request_.method.threads, [&] {
+        tessera::sort::sort_keys(request_.method.kernel, keys, spare_.span().first(keys.size()), order(),
+                                 request_.method.tuning, done);
+      });
+    }
+    if (!verify_) return;
+    const mpi::PhaseScope scope(phases, "verify");
+    machine::parallel(request_.method.threads, [&] {
+      const auto seen = watch.conclude();
+      result.hash_after = seen.content.hash;
+      result.faults = seen.sorted ? 0 : 1;
+    });
+  }
+
+  /// The first of the sorted keys, in place.
+  std::span<const T> kept(std::span<T> keys, index_t most, Sorted& result, mpi::Phases& phases) {
+    if (request_.unique) {
+      const mpi::PhaseScope scope(phases, "distinct");
+      const auto self = mpi::Communicator::self();
+      const std::span<const T> sorted = keys;
+      const index_t n = dist::sort::keep_distinct(self, sorted, order(), spare_.data());
+      const std::span<const T> distinct = spare_.span().first(static_cast<std::size_t>(n));
+      if (verify_) result.faults += dist::sort::faults_of_distinct(self, sorted, distinct, order());
+      std::copy(distinct.begin(), distinct.end(), keys.begin());
+      keys = keys.first(distinct.size());
+    }
+    keys = keys.first(std::min(keys.size(), static_cast<std::size_t>(most)));
+    result.rows = static_cast<index_t>(keys.size());
+    return keys;
+  }
+
   [[nodiscard]] std::uint64_t word(const T& key) const {
-    using B = tessera::sort::Bits<T>;
-    return tessera::sort::key_map<T>(order()).to_bits(std::bit_cast<B>(key));
+    const auto map = tessera::sort::key_map<T>(order());
+    if (request_.unique) return dist::sort::number_bits(key, map);
+    return map.to_bits(std::bit_cast<tessera::sort::Bits<T>>(key));
   }
 
   /// Returns the hash of the rows.
@@ -176,6 +201,10 @@ class TablePieces final : public Pieces {
   }
 
   [[nodiscard]] const std::vector<PieceColumn>& columns() const override { return columns_; }
+  [[nodiscard]] io::Handle stored_type(const PieceColumn& one) const override {
+    if (one.is_index) return io::owned_type(Element::i64);
+    return io::stored_type(inputs_.data->name(one.column));
+  }
   [[nodiscard]] std::size_t words() const override {
     index_t words = 0;
     for (const SortColumn& key : request_.by) words += key.form.words();
@@ -192,8 +221,8 @@ class TablePieces final : public Pieces {
 
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
                             mpi::Phases& phases) override {
-    Sorted result{.rows = rows_of(slices)};
-    const index_t all = result.rows;
+    Sorted result{.came = rows_of(slices)};
+    const index_t all = result.came;
     const std::vector<std::uint64_t> permutation = order_of(slices, most, step, result, phases);
     Buffer<std::uint64_t> before, after;
     if (verify_) {
@@ -221,18 +250,16 @@ class TablePieces final : public Pieces {
         dist::sort::hash_rows({out->data(), bytes}, after.span(), request_.method.threads);
       }
       const mpi::PhaseScope scope(phases, "write");
-      sink(c, std::as_const(*out).span(), out);
+      sink(result, c, std::as_const(*out).span(), out);
     }
     if (result.rows < all) {  // then row by row
       for (index_t j = 0; j < after.size(); ++j)
         result.faults +=
             after[j] == before[static_cast<index_t>(permutation[static_cast<std::size_t>(j)])] ? 0 : 1;
-      before = {};
-      before = Buffer<std::uint64_t>(after.size());
-      std::copy(after.begin(), after.end(), before.begin());
     }
     result.hash_before = std::accumulate(before.begin(), before.end(), std::uint64_t{0});
     result.hash_after = std::accumulate(after.begin(), after.end(), std::uint64_t{0});
+    if (result.rows == all && result.hash_before != result.hash_after) ++result.faults;
     return result;
   }
 
@@ -263,24 +290,29 @@ class TablePieces final : public Pieces {
     return columns;
   }
 
-  /// The stable permutation of the rows, its first `most`; also number, words and faults of the result.
+  /// The stable permutation of the rows, its first `most` or the first of each key; also number, words and
+  /// faults of the result.
   std::vector<std::uint64_t> order_of(std::span<const Slice> slices, index_t most, index_t step,
                                       Sorted& result, mpi::Phases& phases) const {
     const auto self = mpi::Communicator::self();
-    const layout::BlockMap map(result.rows, 1);
+    const layout::BlockMap map(result.came, 1);
     std::vector<Buffer<std::byte>> data;
     std::vector<KeyColumn> columns;
     {
       const mpi::PhaseScope scope(phases, "read");
       columns = read_keys(slices, data);
     }
-    std::vector<std::uint64_t> permutation(static_cast<std::size_t>(result.rows));
+    std::vector<std::uint64_t> permutation(static_cast<std::size_t>(result.came));
     argsort(self, map, columns, request_.method, permutation.data(), phases);
     if (verify_) {
       const mpi::PhaseScope scope(phases, "verify");
       result.faults = faults(self, map, columns, permutation, request_.seed, request_.method.threads);
     }
-    result.rows = std::min(most, result.rows);
+    if (request_.unique) {
+      const mpi::PhaseScope scope(phases, "distinct");
+      permutation = first_of_each(self, map, columns, permutation, request_.method.threads);
+    }
+    result.rows = std::min(most, static_cast<index_t>(permutation.size()));
     permutation.resize(static_cast<std::size_t>(result.rows));
     result.samples = words_at(columns, permutation, sampled_places(result.rows, step));
     if (result.rows > 0) {

@@ -22,30 +22,32 @@ struct PieceColumn {
 
 /// What is known of sorted rows.
 struct Sorted {
+  index_t came = 0;                                  ///< rows that were read
   index_t rows = 0;                                  ///< handed on
   std::vector<std::uint64_t> first = {}, last = {};  ///< words of the first and the last row
   std::vector<std::uint64_t> samples = {};           ///< words of rows 0, step, 2 step, ...
-  std::uint64_t hash_before =
-      0;  ///< of the rows as they came, in any order; of those that are handed on if not all are
-  std::uint64_t hash_after = 0;  ///< of the rows as they were handed on
-  index_t faults = 0;
+  std::uint64_t hash_before = 0;                     ///< of the rows that came, in any order
+  std::uint64_t hash_after = 0;                      ///< of the rows that were handed on
+  index_t faults = 0;                                ///< out of order, or not what came
 };
 
 class Pieces {
  public:
-  /// Gets a column's bytes of the sorted rows, and what they live in: who writes them later keeps it.
-  using Sink = std::function<void(std::size_t column, std::span<const std::byte> rows,
+  /// Gets a column's bytes of the sorted rows, and what they live in: who writes them later keeps it. Number
+  /// and samples of the rows are known then, the hashes may not be.
+  using Sink = std::function<void(const Sorted& rows, std::size_t column, std::span<const std::byte> data,
                                   std::shared_ptr<const void> memory)>;
 
   virtual ~Pieces() = default;
   /// What runs hold.
   [[nodiscard]] virtual const std::vector<PieceColumn>& columns() const = 0;
+  [[nodiscard]] virtual io::Handle stored_type(const PieceColumn& column) const = 0;
   /// Bytes that a row takes while it is sorted and the column before is still written.
   [[nodiscard]] virtual index_t row_bytes() const = 0;
-  /// Words of a row (key_words.hpp).
+  /// Words of a row (key_words.hpp): rows that are the same to --unique have the same ones.
   [[nodiscard]] virtual std::size_t words() const = 0;
   /// Sorts the rows of the slices, one after the other, stably, and hands on the first of them, at most
-  /// `most`. Local.
+  /// `most`; where that is asked for, the first of each key. Local.
   [[nodiscard]] virtual Sorted sort(std::span<const Slice> slices, index_t most, index_t step,
                                     const Sink& sink, mpi::Phases& phases) = 0;
   /// The words of a run's rows. Local.

@@ -88,7 +88,7 @@ class Drawn:
         self.inputs = [rng.choice(list(INPUTS) if keys == 1 else ["few", "special", "zipf", "equal"])
                        for _ in range(keys)]
         self.part = rng.choice([("",), ("",), ("--unique",), ("--top", rng.choice([0, 1, 3, self.n // 2, self.n + 1]))])
-        self.streams = self.part[0] != "--unique" and rng.random() < 0.4
+        self.streams = rng.random() < 0.4
         self.descending = [rng.random() < 0.4 for _ in range(keys)]
         self.storages = [rng.choice([s for s in tessera.STORAGES if s not in ("userblock", "deep_path")])
                          for _ in range(keys)]

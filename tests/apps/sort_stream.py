@@ -19,13 +19,12 @@ class OutOfCore(tessera.Case):
         with h5py.File(self.path("in.h5"), "w") as file:
             file["K"] = values
 
-    def stop_at_run(self, number):
-        """An attempt that ends there, as when it is killed: in the place of that run is a folder (the run before it is
-        not finished then)."""
-        os.makedirs(self.path(f"runs/out.h5.runs/{number:06}.h5/x"))
-        self.fail_with(tessera.CANNOT_CREATE, *self.request, words="000003.h5")
-        os.rmdir(self.path(f"runs/out.h5.runs/{number:06}.h5/x"))
-        os.rmdir(self.path(f"runs/out.h5.runs/{number:06}.h5"))
+    def stop_at(self, name, *more):
+        """An attempt that ends there, as when it is killed: in the place of that run is a folder."""
+        os.makedirs(self.path(f"runs/out.h5.runs/{name}.h5/x"))
+        self.fail_with(tessera.CANNOT_CREATE, *self.request, *more, words=name)
+        os.rmdir(self.path(f"runs/out.h5.runs/{name}.h5/x"))
+        os.rmdir(self.path(f"runs/out.h5.runs/{name}.h5"))
         self.assertFalse(os.path.exists(self.path("out.h5")))
 
     def check(self, values):
@@ -34,21 +33,21 @@ class OutOfCore(tessera.Case):
         self.succeed("verify", "out.h5")
 
     def test_an_ended_attempt_goes_on_with_its_runs(self):
-        self.stop_at_run(3)
-        self.assertIn("resumed: 2 of", self.succeed(*self.request, ranks=1).out)
+        self.stop_at("000003")
+        self.assertIn("resumed: 3 of", self.succeed(*self.request, ranks=1).out)
         self.check(self.values)
 
     def test_runs_of_other_data_are_not_used(self):
-        self.stop_at_run(3)
+        self.stop_at("000003")
         self.write(self.values[::-1] + 1)
         self.assertNotIn("resumed", self.succeed(*self.request).out)
         self.check(self.values + 1)
 
     def test_what_is_damaged_is_made_again(self):
-        self.stop_at_run(3)
+        self.stop_at("000003")
         with open(self.path("runs/out.h5.runs/000001.h5"), "r+b") as file:
             file.truncate(1000)
-        self.assertIn("resumed: 1 of", self.succeed(*self.request).out)
+        self.assertIn("resumed: 2 of", self.succeed(*self.request).out)
         self.check(self.values)
 
     def test_the_first_rows_of_data_larger_than_memory(self):
@@ -70,6 +69,78 @@ class OutOfCore(tessera.Case):
                          "--out-of-core", "always", "--overwrite", ranks=ranks, environment=PASSIVE)
             want = numpy.argsort(table["a"], kind="stable")
             self.assertEqual(tessera.read_matrix(self.path("p.h5"), "P").tobytes(), want.tobytes())
+
+    def distinct(self, values):
+        """Those of a sort that differ as numbers from the one before, the first of each."""
+        ordered = numpy.sort(values)  # NaN last; all of one kind here
+        same = (ordered[1:] == ordered[:-1]) | (numpy.isnan(ordered[1:]) & numpy.isnan(ordered[:-1]))
+        return ordered[numpy.append(numpy.ones(min(1, len(ordered)), bool), ~same)]
+
+    def test_each_key_once_of_data_larger_than_memory(self):
+        rng, n = numpy.random.default_rng(tessera.SEED), 30000
+        border = numpy.repeat(numpy.arange(7.0), 5000)[:n]  # few keys, each in every run
+        for name, values in (("none equal", rng.permutation(n) - 7.0), ("all equal", numpy.full(n, 3.5)), ("border", border),
+                             ("hundreds", rng.integers(0, 300, n) / 4), ("twice", rng.permutation(n) // 2 * 1.0),
+                             ("nan", numpy.where(rng.random(n) < 0.3, numpy.nan, rng.integers(0, 9000, n) * 1.0)),
+                             ("empty", numpy.zeros(0)), ("one", numpy.ones(1))):
+            self.write(values)
+            want = self.distinct(values)
+            for ranks in (1, 2, 3, 5):
+                for memory in ("64KiB", "12KiB"):
+                    out = self.succeed(*self.request[:5], "--memory", memory, "--scratch", "runs", "--out-of-core", "always",
+                                       "--unique", "--overwrite", ranks=ranks, environment=PASSIVE)
+                    got = tessera.read_matrix(self.path("out.h5"), "K")
+                    self.assertEqual(got.tobytes(), want.tobytes(), (name, ranks, memory, got, want, str(out)))
+                    self.assertEqual(os.listdir(self.path("runs")), [])
+        self.succeed("verify", "out.h5")
+
+    def test_zeros_of_both_signs_are_one_key_and_the_negative_one_comes_first(self):
+        rng = numpy.random.default_rng(tessera.SEED)
+        self.write(rng.choice([0.0, -0.0, 1.0], 30000) * numpy.append(numpy.zeros(15000), numpy.ones(15000)))
+        for ranks in (1, 3):
+            self.succeed(*self.request, "--unique", "--overwrite", ranks=ranks, environment=PASSIVE)
+            self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").tobytes(), numpy.array([-0.0, 1.0]).tobytes())
+
+    def test_the_first_row_of_each_key_of_a_table_larger_than_memory(self):
+        n, rng = 20011, numpy.random.default_rng(tessera.SEED)
+        for distinct in (1, 13, 4000, 10**6):
+            columns = {"a": rng.integers(0, distinct, n), "b": rng.integers(0, 2, n).astype("<i2"),
+                       "name": rng.integers(0, 10**5, n).astype("S5"), "m": rng.normal(size=(n, 3))}
+            with h5py.File(self.path("t.h5"), "w") as file:
+                for name, values in columns.items():
+                    file[f"table/{name}"] = values
+            order = numpy.lexsort([-columns["b"], columns["a"]])
+            keys = numpy.stack([columns["a"][order], columns["b"][order]])
+            want = order[numpy.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))]
+            for ranks in (1, 2, 3, 5):
+                self.succeed("sort", "--in", "t.h5:/table", "--by", "a,-b", "--unique", "--out", "o.h5:/table", "--argsort",
+                             "o.h5:/P", "--memory", "512KiB", "--out-of-core", "always", "--overwrite", ranks=ranks,
+                             environment=PASSIVE)
+                self.assertTrue(numpy.array_equal(tessera.read_matrix(self.path("o.h5"), "P"), want), (distinct, ranks))
+                for name, values in columns.items():
+                    got = tessera.read_matrix(self.path("o.h5"), f"table/{name}")
+                    self.assertEqual(got.tobytes(), values[want].tobytes(), (distinct, ranks, name))
+
+    def test_each_key_once_goes_on_with_its_runs_and_parts(self):
+        values = numpy.round(self.values, 3) + 0.0  # no -0
+        self.write(values)
+        self.stop_at("000003", "--unique")
+        self.stop_at("part_000002", "--unique")
+        self.assertNotIn("resumed", self.succeed(*self.request, "--plan").out)
+        result = self.succeed(*self.request, "--unique", ranks=1)
+        self.assertIn("runs were there already", result.out)
+        self.assertIn("resumed: 2 of", result.out)
+        self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").tobytes(), numpy.unique(values).tobytes())
+        self.assertEqual(os.listdir(self.path("runs")), [])
+
+    def test_a_damaged_part_is_noticed(self):
+        self.write(numpy.round(self.values, 4))
+        self.stop_at("part_000002", "--unique")
+        with h5py.File(self.path("runs/out.h5.runs/part_000000.h5"), "r+") as file:
+            file["tessera_keys"][10] += 1e-9
+        self.fail_with(tessera.VERIFICATION, *self.request, "--unique", words="wrong")
+        self.assertFalse(os.path.exists(self.path("out.h5")))
+        self.succeed(*self.request, "--unique")
 
     def test_a_permutation_of_rows_larger_than_memory(self):
         n, rng = 20011, numpy.random.default_rng(tessera.SEED)

@@ -52,8 +52,9 @@ RunPlan plan_runs(index_t rows, index_t row_bytes, index_t allowance, index_t ra
   return plan;
 }
 
-std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSamples>& runs,
-                                 std::size_t words) {
+std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSamples>& runs, std::size_t words,
+                                 EqualRows equal) {
+  const bool together = equal == EqualRows::stay_together;
   struct Sample {
     const std::uint64_t* words;
     index_t run, place, rows;
@@ -73,12 +74,19 @@ std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSampl
   });
   std::vector<Border> borders;
   index_t held = 0;
-  for (const Sample& sample : samples) {
-    if (held > 0 && held + sample.rows > plan.part_aim) {
-      borders.push_back({{sample.words, sample.words + words}, sample.run, sample.place});
+  for (std::size_t at = 0; at < samples.size();) {
+    const Sample& first = samples[at];
+    index_t rows = 0;
+    do {
+      rows += samples[at++].rows;
+    } while (together && at < samples.size() && compare(first.words, samples[at].words, words) == 0);
+    if (held > 0 && held + rows > plan.part_aim) {
+      borders.push_back({{first.words, first.words + words},
+                         together ? 0 : first.run,  // equal rows of any run come after
+                         together ? 0 : first.place});
       held = 0;
     }
-    held += sample.rows;
+    held += rows;
   }
   return borders;
 }

@@ -37,9 +37,13 @@ struct Border {
   index_t place = 0;
 };
 
+enum class EqualRows {
+  may_part,
+  stay_together,  ///< for runs of which none holds two
+};
 /// Borders between parts of about part_aim rows, at samples.
 [[nodiscard]] std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSamples>& runs,
-                                               std::size_t words);
+                                               std::size_t words, EqualRows equal = EqualRows::may_part);
 
 /// The rows of a run among which its first row of the part is: it is one of them, or the one after.
 [[nodiscard]] layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t run,

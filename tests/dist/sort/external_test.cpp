@@ -19,7 +19,7 @@ struct Runs {
   std::vector<RunSamples> samples;
 };
 
-Runs made(const RunPlan& plan, std::size_t words, std::uint64_t mask) {
+Runs made(const RunPlan& plan, std::size_t words, std::uint64_t mask, EqualRows equal) {
   Runs runs{plan, {}, {}};
   for (index_t r = 0; r < plan.runs; ++r) {
     std::vector<Row> rows;
@@ -30,8 +30,9 @@ Runs made(const RunPlan& plan, std::size_t words, std::uint64_t mask) {
       rows.push_back(row);
     }
     std::sort(rows.begin(), rows.end());
-    RunSamples samples{range.size(), {}};
-    for (index_t j = 0; j < range.size(); j += plan.step)
+    if (equal == EqualRows::stay_together) rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    RunSamples samples{static_cast<index_t>(rows.size()), {}};
+    for (index_t j = 0; j < samples.rows; j += plan.step)
       samples.words.insert(samples.words.end(), rows[static_cast<std::size_t>(j)].begin(),
                            rows[static_cast<std::size_t>(j)].end());
     runs.rows.push_back(rows);
@@ -50,11 +51,14 @@ index_t cut_of(const Runs& runs, index_t run, const Border& border) {
   return range.begin + rows_before(words, run, range.begin, border);
 }
 
-void check(index_t n, std::size_t words, std::uint64_t mask, index_t at_once, index_t ranks) {
-  const Runs runs = made(plan_runs(n, 1, at_once, ranks), words, mask);
+void check(index_t n, std::size_t words, std::uint64_t mask, index_t at_once, index_t ranks,
+           EqualRows equal) {
+  const Runs runs = made(plan_runs(n, 1, at_once, ranks), words, mask, equal);
+  index_t all = 0;
+  for (const RunSamples& run : runs.samples) all += run.rows;
   std::vector<index_t> from(static_cast<std::size_t>(runs.plan.runs), 0);
   std::vector<Row> sorted;
-  auto borders = part_borders(runs.plan, runs.samples, words);
+  auto borders = part_borders(runs.plan, runs.samples, words, equal);
   borders.push_back({Row(words, ~std::uint64_t{0}), runs.plan.runs, 0});  // after all
   for (const Border& border : borders) {
     std::vector<Row> part;
@@ -67,23 +71,29 @@ void check(index_t n, std::size_t words, std::uint64_t mask, index_t at_once, in
     }
     EXPECT_LE(static_cast<index_t>(part.size()), at_once);
     std::stable_sort(part.begin(), part.end());
+    const bool follows = equal == EqualRows::stay_together && !part.empty() && !sorted.empty();
+    EXPECT_TRUE(!follows || sorted.back() < part.front());
     sorted.insert(sorted.end(), part.begin(), part.end());
   }
-  EXPECT_EQ(static_cast<index_t>(sorted.size()), n);
+  EXPECT_EQ(static_cast<index_t>(sorted.size()), all);
   EXPECT_TRUE(std::is_sorted(sorted.begin(), sorted.end()));
 }
 
-TEST(External, PartsFitIntoMemoryAndFollowEachOther) {
-  for (const std::uint64_t mask : {~std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{0}}) {
+void check_all(EqualRows equal) {
+  for (const std::uint64_t mask :
+       {~std::uint64_t{0}, std::uint64_t{0xffff}, std::uint64_t{1023}, std::uint64_t{3}, std::uint64_t{0}}) {
     for (const std::size_t words : {std::size_t{1}, std::size_t{2}}) {
-      check(10000, words, mask, 1000, 1);
-      check(10007, words, mask, 3000, 3);
-      check(500, words, mask, 100, 2);
-      check(5, words, mask, 1000, 4);
-      check(1, words, mask, 1000, 3);
+      check(10000, words, mask, 1000, 1, equal);
+      check(10007, words, mask, 3000, 3, equal);
+      check(500, words, mask, 100, 2, equal);
+      check(5, words, mask, 1000, 4, equal);
+      check(1, words, mask, 1000, 3, equal);
     }
   }
 }
+
+TEST(External, PartsFitIntoMemoryAndFollowEachOther) { check_all(EqualRows::may_part); }
+TEST(External, EqualRowsOfRunsWithoutRepeatsLieInOnePart) { check_all(EqualRows::stay_together); }
 
 TEST(External, NeedsMemoryForMoreThanOneRowOfEachRun) {
   EXPECT_THROW((void)plan_runs(1000000, 8, 800, 1), Error);

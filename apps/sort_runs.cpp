@@ -1,0 +1,133 @@
+#include "sort_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "io/checksum.hpp"
+#include "io/notes.hpp"
+
+namespace tessera::apps::sort {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* identity_note = "sort_run";
+constexpr const char* rows_note = "sort_rows";
+constexpr const char* samples_note = "sort_samples";
+constexpr const char* hash_before_note = "sort_hash_before";
+constexpr const char* hash_after_note = "sort_hash_after";
+
+}  // namespace
+
+std::string identity_of(const Inputs& inputs, const Request& request, const dist::sort::RunPlan& plan,
+                        const Pieces& pieces) {
+  std::string text = request.generated() ? fmt::format("{} of {}", request.input, request.n) : std::string();
+  if (inputs.data) {
+    const std::string& file = inputs.data->name().file;
+    text = fmt::format("{} of {} bytes, {}", inputs.data->name().text(), fs::file_size(file),
+                       fs::last_write_time(file).time_since_epoch().count());
+  }
+  text += fmt::format("; seed {}; {} runs of {} rows, sampled every {};", request.seed, plan.runs, plan.rows,
+                      plan.step);
+  if (request.unique) text += " each key once;";
+  if (request.takes_first()) text += fmt::format(" the first {};", *request.top);
+  for (const SortColumn& key : request.by) {
+    text += fmt::format(" {}.{}[{}:{}] {}", key.column.path, key.column.member, key.bytes.begin,
+                        key.bytes.end, text_of(key));
+  }
+  for (const PieceColumn& one : pieces.columns()) text += " " + one.column.path;
+  return text;
+}
+
+std::string SortedFiles::run(index_t number) const { return fmt::format("{}/{:06}.h5", folder_, number); }
+std::string SortedFiles::part(index_t number) const {
+  return fmt::format("{}/part_{:06}.h5", folder_, number);
+}
+
+void SortedFiles::make_folder() const {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  require(!error, ExitCode::cannot_create,
+          fmt::format("cannot create '{}' for the runs ({}); name another folder with --scratch", folder_,
+                      error.message()));
+}
+
+void SortedFiles::remove_folder() const {
+  std::error_code ignored;  // what is left is found and replaced, or used, by the next attempt
+  fs::remove_all(folder_, ignored);
+}
+
+bool SortedFiles::has(const std::string& file) const {
+  try {
+    return io::Notes(file).text(identity_note) == identity_;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::unique_ptr<io::OutputFile> SortedFiles::create(const std::string& file, const Sorted& rows) const {
+  std::vector<io::Handle> types;
+  std::vector<io::DatasetSpec> specs;
+  const auto add = [&](const char* path, std::vector<index_t> shape, io::Handle type) {
+    types.push_back(std::move(type));
+    specs.push_back({.path = path, .shape = std::move(shape), .type = types.back(), .dimensions = {}});
+  };
+  for (const PieceColumn& one : pieces_.columns()) {
+    std::vector<index_t> shape = one.column.info.shape;
+    shape.front() = rows.rows;
+    add(one.column.path.c_str(), shape, pieces_.stored_type(one));
+  }
+  add(samples_path, {static_cast<index_t>(rows.samples.size())}, io::owned_type(Element::u64));
+  return std::make_unique<io::OutputFile>(mpi::Communicator::self(), file, specs,
+                                          io::OutputFile::Existing::replace);
+}
+
+index_t SortedFiles::make(const std::string& file, std::span<const Slice> slices, index_t most, index_t step,
+                          mpi::Phases& phases) {
+  const auto sink = [&](const Sorted& rows, std::size_t column, std::span<const std::byte> data,
+                        const std::shared_ptr<const void>& memory) {
+    if (column == 0) {
+      finish();
+      file_ = create(file, rows);
+    }
+    writing_.start([&out = *file_, column, data, memory] { out.write(column, 0, data); });
+  };
+  Sorted sorted = pieces_.sort(slices, most, step, sink, phases);
+  const mpi::PhaseScope scope(phases, "write");
+  writing_.wait();
+  rows_ = std::move(sorted);
+  writing_.start([this, dataset = pieces_.columns().size()] {
+    file_->write(dataset, 0, std::as_bytes(std::span(rows_.samples)));
+    file_->check_written(io::OutputFile::ReadBack::off);  // to the medium, under the sorting of the next one
+  });
+  return rows_.faults;
+}
+
+void SortedFiles::finish() {
+  writing_.wait();
+  if (!file_) return;
+  file_->publish([&](hid_t group) {
+    io::write_attribute(group, identity_note, identity_);
+    io::write_attribute(group, rows_note, rows_.rows);
+    io::write_attribute(group, samples_note, static_cast<index_t>(rows_.samples.size()));
+    io::write_attribute(group, hash_before_note, io::checksum_text(rows_.hash_before));
+    io::write_attribute(group, hash_after_note, io::checksum_text(rows_.hash_after));
+  });
+  file_.reset();
+}
+
+SortedFile SortedFiles::load(const std::string& file) const {
+  const io::Notes notes(file);
+  const auto hash = [&](const char* note) { return std::stoull(notes.text(note), nullptr, 16); };
+  SortedFile result{{notes.integer(rows_note), {}}, hash(hash_before_note), hash(hash_after_note)};
+  const index_t count = notes.integer(samples_note);
+  result.samples.words.resize(static_cast<std::size_t>(count));
+  io::Column column{.name = {}, .path = samples_path, .info = {}};
+  column.info.shape = {count};
+  io::read_numbers(file, column, {0, count}, Element::u64,
+                   reinterpret_cast<std::byte*>(result.samples.words.data()));
+  return result;
+}
+
+}  // namespace tessera::apps::sort
