@@ -7,27 +7,50 @@
 namespace tessera::sort::TESSERA_ISA {
 namespace {
 
-constexpr index_t block = 512;  // keys that stay in the first-level cache
+constexpr index_t block = 256;  // keys that stay in the first-level cache
 
-/// The product of the halves of a mixed word: of the key's halves folded, multiplied and folded again.
-std::uint64_t hash_block(const std::uint64_t* raw, index_t n, const Salt& salt) {
+/// Calls keys into the cache for a later block: the hardware alone reads at two thirds of the speed.
+template <class B>
+void call_ahead(const B* raw) {
+  constexpr index_t line = 64 / sizeof(B), ahead = 8192 / sizeof(B);
+  for (index_t i = 0; i < block; i += line) __builtin_prefetch(raw + ahead + i);
+}
+
+/// The keys from raw[0] on that are looked at together, at most n: a block, but the first ones up to a whole
+/// line of the cache, so that vectors do not lie across two.
+template <class B>
+index_t at_once(const B* raw, index_t n) {
+  constexpr index_t line = 64 / sizeof(B);
+  const auto over = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(raw) % 64 / sizeof(B));
+  const index_t here = over == 0 ? block : line - over;
+  return here < n ? here : n;
+}
+
+/// The hash of raw[0:n] and whether wrong(key, the key before it) is true nowhere. The hash: the product of
+/// the halves of a mixed word, that is of the key's halves folded, multiplied and folded again.
+template <class Wrong>
+Looked look_block(const std::uint64_t* raw, index_t n, const Salt& salt, const Wrong& wrong) {
   const std::uint64_t flip = salt.flip, factor = salt.factor;
-  std::uint64_t sum = 0;
+  std::uint64_t sum = 0, any = 0;
   for (index_t i = 0; i < n; ++i) {
     const std::uint64_t mixed = (raw[i] ^ (raw[i] >> 32) ^ flip) * factor;
     const std::uint64_t high = mixed >> 32;
     sum += ((mixed ^ high) & 0xffffffff) * high;
+    any |= wrong(raw[i], raw[i - 1]) ? 1U : 0U;
   }
-  return sum;
+  return {sum, any == 0};
 }
 
 /// The square of a word mixed in that way. Two loops: words of 32 bits first, then their squares of 64.
-std::uint64_t hash_block(const std::uint32_t* raw, index_t n, const Salt& salt) {
+template <class Wrong>
+Looked look_block(const std::uint32_t* raw, index_t n, const Salt& salt, const Wrong& wrong) {
   const auto flip = static_cast<std::uint32_t>(salt.flip), factor = static_cast<std::uint32_t>(salt.factor);
   alignas(64) std::uint32_t mixed[block];
+  std::uint32_t any = 0;
   for (index_t i = 0; i < n; ++i) {
     const std::uint32_t word = (raw[i] ^ (raw[i] >> 16) ^ flip) * factor;
     mixed[i] = word ^ (word >> 16);
+    any |= wrong(raw[i], raw[i - 1]) ? 1U : 0U;
   }
   if (n % 2 != 0) mixed[n] = 0;
   std::uint64_t low = 0, high = 0;
@@ -37,13 +60,16 @@ std::uint64_t hash_block(const std::uint32_t* raw, index_t n, const Salt& salt) 
     low += (two & 0xffffffff) * (two & 0xffffffff);
     high += (two >> 32) * (two >> 32);
   }
-  return low + high;
+  return {low + high, any == 0};
 }
 
 template <class B>
 std::uint64_t hash(const B* raw, index_t n, const Salt& salt) {
   std::uint64_t sum = 0;
-  for (index_t i = 0; i < n; i += block) sum += hash_block(raw + i, n - i < block ? n - i : block, salt);
+  for (index_t i = 0, here = 0; i < n; i += here) {
+    here = at_once(raw + i, n - i);
+    sum += look_block(raw + i, here, salt, [](B, B) { return false; }).hash;
+  }
   return sum;
 }
 
@@ -69,30 +95,30 @@ Course course_between(B first, B last, const KeyMap<B>& map) {
   return turned != (map.mirrored != 0) ? Course::down : Course::up;
 }
 
-/// Whether the bits never go down through raw[0:n], n > 0; raw[-1] is another key. Between keys of one course
-/// raw ones are in order exactly where bits are: none in order lies beyond the ends.
-template <class B>
-bool ascends(const B* raw, index_t n, const KeyMap<B>& map) {
-  B wrong = 0;
-  switch (course_between(raw[-1], raw[n - 1], map)) {
-    case Course::up:
-      for (index_t i = 0; i < n; ++i) wrong |= raw[i] < raw[i - 1] ? B{1} : B{0};
-      break;
-    case Course::down:
-      for (index_t i = 0; i < n; ++i) wrong |= raw[i] > raw[i - 1] ? B{1} : B{0};
-      break;
-    case Course::mixed:
-      for (index_t i = 0; i < n; ++i) wrong |= bits_of(raw[i], map) < bits_of(raw[i - 1], map) ? B{1} : B{0};
-      break;
-  }
-  return wrong == 0;
+/// f(wrong) where wrong(key, before) tells of raw[0:n], n > 0, whether bits go down; raw[-1] is another key.
+/// Between keys of one course raw ones are in order exactly where bits are: none in order lies beyond the
+/// ends.
+template <class B, class F>
+auto with_order(const B* raw, index_t n, const KeyMap<B>& map, const F& f) {
+  const B first = raw[-1], last = raw[n - 1];
+  if (first == last) return f([first](B key, B) { return key != first; });
+  const Course course = course_between(first, last, map);
+  if (course == Course::up) return f([](B key, B before) { return key < before; });
+  if (course == Course::down) return f([](B key, B before) { return key > before; });
+  return f([&map](B key, B before) { return bits_of(key, map) < bits_of(before, map); });
 }
 
 template <class B>
 bool keys_ascend(const B* raw, index_t n, const KeyMap<B>& map) {
-  constexpr index_t at_once = 8 * block;
-  for (index_t i = 1; i < n; i += at_once) {
-    if (!ascends(raw + i, n - i < at_once ? n - i : at_once, map)) return false;
+  for (index_t i = 1, here = 0; i < n; i += here) {
+    here = at_once(raw + i, n - i);
+    call_ahead(raw + i);
+    const bool ascend = with_order(raw + i, here, map, [&](const auto& wrong) {
+      B any = 0;
+      for (index_t j = i; j < i + here; ++j) any |= wrong(raw[j], raw[j - 1]) ? B{1} : B{0};
+      return any == 0;
+    });
+    if (!ascend) return false;
   }
   return true;
 }
@@ -100,11 +126,15 @@ bool keys_ascend(const B* raw, index_t n, const KeyMap<B>& map) {
 template <class B>
 Looked look(const B* raw, index_t n, B before, const KeyMap<B>& map, const Salt& salt) {
   if (n == 0) return {};
-  Looked seen{hash_block(raw, 1, salt), bits_of(raw[0], map) >= bits_of(before, map)};
-  for (index_t i = 1; i < n; i += block) {
-    const index_t here = n - i < block ? n - i : block;
-    seen.hash += hash_block(raw + i, here, salt);
-    seen.sorted = ascends(raw + i, here, map) && seen.sorted;
+  const auto never = [](B, B) { return false; };
+  Looked seen{look_block(raw, 1, salt, never).hash, bits_of(raw[0], map) >= bits_of(before, map)};
+  for (index_t i = 1, here = 0; i < n; i += here) {
+    here = at_once(raw + i, n - i);
+    call_ahead(raw + i);
+    const Looked its = with_order(raw + i, here, map,
+                                  [&](const auto& wrong) { return look_block(raw + i, here, salt, wrong); });
+    seen.hash += its.hash;
+    seen.sorted = its.sorted && seen.sorted;
   }
   return seen;
 }
