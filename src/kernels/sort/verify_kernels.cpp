@@ -9,20 +9,21 @@ namespace {
 
 constexpr index_t block = 256;  // keys that stay in the first-level cache
 
-/// Calls keys into the cache for a later block: the hardware alone reads at two thirds of the speed.
+/// Calls keys into the cache that come after raw[0:n] in a while: the hardware alone reads at two thirds of
+/// the speed.
 template <class B>
-void call_ahead(const B* raw) {
+void call_ahead(const B* raw, index_t n) {
   constexpr index_t line = 64 / sizeof(B), ahead = 8192 / sizeof(B);
-  for (index_t i = 0; i < block; i += line) __builtin_prefetch(raw + ahead + i);
+  for (index_t i = 0; i < n; i += line) __builtin_prefetch(raw + ahead + i);
 }
 
-/// The keys from raw[0] on that are looked at together, at most n: a block, but the first ones up to a whole
+/// The keys from raw[0] on that are looked at together, at most n: `most`, but the first ones up to a whole
 /// line of the cache, so that vectors do not lie across two.
 template <class B>
-index_t at_once(const B* raw, index_t n) {
+index_t at_once(const B* raw, index_t n, index_t most) {
   constexpr index_t line = 64 / sizeof(B);
   const auto over = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(raw) % 64 / sizeof(B));
-  const index_t here = over == 0 ? block : line - over;
+  const index_t here = over == 0 ? most : line - over;
   return here < n ? here : n;
 }
 
@@ -67,7 +68,7 @@ template <class B>
 std::uint64_t hash(const B* raw, index_t n, const Salt& salt) {
   std::uint64_t sum = 0;
   for (index_t i = 0, here = 0; i < n; i += here) {
-    here = at_once(raw + i, n - i);
+    here = at_once(raw + i, n - i, block);
     sum += look_block(raw + i, here, salt, [](B, B) { return false; }).hash;
   }
   return sum;
@@ -108,17 +109,23 @@ auto with_order(const B* raw, index_t n, const KeyMap<B>& map, const F& f) {
   return f([&map](B key, B before) { return bits_of(key, map) < bits_of(before, map); });
 }
 
+/// raw[-1] is another key.
+template <class B>
+[[gnu::always_inline]] inline bool ascends(const B* raw, index_t n, const KeyMap<B>& map) {
+  call_ahead(raw, n);
+  return with_order(raw, n, map, [=](const auto& wrong) {
+    B any = 0;
+    for (index_t i = 0; i < n; ++i) any |= wrong(raw[i], raw[i - 1]) ? B{1} : B{0};
+    return any == 0;
+  });
+}
+
 template <class B>
 bool keys_ascend(const B* raw, index_t n, const KeyMap<B>& map) {
+  constexpr index_t few = 512 / sizeof(B);  // eight lines, for which the loop needs no end
   for (index_t i = 1, here = 0; i < n; i += here) {
-    here = at_once(raw + i, n - i);
-    call_ahead(raw + i);
-    const bool ascend = with_order(raw + i, here, map, [&](const auto& wrong) {
-      B any = 0;
-      for (index_t j = i; j < i + here; ++j) any |= wrong(raw[j], raw[j - 1]) ? B{1} : B{0};
-      return any == 0;
-    });
-    if (!ascend) return false;
+    here = at_once(raw + i, n - i, few);
+    if (!(here == few ? ascends(raw + i, few, map) : ascends(raw + i, here, map))) return false;
   }
   return true;
 }
@@ -129,8 +136,8 @@ Looked look(const B* raw, index_t n, B before, const KeyMap<B>& map, const Salt&
   const auto never = [](B, B) { return false; };
   Looked seen{look_block(raw, 1, salt, never).hash, bits_of(raw[0], map) >= bits_of(before, map)};
   for (index_t i = 1, here = 0; i < n; i += here) {
-    here = at_once(raw + i, n - i);
-    call_ahead(raw + i);
+    here = at_once(raw + i, n - i, block);
+    call_ahead(raw + i, here);
     const Looked its = with_order(raw + i, here, map,
                                   [&](const auto& wrong) { return look_block(raw + i, here, salt, wrong); });
     seen.hash += its.hash;
