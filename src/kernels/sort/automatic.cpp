@@ -75,14 +75,11 @@ void merge_natural_runs(Item* data, Item* scratch, index_t n) {
 }  // namespace
 
 std::string_view name(Plan plan) {
-  constexpr std::array<std::string_view, 6> names{"nothing",   "reverse",           "merge_runs",
-                                                  "displaced", "counting_bucketed", "radix"};
+  constexpr std::array<std::string_view, 4> names{"merge_runs", "displaced", "counting_bucketed", "radix"};
   return names[static_cast<std::size_t>(plan)];
 }
 
 Plan choose(const Survey& seen, index_t n) {
-  if (seen.descents == 0) return Plan::nothing;
-  if (seen.descents == n - 1) return Plan::reverse;
   if (seen.descents < most_runs) return Plan::merge_runs;
   if (seen.range() < small_range && static_cast<index_t>(seen.range()) < n / 4)
     return Plan::counting_bucketed;
@@ -100,16 +97,15 @@ void automatic(const Block<Item>& block) {
   const Glance glanced = glance(block);
   const bool nearly = glanced.descents < std::max<index_t>(1, glanced.keys / displaced_share);
   if (nearly && (in_order(block) || put_back_displaced(block))) return;
+  if (glanced.ascents == 0 && in_order(block, Order::descending)) {
+    reverse(block.data, block.n);
+    return;
+  }
   Survey seen;
   Plan plan = Plan::radix;
   if (promising(glanced, block.n)) plan = choose(seen = survey(block), block.n);
   if ((plan == Plan::displaced || plan == Plan::radix) && sort_repeated(block, glanced)) return;
   switch (plan) {
-    case Plan::nothing:
-      return;
-    case Plan::reverse:
-      reverse(block.data, block.n);
-      return;
     case Plan::merge_runs:
       on_bits(block, [](Item* data, Item* scratch, index_t n) { merge_natural_runs(data, scratch, n); });
       return;

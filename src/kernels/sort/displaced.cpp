@@ -30,20 +30,14 @@ struct Less {
   }
 };
 
-bool ascend(const std::uint32_t* data, index_t n, const KeyMap<std::uint32_t>& map) {
-  return TESSERA_OF_ISA(machine::isa(), keys_ascend32)(data, n, map);
+bool in_order(const std::uint32_t* data, index_t n, const KeyMap<std::uint32_t>& map, Order order) {
+  return TESSERA_OF_ISA(machine::isa(), keys_in_order32)(data, n, map, order);
 }
-bool ascend(const std::uint64_t* data, index_t n, const KeyMap<std::uint64_t>& map) {
-  return TESSERA_OF_ISA(machine::isa(), keys_ascend64)(data, n, map);
+bool in_order(const std::uint64_t* data, index_t n, const KeyMap<std::uint64_t>& map, Order order) {
+  return TESSERA_OF_ISA(machine::isa(), keys_in_order64)(data, n, map, order);
 }
-bool ascend(const Pair* data, index_t n, const KeyMap<std::uint64_t>&) {
-  constexpr index_t at_once = 256;
-  for (index_t from = 1; from < n; from += at_once) {
-    bool wrong = false;
-    for (index_t i = from; i < std::min(from + at_once, n); ++i) wrong |= data[i] < data[i - 1];
-    if (wrong) return false;
-  }
-  return true;
+bool in_order(const Pair* data, index_t n, const KeyMap<std::uint64_t>&, Order order) {
+  return TESSERA_OF_ISA(machine::isa(), pairs_in_order)(data, n, order);
 }
 
 /// The i in [begin, end) with data[i] below data[i - 1]; begin > 0.
@@ -63,7 +57,7 @@ std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t e
   std::vector<index_t> found;
   for (index_t from = begin; from < end; from += at_once) {
     const index_t to = std::min(from + at_once, end);
-    if (ascend(data + from - 1, to - from + 1, block.map)) continue;
+    if (in_order(data + from - 1, to - from + 1, block.map, Order::ascending)) continue;
     for (index_t i = from; i < to; ++i) {
       if (less(data[i], data[i - 1])) found.push_back(i);
     }
@@ -180,11 +174,11 @@ void move_all(Item* data, const std::vector<Stretch>& moves) {
 }  // namespace
 
 template <class Item>
-bool in_order(const Block<Item>& block) {
+bool in_order(const Block<Item>& block, Order order) {
   std::atomic<bool> sorted = true;
   machine::parallel_for(0, block.n, 8 * task_grain, [&](index_t begin, index_t end) {
     const index_t before = std::max<index_t>(begin, 1) - 1;
-    if (sorted && !ascend(block.data + before, end - before, block.map)) sorted = false;
+    if (sorted && !in_order(block.data + before, end - before, block.map, order)) sorted = false;
   });
   return sorted;
 }
@@ -215,9 +209,9 @@ bool put_back_displaced(const Block<Item>& block) {
   return true;
 }
 
-template bool in_order(const Block<std::uint32_t>&);
-template bool in_order(const Block<std::uint64_t>&);
-template bool in_order(const Block<Pair>&);
+template bool in_order(const Block<std::uint32_t>&, Order);
+template bool in_order(const Block<std::uint64_t>&, Order);
+template bool in_order(const Block<Pair>&, Order);
 template bool put_back_displaced(const Block<std::uint32_t>&);
 template bool put_back_displaced(const Block<std::uint64_t>&);
 template bool put_back_displaced(const Block<Pair>&);

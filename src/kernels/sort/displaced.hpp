@@ -11,7 +11,7 @@ inline constexpr index_t displaced_share = 64;
 /// Whether data[0:n] is sorted; ends at the first block that is not. In parallel on the threads of the region
 /// it is called in.
 template <class Item>
-[[nodiscard]] bool in_order(const Block<Item>& block);
+[[nodiscard]] bool in_order(const Block<Item>& block, Order order = Order::ascending);
 
 /// Sorts data[0:n], for u32, u64 (raw keys) and Pair, if fewer than n / displaced_share items out of
 /// their places hinder it; else returns false and data is as before. What hinders is found run by run: where

@@ -28,8 +28,8 @@ struct Variant : VariantInfo {
 /// The fastest one on a device; nullptr in a build without CUDA.
 [[nodiscard]] const Variant* best_device();
 
-/// What `auto` does with an input.
-enum class Plan { nothing, reverse, merge_runs, displaced, counting_bucketed, radix };
+/// What `auto` does with an input that is neither in order nor reversed.
+enum class Plan { merge_runs, displaced, counting_bucketed, radix };
 [[nodiscard]] std::string_view name(Plan plan);
 [[nodiscard]] Plan choose(const Survey& seen, index_t n);
 /// Whether a survey of all might lead to another plan than radix.

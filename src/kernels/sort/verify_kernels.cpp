@@ -96,36 +96,69 @@ Course course_between(B first, B last, const KeyMap<B>& map) {
   return turned != (map.mirrored != 0) ? Course::down : Course::up;
 }
 
-/// f(wrong) where wrong(key, before) tells of raw[0:n], n > 0, whether bits go down; raw[-1] is another key.
-/// Between keys of one course raw ones are in order exactly where bits are: none in order lies beyond the
-/// ends.
-template <class B, class F>
+/// f(wrong) where wrong(key, before) tells of raw[0:n], n > 0, whether bits go down (descending: up); raw[-1]
+/// is another key. Between keys of one course raw ones are in order exactly where bits are: none in order
+/// lies beyond the ends.
+template <Order order = Order::ascending, class B, class F>
 auto with_order(const B* raw, index_t n, const KeyMap<B>& map, const F& f) {
+  constexpr bool ascending = order == Order::ascending;
   const B first = raw[-1], last = raw[n - 1];
   if (first == last) return f([first](B key, B) { return key != first; });
   const Course course = course_between(first, last, map);
-  if (course == Course::up) return f([](B key, B before) { return key < before; });
-  if (course == Course::down) return f([](B key, B before) { return key > before; });
-  return f([&map](B key, B before) { return bits_of(key, map) < bits_of(before, map); });
+  if (course == Course::mixed) {
+    return f([&map](B key, B before) {
+      return ascending ? bits_of(key, map) < bits_of(before, map) : bits_of(key, map) > bits_of(before, map);
+    });
+  }
+  if ((course == Course::up) == ascending) return f([](B key, B before) { return key < before; });
+  return f([](B key, B before) { return key > before; });
 }
 
 /// raw[-1] is another key.
-template <class B>
-[[gnu::always_inline]] inline bool ascends(const B* raw, index_t n, const KeyMap<B>& map) {
+template <Order order, class B>
+[[gnu::always_inline]] inline bool in_order(const B* raw, index_t n, const KeyMap<B>& map) {
   call_ahead(raw, n);
-  return with_order(raw, n, map, [=](const auto& wrong) {
+  return with_order<order>(raw, n, map, [=](const auto& wrong) {
     B any = 0;
     for (index_t i = 0; i < n; ++i) any |= wrong(raw[i], raw[i - 1]) ? B{1} : B{0};
     return any == 0;
   });
 }
 
-template <class B>
-bool keys_ascend(const B* raw, index_t n, const KeyMap<B>& map) {
+template <Order order, class B>
+bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map) {
   constexpr index_t few = 512 / sizeof(B);  // eight lines, for which the loop needs no end
   for (index_t i = 1, here = 0; i < n; i += here) {
     here = at_once(raw + i, n - i, few);
-    if (!(here == few ? ascends(raw + i, few, map) : ascends(raw + i, here, map))) return false;
+    if (!(here == few ? in_order<order>(raw + i, few, map) : in_order<order>(raw + i, here, map)))
+      return false;
+  }
+  return true;
+}
+template <class B>
+bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map, Order order) {
+  return order == Order::ascending ? keys_in_order<Order::ascending>(raw, n, map)
+                                   : keys_in_order<Order::descending>(raw, n, map);
+}
+
+/// pairs[-1] is another one.
+template <Order order>
+[[gnu::always_inline]] inline bool pairs_in_order(const Pair* pairs, index_t n) {
+  call_ahead(&pairs->key, 2 * n);
+  std::uint64_t any = 0;
+  for (index_t i = 0; i < n; ++i) {
+    const Pair &low = pairs[order == Order::ascending ? i - 1 : i],
+               &high = pairs[order == Order::ascending ? i : i - 1];
+    any |= (high.key < low.key) | ((high.key == low.key) & (high.index < low.index)) ? 1U : 0U;
+  }
+  return any == 0;
+}
+template <Order order>
+bool all_pairs_in_order(const Pair* pairs, index_t n) {
+  constexpr index_t few = 64;
+  for (index_t i = 1; i < n; i += few) {
+    if (!(n - i >= few ? pairs_in_order<order>(pairs + i, few) : pairs_in_order<order>(pairs + i, n - i)))
+      return false;
   }
   return true;
 }
@@ -154,11 +187,15 @@ std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt)
 std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt) {
   return hash(raw, n, salt);
 }
-bool keys_ascend32(const std::uint32_t* raw, index_t n, const KeyMap<std::uint32_t>& map) {
-  return keys_ascend(raw, n, map);
+bool keys_in_order32(const std::uint32_t* raw, index_t n, const KeyMap<std::uint32_t>& map, Order order) {
+  return keys_in_order(raw, n, map, order);
 }
-bool keys_ascend64(const std::uint64_t* raw, index_t n, const KeyMap<std::uint64_t>& map) {
-  return keys_ascend(raw, n, map);
+bool keys_in_order64(const std::uint64_t* raw, index_t n, const KeyMap<std::uint64_t>& map, Order order) {
+  return keys_in_order(raw, n, map, order);
+}
+bool pairs_in_order(const Pair* pairs, index_t n, Order order) {
+  return order == Order::ascending ? all_pairs_in_order<Order::ascending>(pairs, n)
+                                   : all_pairs_in_order<Order::descending>(pairs, n);
 }
 Looked look_at_keys32(const std::uint32_t* raw, index_t n, std::uint32_t before,
                       const KeyMap<std::uint32_t>& map, const Salt& salt) {

@@ -19,15 +19,16 @@ struct Looked {
 };
 
 /// hash: of raw[0:n]. look: that, and whether the bits never go down from `before` (a raw key) through
-/// raw[0:n]. ascend: only that, through raw[0:n].
-#define TESSERA_SORT_VERIFY_KERNELS                                                          \
-  std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt);          \
-  std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt);          \
-  bool keys_ascend32(const std::uint32_t* raw, index_t n, const KeyMap<std::uint32_t>& map); \
-  bool keys_ascend64(const std::uint64_t* raw, index_t n, const KeyMap<std::uint64_t>& map); \
-  Looked look_at_keys32(const std::uint32_t* raw, index_t n, std::uint32_t before,           \
-                        const KeyMap<std::uint32_t>& map, const Salt& salt);                 \
-  Looked look_at_keys64(const std::uint64_t* raw, index_t n, std::uint64_t before,           \
+/// raw[0:n]. in_order: whether bits never go down (descending: up) through raw[0:n], pairs by (key, index).
+#define TESSERA_SORT_VERIFY_KERNELS                                                                         \
+  std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt);                         \
+  std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt);                         \
+  bool keys_in_order32(const std::uint32_t* raw, index_t n, const KeyMap<std::uint32_t>& map, Order order); \
+  bool keys_in_order64(const std::uint64_t* raw, index_t n, const KeyMap<std::uint64_t>& map, Order order); \
+  bool pairs_in_order(const Pair* pairs, index_t n, Order order);                                           \
+  Looked look_at_keys32(const std::uint32_t* raw, index_t n, std::uint32_t before,                          \
+                        const KeyMap<std::uint32_t>& map, const Salt& salt);                                \
+  Looked look_at_keys64(const std::uint64_t* raw, index_t n, std::uint64_t before,                          \
                         const KeyMap<std::uint64_t>& map, const Salt& salt)
 namespace baseline {
 TESSERA_SORT_VERIFY_KERNELS;

@@ -141,24 +141,58 @@ TEST(Displaced, GoesByTheMapOfRawKeys) {
   EXPECT_EQ(bits, want);
 }
 
+/// Of keys and pairs, in either order, with a fault anywhere or none.
+template <class T>
+void expect_order_is_seen(std::vector<T> keys, Order order, const std::string& what) {
+  using B = tessera::sort::Bits<T>;
+  const auto n = static_cast<index_t>(keys.size());
+  const auto map = key_map<T>(Order::ascending);
+  std::vector<Pair> pairs(keys.size());
+  const Block<B> block{reinterpret_cast<B*>(keys.data()), nullptr, n, map};
+  const Block<Pair> paired{pairs.data(), nullptr, n};
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    pairs[i] = {5 + i / 700, order == Order::ascending ? i : keys.size() - i};
+  if (order == Order::descending)
+    for (Pair& pair : pairs) pair.key = 1000000 - pair.key;
+  for (const int threads : {1, 3}) {
+    machine::parallel(threads,
+                      [&] { EXPECT_TRUE(in_order(block, order) && in_order(paired, order)) << what; });
+    for (const std::size_t at : {std::size_t{1}, keys.size() / 2, keys.size() - 1}) {
+      if (at == 0) continue;
+      std::swap(keys[at], keys[at - 1]);
+      std::swap(pairs[at], pairs[at - 1]);
+      machine::parallel(threads, [&] {
+        EXPECT_FALSE(in_order(block, order) || in_order(paired, order)) << what << " of " << n << " " << at;
+      });
+      std::swap(keys[at], keys[at - 1]);
+      std::swap(pairs[at], pairs[at - 1]);
+    }
+  }
+}
+
 TEST(Displaced, OrderIsSeenAtEveryPlace) {
-  for (const std::size_t n : {2, 3, 511, 512, 513, 514, 5000, 700000}) {
-    Keys keys = ramp(n);
+  for (const std::size_t n : {2, 3, 9, 17, 63, 64, 65, 66, 129, 511, 512, 513, 514, 5000, 700000}) {
+    Keys up = ramp(n);
+    std::vector<float> numbers(n);  // of both signs
+    for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<float>(i) - static_cast<float>(n / 3);
+    expect_order_is_seen(up, Order::ascending, "keys");
+    expect_order_is_seen(numbers, Order::ascending, "numbers");
+    std::reverse(up.begin(), up.end());
+    std::reverse(numbers.begin(), numbers.end());
+    expect_order_is_seen(up, Order::descending, "keys downwards");
+    expect_order_is_seen(numbers, Order::descending, "numbers downwards");
+  }
+}
+
+TEST(Displaced, EqualKeysAreInEitherOrderAndOneOtherIsSeen) {
+  for (const std::size_t n : {2, 64, 65, 1000, 5000}) {
+    Keys keys(n, 7);
     const Block<std::uint64_t> block{keys.data(), nullptr, static_cast<index_t>(n)};
-    std::vector<Pair> pairs(n);
-    for (std::size_t i = 0; i < n; ++i) pairs[i] = {5, i};
-    const Block<Pair> paired{pairs.data(), nullptr, static_cast<index_t>(n)};
-    for (const int threads : {1, 3}) {
-      machine::parallel(threads, [&] { EXPECT_TRUE(in_order(block) && in_order(paired)); });
-      for (const std::size_t at : {std::size_t{1}, n / 2, n - 1}) {
-        if (at == 0) continue;
-        std::swap(keys[at], keys[at - 1]);
-        std::swap(pairs[at], pairs[at - 1]);
-        machine::parallel(threads,
-                          [&] { EXPECT_FALSE(in_order(block) || in_order(paired)) << n << " " << at; });
-        std::swap(keys[at], keys[at - 1]);
-        std::swap(pairs[at], pairs[at - 1]);
-      }
+    EXPECT_TRUE(in_order(block) && in_order(block, Order::descending));
+    for (std::size_t at = 1; at + 1 < n; at += 13) {
+      keys[at] = 8;
+      EXPECT_FALSE(in_order(block) || in_order(block, Order::descending)) << n << " " << at;
+      keys[at] = 7;
     }
   }
 }
