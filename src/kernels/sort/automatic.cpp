@@ -25,6 +25,19 @@ void reverse(Item* data, index_t n) {
   });
 }
 
+bool nearly_sorted(const Glance& glanced) {
+  return glanced.descents < std::max<index_t>(1, glanced.keys / displaced_share);
+}
+
+/// What is in order, nearly so, or reversed.
+template <class Item>
+bool sort_ordered(const Block<Item>& block, const Glance& glanced) {
+  if (nearly_sorted(glanced) && (in_order(block) || put_back_displaced(block))) return true;
+  if (glanced.ascents > 0 || !in_order(block, Order::descending)) return false;
+  reverse(block.data, block.n);
+  return true;
+}
+
 /// On one thread, where the instruction set has what it takes.
 template <class B>
 bool quicksort_alone(const Block<B>& block) {
@@ -95,12 +108,7 @@ bool promising(const Glance& seen, index_t n) {
 template <class Item>
 void automatic(const Block<Item>& block) {
   const Glance glanced = glance(block);
-  const bool nearly = glanced.descents < std::max<index_t>(1, glanced.keys / displaced_share);
-  if (nearly && (in_order(block) || put_back_displaced(block))) return;
-  if (glanced.ascents == 0 && in_order(block, Order::descending)) {
-    reverse(block.data, block.n);
-    return;
-  }
+  if (sort_ordered(block, glanced)) return;
   Survey seen;
   Plan plan = Plan::radix;
   if (promising(glanced, block.n)) plan = choose(seen = survey(block), block.n);
@@ -110,7 +118,7 @@ void automatic(const Block<Item>& block) {
       on_bits(block, [](Item* data, Item* scratch, index_t n) { merge_natural_runs(data, scratch, n); });
       return;
     case Plan::displaced:
-      if (nearly || !put_back_displaced(block)) radix(block);
+      if (nearly_sorted(glanced) || !put_back_displaced(block)) radix(block);
       return;
     case Plan::counting_bucketed:
       counting_bucketed(block, seen);
@@ -121,5 +129,12 @@ void automatic(const Block<Item>& block) {
   }
 }
 TESSERA_SORT_INSTANTIATE(automatic);
+
+template <class B>
+bool automatic_in_place(const Block<B>& block) {
+  return sort_ordered(block, glance(block)) || (block.n >= least_uneven && quicksort_alone(block));
+}
+template bool automatic_in_place(const Block<std::uint32_t>&);
+template bool automatic_in_place(const Block<std::uint64_t>&);
 
 }  // namespace tessera::sort

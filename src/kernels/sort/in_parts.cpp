@@ -21,6 +21,9 @@ class Parts {
       : variant_(variant), scratch_(scratch), order_(order), tuning_(tuning), map_(key_map<T>(order)) {}
 
   void sort(T* keys, index_t n) {
+    if (variant_ == "auto" && n > static_cast<index_t>(scratch_.size()) &&
+        automatic_in_place(Block<B>{reinterpret_cast<B*>(keys), nullptr, n, map_}))
+      return;
     while (n > static_cast<index_t>(scratch_.size())) {
       const B pivot = median_of_samples(keys, n);
       const index_t below = partition(keys, n, [pivot](B bits) { return bits < pivot; });

@@ -1,6 +1,7 @@
 #include "kernels/sort/runs.hpp"
 
 #include "kernels/sort/common.hpp"
+#include "kernels/sort/leaf.hpp"
 #include "kernels/sort/loser_tree.hpp"
 #include "kernels/sort/merge.hpp"
 #include "kernels/sort/select.hpp"
@@ -15,6 +16,29 @@ index_t total_of(std::span<const Run<Item>> runs) {
   return total;
 }
 
+/// So many runs, or more, are sorted in a cache as if they were none: vectors do that in less time than a
+/// tree merges.
+template <class Item>
+bool sorts_together(std::size_t runs) {
+  if constexpr (std::is_same_v<Item, Pair>)
+    return false;
+  else
+    return leaf_kernels<Item>().quicksort != nullptr && runs >= (sizeof(Item) == 4 ? 2 : 3);
+}
+
+template <class Item>
+bool sort_together(std::span<const Run<Item>> runs, Item* to) {
+  constexpr index_t least = 1 << 10;  // of a leaf's quicksort
+  const index_t total = total_of(runs);
+  if (total < least || !sorts_together<Item>(runs.size())) return false;
+  if constexpr (!std::is_same_v<Item, Pair>) {
+    Item* end = to;
+    for (const auto& run : runs) end = std::copy(run.data, run.data + run.n, end);
+    leaf_kernels<Item>().quicksort(to, total, {});
+  }
+  return true;
+}
+
 template <class Item>
 void merge_some(std::span<const Run<Item>> runs, Item* to) {
   std::vector<Run<Item>> filled;
@@ -24,11 +48,23 @@ void merge_some(std::span<const Run<Item>> runs, Item* to) {
   if (filled.empty()) return;
   if (filled.size() == 1) {
     std::copy(filled[0].data, filled[0].data + filled[0].n, to);
+  } else if (sort_together<Item>(filled, to)) {
+    return;
   } else if (filled.size() == 2) {
     merge_sequential(filled[0].data, filled[0].n, filled[1].data, filled[1].n, to);
   } else {
     LoserTree<Item>(filled).pop(to, total_of<Item>(filled));
   }
+}
+
+/// Into how many parts a merge is cut: such as a cache holds where they are sorted, unless cutting many runs
+/// took longer; else enough for the team.
+template <class Item>
+index_t parts_of(std::size_t runs, index_t total) {
+  constexpr index_t in_cache = (index_t{256} << 10) / index_t{sizeof(Item)};
+  if (sorts_together<Item>(runs))
+    return ceil_div(total, std::clamp(static_cast<index_t>(runs) << 12, in_cache, 8 * in_cache));
+  return team() == 1 ? 1 : std::min<index_t>(4 * team(), ceil_div(total, task_grain));
 }
 
 }  // namespace
@@ -44,20 +80,24 @@ void ranks_of(Run<Item> run, std::span<const Item> splitters, std::span<Rank> ra
 
 template <class Item>
 void merge_runs(std::span<const Run<Item>> runs, Item* to) {
-  const index_t total = total_of(runs);
-  const index_t parts = team() == 1 ? 1 : std::min<index_t>(4 * team(), ceil_div(total, task_grain));
+  const index_t total = total_of(runs), parts = parts_of<Item>(runs.size(), total);
   if (parts <= 1) {
     merge_some(runs, to);
     return;
   }
-  machine::parallel_for(0, parts, 1, [&](index_t part, index_t) {
-    const index_t first = part * total / parts;
-    const auto begin = select_cuts(runs, first);
-    const auto end = select_cuts(runs, (part + 1) * total / parts);
-    std::vector<Run<Item>> slice;
-    for (std::size_t r = 0; r < runs.size(); ++r)
-      slice.push_back({runs[r].data + begin[r], end[r] - begin[r]});
-    merge_some<Item>(slice, to + first);
+  const auto first = [=](index_t part) {  // parts * total may be more than an index holds
+    return total / parts * part + total % parts * part / parts;
+  };
+  machine::parallel_for(0, parts, ceil_div(parts, 8 * team()), [&](index_t begin, index_t end) {
+    std::vector<index_t> from = select_cuts(runs, first(begin));
+    for (index_t part = begin; part < end; ++part) {
+      std::vector<index_t> until = select_cuts(runs, first(part + 1));
+      std::vector<Run<Item>> slice;
+      for (std::size_t r = 0; r < runs.size(); ++r)
+        slice.push_back({runs[r].data + from[r], until[r] - from[r]});
+      merge_some<Item>(slice, to + first(part));
+      from = std::move(until);
+    }
   });
 }
 

@@ -38,6 +38,9 @@ enum class Plan { merge_runs, displaced, counting_bucketed, radix };
 /// Glances at the input; where that is promising, looks at all of it in one pass; sorts it by the best plan.
 template <class Item>
 void automatic(const Block<Item>& block);
+/// The same for keys, as far as it goes without scratch memory: false where it does not.
+template <class B>
+[[nodiscard]] bool automatic_in_place(const Block<B>& block);
 
 struct Tuning {
   index_t device_memory = 0;  ///< kernels of a device: bytes that they may take there; 0: what is free
