@@ -13,7 +13,8 @@ unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # every library chooses its kernels by 
 if [ -x "$build/tests/bench/bench_${workload}_mpi" ]; then # the distributed peers, where they were found
   # shellcheck source=jobs/env.sh
   . jobs/env.sh
-  for ranks in 2 4; do tessera_launch "$ranks" 1 "$build/tests/bench/bench_${workload}_mpi" "$@"; done
+  [ "$workload" = sort ] && counts="2 3 4"
+  for ranks in ${counts:-2 4}; do tessera_launch "$ranks" 1 "$build/tests/bench/bench_${workload}_mpi" "$@"; done
 fi
 if [ -e "tests/bench/${workload}_files.py" ]; then
   cmake --build "$build" --target tessera >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
