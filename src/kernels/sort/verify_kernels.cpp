@@ -27,31 +27,33 @@ index_t at_once(const B* raw, index_t n, index_t most) {
   return here < n ? here : n;
 }
 
-/// The hash of raw[0:n] and whether wrong(key, the key before it) is true nowhere. The hash: the product of
+/// The hash of raw[0:n] and whether wrong(raw[i], before[i]) is true nowhere. The hash: the product of
 /// the halves of a mixed word, that is of the key's halves folded, multiplied and folded again.
 template <class Wrong>
-Looked look_block(const std::uint64_t* raw, index_t n, const Salt& salt, const Wrong& wrong) {
+Looked look_block(const std::uint64_t* raw, const std::uint64_t* before, index_t n, const Salt& salt,
+                  const Wrong& wrong) {
   const std::uint64_t flip = salt.flip, factor = salt.factor;
   std::uint64_t sum = 0, any = 0;
   for (index_t i = 0; i < n; ++i) {
     const std::uint64_t mixed = (raw[i] ^ (raw[i] >> 32) ^ flip) * factor;
     const std::uint64_t high = mixed >> 32;
     sum += ((mixed ^ high) & 0xffffffff) * high;
-    any |= wrong(raw[i], raw[i - 1]) ? 1U : 0U;
+    any |= wrong(raw[i], before[i]) ? 1U : 0U;
   }
   return {sum, any == 0};
 }
 
 /// The square of a word mixed in that way. Two loops: words of 32 bits first, then their squares of 64.
 template <class Wrong>
-Looked look_block(const std::uint32_t* raw, index_t n, const Salt& salt, const Wrong& wrong) {
+Looked look_block(const std::uint32_t* raw, const std::uint32_t* before, index_t n, const Salt& salt,
+                  const Wrong& wrong) {
   const auto flip = static_cast<std::uint32_t>(salt.flip), factor = static_cast<std::uint32_t>(salt.factor);
   alignas(64) std::uint32_t mixed[block];
   std::uint32_t any = 0;
   for (index_t i = 0; i < n; ++i) {
     const std::uint32_t word = (raw[i] ^ (raw[i] >> 16) ^ flip) * factor;
     mixed[i] = word ^ (word >> 16);
-    any |= wrong(raw[i], raw[i - 1]) ? 1U : 0U;
+    any |= wrong(raw[i], before[i]) ? 1U : 0U;
   }
   if (n % 2 != 0) mixed[n] = 0;
   std::uint64_t low = 0, high = 0;
@@ -65,11 +67,16 @@ Looked look_block(const std::uint32_t* raw, index_t n, const Salt& salt, const W
 }
 
 template <class B>
+std::uint64_t hash_block(const B* raw, index_t n, const Salt& salt) {
+  return look_block(raw, raw, n, salt, [](B, B) { return false; }).hash;
+}
+
+template <class B>
 std::uint64_t hash(const B* raw, index_t n, const Salt& salt) {
   std::uint64_t sum = 0;
   for (index_t i = 0, here = 0; i < n; i += here) {
     here = at_once(raw + i, n - i, block);
-    sum += look_block(raw + i, here, salt, [](B, B) { return false; }).hash;
+    sum += hash_block(raw + i, here, salt);
   }
   return sum;
 }
@@ -166,13 +173,13 @@ bool all_pairs_in_order(const Pair* pairs, index_t n) {
 template <class B>
 Looked look(const B* raw, index_t n, B before, const KeyMap<B>& map, const Salt& salt) {
   if (n == 0) return {};
-  const auto never = [](B, B) { return false; };
-  Looked seen{look_block(raw, 1, salt, never).hash, bits_of(raw[0], map) >= bits_of(before, map)};
+  Looked seen{hash_block(raw, 1, salt), bits_of(raw[0], map) >= bits_of(before, map)};
   for (index_t i = 1, here = 0; i < n; i += here) {
     here = at_once(raw + i, n - i, block);
     call_ahead(raw + i, here);
-    const Looked its = with_order(raw + i, here, map,
-                                  [&](const auto& wrong) { return look_block(raw + i, here, salt, wrong); });
+    const Looked its = with_order(raw + i, here, map, [&](const auto& wrong) {
+      return look_block(raw + i, raw + i - 1, here, salt, wrong);
+    });
     seen.hash += its.hash;
     seen.sorted = its.sorted && seen.sorted;
   }
