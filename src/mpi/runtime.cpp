@@ -36,8 +36,8 @@ bool mpi_lives() {
 
 constexpr std::array crashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-// What a signal handler may use: text made before.
-std::string crash_place;
+// What a signal handler may use: text made before, which stays until the very end.
+std::array<char, 512> crash_place{};
 
 void write_text(const char* text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
@@ -52,7 +52,7 @@ void tell_crash(int number) {
                                               : "aborted";
   write_text("tessera: error: ");
   write_text(name);
-  write_text(crash_place.c_str());
+  write_text(crash_place.data());
   write_text(current_phase());
   write_text(")\n");
   std::signal(number, SIG_DFL);
@@ -74,7 +74,8 @@ std::vector<int> uncared_crashes() {
 void tell_crashes(const std::vector<int>& numbers) {
   static std::array<char, 1 << 15> stack;
   const std::string where = whereabouts();
-  crash_place = " (" + where.substr(0, where.size() - std::strlen(current_phase()));
+  const std::string place = " (" + where.substr(0, where.size() - std::strlen(current_phase()));
+  place.copy(crash_place.data(), crash_place.size() - 1);
   stack_t other{};
   other.ss_sp = stack.data();
   other.ss_size = stack.size();

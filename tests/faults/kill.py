@@ -120,7 +120,7 @@ class Stalled(Fault):
         job = self.start(*product, ranks=2)
         while len(job.ranks()) < 2:
             time.sleep(0.05)
-        time.sleep(0.7)  # in the product, or just before
+        time.sleep(tessera.slack(0.7))  # in the product, or just before
         os.kill(job.ranks()[1], signal.SIGSTOP)
         result = job.wait(timeout=60)
         self.assertEqual(result.code, STALLED, str(result))

@@ -103,7 +103,8 @@ TEST(Displaced, ServesRandomExchangesInsertionsAndBlocks) {
 /// More keys than are looked at before the first runs are joined.
 TEST(Displaced, GoesOnFromOneLookToTheNext) {
   Keys keys = ramp(700000);
-  for (const std::size_t at : {262142, 262143, 262144, 262145, 524287, 524288, 699998})
+  for (const std::size_t at :
+       std::initializer_list<std::size_t>{262142, 262143, 262144, 262145, 524287, 524288, 699998})
     std::swap(keys[at], keys[at + 1]);
   std::swap(keys[5], keys[600000]);
   expect_sorted(keys, "700000 keys");
@@ -157,7 +158,8 @@ void expect_order_is_seen(std::vector<T> keys, Order order, const std::string& w
   for (const int threads : {1, 3}) {
     machine::parallel(threads,
                       [&] { EXPECT_TRUE(in_order(block, order) && in_order(paired, order)) << what; });
-    for (const std::size_t at : {std::size_t{1}, keys.size() / 2, keys.size() - 1}) {
+    for (const std::size_t at :
+         std::initializer_list<std::size_t>{std::size_t{1}, keys.size() / 2, keys.size() - 1}) {
       if (at == 0) continue;
       std::swap(keys[at], keys[at - 1]);
       std::swap(pairs[at], pairs[at - 1]);
@@ -171,7 +173,8 @@ void expect_order_is_seen(std::vector<T> keys, Order order, const std::string& w
 }
 
 TEST(Displaced, OrderIsSeenAtEveryPlace) {
-  for (const std::size_t n : {2, 3, 9, 17, 63, 64, 65, 66, 129, 511, 512, 513, 514, 5000, 700000}) {
+  for (const std::size_t n : std::initializer_list<std::size_t>{2, 3, 9, 17, 63, 64, 65, 66, 129, 511, 512,
+                                                                513, 514, 5000, 700000}) {
     Keys up = ramp(n);
     std::vector<float> numbers(n);  // of both signs
     for (std::size_t i = 0; i < n; ++i) numbers[i] = static_cast<float>(i) - static_cast<float>(n / 3);
@@ -185,7 +188,7 @@ TEST(Displaced, OrderIsSeenAtEveryPlace) {
 }
 
 TEST(Displaced, EqualKeysAreInEitherOrderAndOneOtherIsSeen) {
-  for (const std::size_t n : {2, 64, 65, 1000, 5000}) {
+  for (const std::size_t n : std::initializer_list<std::size_t>{2, 64, 65, 1000, 5000}) {
     Keys keys(n, 7);
     const Block<std::uint64_t> block{keys.data(), nullptr, static_cast<index_t>(n)};
     EXPECT_TRUE(in_order(block) && in_order(block, Order::descending));
