@@ -10,6 +10,10 @@ class Timer {
   [[nodiscard]] double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
+  /// From the other one's start to this one's; negative if this one started first.
+  [[nodiscard]] double started_after(const Timer& other) const {
+    return std::chrono::duration<double>(start_ - other.start_).count();
+  }
   double restart() {
     const double elapsed = seconds();
     start_ = std::chrono::steady_clock::now();

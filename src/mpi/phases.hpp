@@ -34,11 +34,10 @@ class Phases {
   }
   [[nodiscard]] bool watched() const { return clock_.has_value(); }
   [[nodiscard]] const std::vector<Stay>& stays() const { return stays_; }
-  /// phase must be a literal.
-  void note_stay(const char* phase, double seconds) {
+  /// Of a phase that ends now. It must be a literal.
+  void note_stay(const char* phase, const Timer& since) {
     if (!clock_ || stays_.size() == most_stays) return;
-    const double now = clock_->seconds();
-    stays_.push_back({phase, std::max(0.0, now - seconds), now});
+    stays_.push_back({phase, std::max(0.0, since.started_after(*clock_)), clock_->seconds()});
   }
 
   void add(std::string_view name, double seconds) {
@@ -83,9 +82,8 @@ class PhaseScope {
     enter_phase(name);
   }
   ~PhaseScope() {
-    const double seconds = timer_.seconds();
-    phases_.add(name_, seconds);
-    phases_.note_stay(name_, seconds);
+    phases_.add(name_, timer_.seconds());
+    phases_.note_stay(name_, timer_);
   }
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
@@ -102,7 +100,7 @@ class InFlight {
  public:
   explicit InFlight(Phases& phases, index_t ranks = 2) : phases_(phases), ranks_(ranks) {}
   ~InFlight() {
-    if (ranks_ > 1) phases_.note_stay(Phases::in_flight, timer_.seconds());
+    if (ranks_ > 1) phases_.note_stay(Phases::in_flight, timer_);
   }
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;

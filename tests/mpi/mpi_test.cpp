@@ -330,7 +330,7 @@ TEST(Phases, KeepStaysOnlyWhenWatched) {
   const Stay& outer = phases.stays()[1];
   EXPECT_STREQ(inner.phase, "compute");
   EXPECT_STREQ(outer.phase, Phases::in_flight);
-  EXPECT_LE(outer.begin, inner.begin + 1e-9);
+  EXPECT_LE(outer.begin, inner.begin);
   EXPECT_LE(inner.begin, inner.end);
   EXPECT_LE(inner.end, outer.end);
   EXPECT_EQ(phases.of(Phases::in_flight), 0);  // beside the phases, not one of them
