@@ -34,10 +34,10 @@ class Phases {
   }
   [[nodiscard]] bool watched() const { return clock_.has_value(); }
   [[nodiscard]] const std::vector<Stay>& stays() const { return stays_; }
-  /// Of a phase that ends now. It must be a literal.
-  void note_stay(const char* phase, const Timer& since) {
+  /// phase must be a literal.
+  void note_stay(const char* phase, const Timer& begin, const Timer& end) {
     if (!clock_ || stays_.size() == most_stays) return;
-    stays_.push_back({phase, std::max(0.0, since.started_after(*clock_)), clock_->seconds()});
+    stays_.push_back({phase, std::max(0.0, begin.started_after(*clock_)), end.started_after(*clock_)});
   }
 
   void add(std::string_view name, double seconds) {
@@ -82,8 +82,9 @@ class PhaseScope {
     enter_phase(name);
   }
   ~PhaseScope() {
-    phases_.add(name_, timer_.seconds());
-    phases_.note_stay(name_, timer_);
+    const Timer end;  // one reading of the clock for both
+    phases_.add(name_, end.started_after(timer_));
+    phases_.note_stay(name_, timer_, end);
   }
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
@@ -100,7 +101,7 @@ class InFlight {
  public:
   explicit InFlight(Phases& phases, index_t ranks = 2) : phases_(phases), ranks_(ranks) {}
   ~InFlight() {
-    if (ranks_ > 1) phases_.note_stay(Phases::in_flight, timer_);
+    if (ranks_ > 1) phases_.note_stay(Phases::in_flight, timer_, Timer());
   }
   InFlight(const InFlight&) = delete;
   InFlight& operator=(const InFlight&) = delete;

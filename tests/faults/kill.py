@@ -113,11 +113,11 @@ class Stalled(Fault):
 
     def test_a_long_computation(self):
         """A kernel that runs for longer than the limit is no stall; a rank that is stopped in it is one."""
-        product = ("matmul", "--n", 1400, "--kernel", "naive", "--repetitions", 1, "--warmups", 0, "--stall-limit", 0.5)
-        result = self.start(*product, ranks=1).wait(timeout=120)
+        product = ("matmul", "--n", 1400, "--kernel", "naive", "--warmups", 0, "--stall-limit", 0.5, "--repetitions")
+        result = self.start(*product, 1, ranks=1).wait(timeout=120)
         self.assertEqual(result.code, OK, str(result))
         self.assertGreater(result.seconds, 1, "the product is too small to show anything")
-        job = self.start(*product, ranks=2)
+        job = self.start(*product, 1000, ranks=2)
         while len(job.ranks()) < 2:
             time.sleep(0.05)
         time.sleep(tessera.slack(0.7))  # in the product, or just before

@@ -321,6 +321,7 @@ TEST(Phases, KeepStaysOnlyWhenWatched) {
   EXPECT_FALSE(phases.watched());
   EXPECT_TRUE(phases.stays().empty());
   phases.watch();
+  const double before = phases.of("compute");
   {
     const InFlight flight(phases);
     const PhaseScope scope(phases, "compute");
@@ -333,6 +334,7 @@ TEST(Phases, KeepStaysOnlyWhenWatched) {
   EXPECT_LE(outer.begin, inner.begin);
   EXPECT_LE(inner.begin, inner.end);
   EXPECT_LE(inner.end, outer.end);
+  EXPECT_NEAR(inner.end - inner.begin, phases.of("compute") - before, 1e-12);  // one reading for both
   EXPECT_EQ(phases.of(Phases::in_flight), 0);  // beside the phases, not one of them
   for (std::size_t i = 0; i < 2 * Phases::most_stays; ++i) const PhaseScope scope(phases, "compute");
   EXPECT_EQ(phases.stays().size(), Phases::most_stays);
