@@ -18,13 +18,16 @@ using dist::matmul::Forecast;
 std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
 /// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the messages;
-/// nothing overlaps. -1 where the machine was never measured.
+/// but those that travel under it. -1 where the machine was never measured.
 double predicted_seconds(const Request& request, std::size_t rank, const Forecast& f,
-                         const run::Ceilings& ceilings, index_t ranks_per_node, double exchange) {
-  if (const auto& speeds = request.method.weights; !speeds.empty()) return f.flops / speeds[rank] + exchange;
+                         const run::Ceilings& ceilings, index_t ranks_per_node,
+                         const dist::matmul::ExchangeTime& exchange) {
+  const auto with_messages = [&](double arithmetic) { return arithmetic + exchange.beside(arithmetic); };
+  if (const auto& speeds = request.method.weights; !speeds.empty())
+    return with_messages(f.flops / speeds[rank]);
   const auto flops = ceilings.at(ceiling_of(request), request.method.threads * ranks_per_node);
   if (!flops) return -1;
-  return f.flops / (*flops * 1e9 / static_cast<double>(ranks_per_node)) + exchange;
+  return with_messages(f.flops / (*flops * 1e9 / static_cast<double>(ranks_per_node)));
 }
 
 std::vector<std::string> plan_row(const std::string& rank, const Forecast& f, double seconds) {
@@ -77,8 +80,8 @@ index_t most_memory(const Request& request, index_t ranks) {
 
 Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   Need need{.memory = most_memory(request, request.shape.ranks)};
-  const double exchange =
-      exchange_seconds(request.shape, request.method, run::network(ceilings, request.shape.ranks));
+  const auto exchange =
+      exchange_time(request.shape, request.method, run::network(ceilings, request.shape.ranks));
   const auto forecasts = forecast(request.shape, request.method);
   for (std::size_t r = 0; r < forecasts.size(); ++r)
     need.seconds = std::max(need.seconds,
@@ -100,9 +103,12 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
     fmt::print("operands and result stay on the GPUs; exchange: {}\n", request.gpus->text());
   if (request.method.rounds > 1)
     fmt::print("in {} rounds, each a box of C, so that it fits into memory\n", request.method.rounds);
+  if (request.method.slices > 1)
+    fmt::print("k in {} slices: the next one's operands travel while one is multiplied\n",
+               request.method.slices);
   if (q.shared) fmt::print("the ranks share the memory of operands and result\n");
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
-  const double exchange = exchange_seconds(q, request.method, run::network(ceilings, q.ranks));
+  const auto exchange = exchange_time(q, request.method, run::network(ceilings, q.ranks));
   double slowest = 0;
   index_t words = 0, all_words = 0, most = 0;
   constexpr std::size_t most_rows = 32;

@@ -213,15 +213,20 @@ bool shares_memory(const mpi::Communicator& comm, const Request& request) {
   return comm.max(index_t{possible ? 0 : 1}) == 0 && sharing_pays(q, request.method);
 }
 
-/// Where memory does not suffice for all of c at a time, boxes of it one after the other. What does not fit
-/// then either goes out of core, or is refused.
-void choose_rounds(const mpi::Communicator& comm, const Values& point, Request& request) {
+/// Where messages take long, slices of k, each fetched under the arithmetic of the one before; unless that
+/// does not fit into memory. Where memory does not suffice for all of c at a time, boxes of it one after the
+/// other. What does not fit then either goes out of core, or is refused.
+void choose_order(const mpi::Communicator& comm, const Values& point, Request& request) {
   constexpr index_t most_rounds = 256;
   Method& method = request.method;
   const auto& q = request.shape;
   if (method.algorithm != dist::matmul::Algorithm::recursive || request.gpus != nullptr || q.ranks == 1)
     return;
   const index_t allowance = run::memory_allowance(comm, point);
+  const index_t wanted = point.integer("slices");
+  method.slices = wanted > 0 ? wanted : slices_that_pay(q, method);
+  if (most_memory(request, q.ranks) <= allowance) return;
+  if (wanted == 0) method.slices = 1;
   if (most_memory(request, q.ranks) <= allowance) return;
   for (method.rounds = 2; method.rounds <= most_rounds; method.rounds *= 2) {
     if (most_memory(request, q.ranks) <= allowance) return;
@@ -270,7 +275,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   choose_exchange(comm, point, inputs, request);
   if (request.gpus == nullptr) weigh_ranks(comm, point, request);
   q.shared = shares_memory(comm, request);
-  choose_rounds(comm, point, request);
+  choose_order(comm, point, request);
   return request;
 }
 

@@ -83,11 +83,12 @@ side_by_side() {
   rm -r "$logs"
   return $status
 }
-# Ranks that talk GPU to GPU.
+# Ranks that talk GPU to GPU: --quick has two a GPU alone.
 exchange_test() {
-  local ranks filter="*"
-  if [ ${#quick[@]} != 0 ]; then filter=${checked[exchange]}; fi
-  for ranks in $(seq 1 $((2 * devices > 3 ? 2 * devices : 3))); do
+  local ranks filter="*" counts
+  counts=$(seq 1 $((2 * devices > 3 ? 2 * devices : 3)))
+  if [ ${#quick[@]} != 0 ]; then filter=${checked[exchange]} counts=$((2 * devices)); fi
+  for ranks in $counts; do
     echo "-- $1, $ranks ranks"
     OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=2 under_mpirun "$ranks" "$(program_of "$1")" --gtest_brief=1 --gtest_filter="$filter"
   done

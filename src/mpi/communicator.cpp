@@ -75,13 +75,15 @@ bool Request::test() {
   return done != 0;
 }
 
+void Request::join(Request&& other) {
+  parts_.insert(parts_.end(), other.parts_.begin(), other.parts_.end());
+  other.parts_.clear();
+}
+
 void wait_all(std::span<Request> requests) {
-  std::vector<MPI_Request> parts;
-  for (Request& request : requests) {
-    parts.insert(parts.end(), request.parts().begin(), request.parts().end());
-    request.parts().clear();
-  }
-  Request(std::move(parts)).wait();
+  Request all;
+  for (Request& request : requests) all.join(std::move(request));
+  all.wait();
 }
 
 Communicator::State::~State() {

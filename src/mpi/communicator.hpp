@@ -27,6 +27,8 @@ class Request {
   Request& operator=(Request&&) = default;
   void wait();
   [[nodiscard]] bool test();
+  /// Takes the other one's transfers as well.
+  void join(Request&& other);
   [[nodiscard]] std::vector<MPI_Request>& parts() { return parts_; }
 
  private:

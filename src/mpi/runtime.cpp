@@ -91,7 +91,7 @@ void tell_crashes(const std::vector<int>& numbers) {
 Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()) {
   const std::vector<int> uncared = uncared_crashes();
   int provided = 0;
-  check(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  check(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   require(provided >= MPI_THREAD_FUNNELED, ExitCode::internal,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <utility>
 
 #include "base/complex.hpp"
 
@@ -38,47 +38,61 @@ void copy_block(MatrixView<const T> from, MatrixView<T> to) {
 }
 
 template <class T>
-void redistribute(const Communicator& comm, const layout::MatrixLayout& home, MatrixView<const T> from,
-                  const layout::MatrixLayout& need, MatrixView<T> to) {
-  const auto out = outgoing(home, need, comm.rank());
-  const auto in = incoming(home, need, comm.rank());
-  const layout::Box& home_box = home.of(comm.rank());
-  const layout::Box& need_box = need.of(comm.rank());
-  std::vector<Request> requests;
-  std::vector<machine::Buffer<T>> packed_in(in.size()), packed_out(out.size());
-
-  // Pieces that are contiguous on this side travel in place; the others through a buffer.
-  for (std::size_t p = 0; p < in.size(); ++p) {
-    if (in[p].peer == comm.rank()) continue;
-    MatrixView<T> piece = part(to, need_box, in[p].box);
-    if (!contiguous(piece)) {
-      packed_in[p] = machine::Buffer<T>(in[p].box.area());
-      piece = matrix_view(packed_in[p].data(), piece.rows, piece.cols);
-    }
-    requests.push_back(comm.receive(bytes_of(piece), static_cast<int>(in[p].peer), tag));
+Redistribution<T>::Redistribution(const Communicator& comm, const layout::MatrixLayout& home,
+                                  MatrixView<const T> from, const layout::MatrixLayout& need,
+                                  MatrixView<T> to, machine::Buffer<T>& scratch) {
+  const auto in = incoming(home, need, comm.rank()), out = outgoing(home, need, comm.rank());
+  const auto part_to = [&](const layout::Piece& p) { return part(to, need.of(comm.rank()), p.box); };
+  const auto part_from = [&](const layout::Piece& p) { return part(from, home.of(comm.rank()), p.box); };
+  const auto away = [&](const layout::Piece& p) { return p.peer != comm.rank(); };
+  index_t packed = 0;
+  for (const auto& p : in) packed += away(p) && !contiguous(part_to(p)) ? p.box.area() : 0;
+  for (const auto& p : out) packed += away(p) && !contiguous(part_from(p)) ? p.box.area() : 0;
+  if (scratch.size() < packed) {
+    scratch = machine::Buffer<T>();  // not both at a time
+    scratch = machine::Buffer<T>(packed);
   }
-  for (std::size_t p = 0; p < out.size(); ++p) {
-    MatrixView<const T> piece = part(from, home_box, out[p].box);
-    if (out[p].peer == comm.rank()) {
-      copy_block(piece, part(to, need_box, out[p].box));
+  T* free = scratch.data();
+  const auto pack = [&](index_t rows, index_t cols) {
+    return matrix_view(std::exchange(free, free + rows * cols), rows, cols);
+  };
+  for (const layout::Piece& p : in) {
+    if (!away(p)) continue;
+    MatrixView<T> piece = part_to(p);
+    if (!contiguous(piece)) {
+      const MatrixView<T> there = std::exchange(piece, pack(piece.rows, piece.cols));
+      arrivals_.push_back({piece, there});
+    }
+    request_.join(comm.receive(bytes_of(piece), static_cast<int>(p.peer), tag));
+  }
+  for (const layout::Piece& p : out) {
+    MatrixView<const T> piece = part_from(p);
+    if (!away(p)) {
+      copy_block(piece, part_to(p));
       continue;
     }
     if (!contiguous(piece)) {
-      packed_out[p] = machine::Buffer<T>(out[p].box.area());
-      const MatrixView<T> packed = matrix_view(packed_out[p].data(), piece.rows, piece.cols);
-      copy_block(piece, packed);
-      piece = packed;
+      const MatrixView<T> copy = pack(piece.rows, piece.cols);
+      copy_block(piece, copy);
+      piece = copy;
     }
     const std::span<const T> elements(piece.data, static_cast<std::size_t>(piece.rows * piece.cols));
-    requests.push_back(comm.send(std::as_bytes(elements), static_cast<int>(out[p].peer), tag));
+    request_.join(comm.send(std::as_bytes(elements), static_cast<int>(p.peer), tag));
   }
-  wait_all(requests);
-  for (std::size_t p = 0; p < in.size(); ++p) {
-    if (packed_in[p].size() == 0) continue;
-    const MatrixView<T> packed =
-        matrix_view(packed_in[p].data(), in[p].box.rows.size(), in[p].box.cols.size());
-    copy_block<T>(packed, part(to, need_box, in[p].box));
-  }
+}
+
+template <class T>
+void Redistribution<T>::finish() {
+  request_.wait();
+  for (const Arrival& arrival : arrivals_) copy_block(arrival.packed, arrival.to);
+  arrivals_.clear();
+}
+
+template <class T>
+void redistribute(const Communicator& comm, const layout::MatrixLayout& home, MatrixView<const T> from,
+                  const layout::MatrixLayout& need, MatrixView<T> to) {
+  machine::Buffer<T> scratch;
+  Redistribution<T>(comm, home, from, need, to, scratch).finish();
 }
 
 template void copy_block<float>(MatrixView<const float>, MatrixView<float>);
@@ -86,18 +100,15 @@ template void copy_block<double>(MatrixView<const double>, MatrixView<double>);
 template void copy_block<Complex<float>>(MatrixView<const Complex<float>>, MatrixView<Complex<float>>);
 template void copy_block<Complex<double>>(MatrixView<const Complex<double>>, MatrixView<Complex<double>>);
 template void copy_block<std::byte>(MatrixView<const std::byte>, MatrixView<std::byte>);
-template void redistribute<float>(const Communicator&, const layout::MatrixLayout&, MatrixView<const float>,
-                                  const layout::MatrixLayout&, MatrixView<float>);
-template void redistribute<double>(const Communicator&, const layout::MatrixLayout&, MatrixView<const double>,
-                                   const layout::MatrixLayout&, MatrixView<double>);
-template void redistribute<Complex<float>>(const Communicator&, const layout::MatrixLayout&,
-                                           MatrixView<const Complex<float>>, const layout::MatrixLayout&,
-                                           MatrixView<Complex<float>>);
-template void redistribute<Complex<double>>(const Communicator&, const layout::MatrixLayout&,
-                                            MatrixView<const Complex<double>>, const layout::MatrixLayout&,
-                                            MatrixView<Complex<double>>);
-template void redistribute<std::byte>(const Communicator&, const layout::MatrixLayout&,
-                                      MatrixView<const std::byte>, const layout::MatrixLayout&,
-                                      MatrixView<std::byte>);
+#define TESSERA_INSTANTIATE(T)                                                                         \
+  template class Redistribution<T>;                                                                    \
+  template void redistribute<T>(const Communicator&, const layout::MatrixLayout&, MatrixView<const T>, \
+                                const layout::MatrixLayout&, MatrixView<T>)
+
+TESSERA_INSTANTIATE(float);
+TESSERA_INSTANTIATE(double);
+TESSERA_INSTANTIATE(Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>);
+TESSERA_INSTANTIATE(std::byte);
 
 }  // namespace tessera::mpi

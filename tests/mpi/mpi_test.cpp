@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <numeric>
+#include <thread>
 
 #include "layout/matrix_layout.hpp"
 #include "machine/buffer.hpp"
@@ -10,6 +12,7 @@
 #include "mpi/exchange.hpp"
 #include "mpi/phases.hpp"
 #include "mpi/probes.hpp"
+#include "mpi/progress.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/shared_memory.hpp"
 #include "mpi/transfer.hpp"
@@ -313,6 +316,21 @@ TEST(SharedMemory, RefusesMoreThanThereIs) {
   } catch (const AgreedError& error) {
     EXPECT_EQ(error.code(), ExitCode::memory);
   }
+}
+
+TEST(Progress, MessagesTravelWhileNobodyElseCallsMpi) {
+  const Communicator comm = Communicator::world();
+  const int next = (comm.rank() + 1) % comm.size(), last = (comm.rank() + comm.size() - 1) % comm.size();
+  const std::vector<double> out(std::size_t{1} << 20, comm.rank());
+  std::vector<double> in(out.size(), -1);
+  Request request = comm.receive(std::as_writable_bytes(std::span(in)), last, 7);
+  request.join(comm.send(std::as_bytes(std::span(out)), next, 7));
+  Progress progress(request);
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  progress.stop();
+  EXPECT_TRUE(request.parts().empty());
+  EXPECT_EQ(in, std::vector<double>(out.size(), last));
+  request.wait();
 }
 
 TEST(Phases, KeepStaysOnlyWhenWatched) {

@@ -61,7 +61,7 @@ Run prepare_matmul(const Communicator& comm, const Network& network, MatmulCase 
   };
   const ForecastRequest request{.m = x.m, .n = x.n, .k = x.k, .ranks = comm.size()};
   return {[=] { multiply(comm, state->product(), state->method, state->phases); }, check,
-          [=] { return exchange_seconds(request, state->method, network); }};
+          [=] { return exchange_time(request, state->method, network).all(); }};
 }
 
 Run prepare_transpose(const Communicator& comm, const Network& network,

@@ -56,6 +56,11 @@ void compute(const tessera::matmul::Gemm<T>& gemm, const Method& method, mpi::Ph
   mpi::add_device_phases(phases);
 }
 
+/// The slices that a plan is followed in: one where nothing has to travel.
+[[nodiscard]] inline Slices slices_of(const Method& method, const Plan& plan, bool shared) {
+  return slices_of_k(plan, shared || plan.cuboids.size() == 1 ? 1 : method.slices);
+}
+
 /// The value of one node of the summation tree on this rank.
 template <class T>
 struct NodeValue {
@@ -69,6 +74,13 @@ struct NodeValue {
 template <class T>
 void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::vector<NodeValue<T>>& mine,
                    DistributedMatrix<T>& c, mpi::Phases& phases);
+
+/// The values of this rank's nodes, the first of which grows in `first`, its operands fetched slice by slice:
+/// the next travels while this one is multiplied. Collective.
+template <class T>
+std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm, const Product<T>& product,
+                                            const Method& method, const Plan& plan, const Slices& slices,
+                                            MatrixView<T> first, mpi::Phases& phases);
 
 template <class T>
 void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,

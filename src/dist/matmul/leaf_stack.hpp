@@ -1,19 +1,55 @@
 #pragma once
 // The summation tree walked leaf by leaf; private to this folder.
 
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
+#include "dist/matmul/algorithms.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "kernels/matmul/summation.hpp"
 #include "machine/buffer.hpp"
 
 namespace tessera::dist::matmul {
 
-/// Matrices beside c that wait for their neighbours at most.
-[[nodiscard]] constexpr index_t most_waiting(const tessera::matmul::Leaves& leaves) {
-  index_t waiting = 0;
-  while ((index_t{1} << waiting) < leaves.count()) ++waiting;
-  return waiting;
+/// The leaves of two nodes, one beside the other.
+[[nodiscard]] constexpr tessera::matmul::Subtree both(tessera::matmul::Subtree a,
+                                                      tessera::matmul::Subtree b) {
+  return {std::min(a.first, b.first), a.count + b.count};
+}
+
+/// Whether the two are the halves of a node of the tree, in either order.
+[[nodiscard]] inline bool neighbours(const tessera::matmul::Leaves& leaves, tessera::matmul::Subtree a,
+                                     tessera::matmul::Subtree b) {
+  const tessera::matmul::Subtree parent = both(a, b);
+  if (parent.first + parent.count != std::max(a.first + a.count, b.first + b.count)) return false;
+  const auto path = subtrees(whole(leaves), parent.first, parent.first + parent.count);
+  return path.size() == 1 && left(parent) == (a.first < b.first ? a : b);
+}
+
+/// Matrices beside the one of leaf `first` that wait for their neighbours at most, of leaves in this order.
+[[nodiscard]] inline index_t most_waiting(const tessera::matmul::Leaves& leaves, index_t first,
+                                          const std::vector<index_t>& order) {
+  std::vector<tessera::matmul::Subtree> nodes;
+  index_t most = 0;
+  for (const index_t leaf : order) {
+    nodes.push_back({leaf, 1});
+    const auto waiting =
+        std::count_if(nodes.begin(), nodes.end(), [&](const auto& x) { return x.first != first; });
+    most = std::max<index_t>(most, waiting);
+    while (nodes.size() > 1 && neighbours(leaves, nodes[nodes.size() - 2], nodes.back())) {
+      nodes[nodes.size() - 2] = both(nodes[nodes.size() - 2], nodes.back());
+      nodes.pop_back();
+    }
+  }
+  return most;
+}
+
+/// ... of all leaves one after the other.
+[[nodiscard]] inline index_t most_waiting(const tessera::matmul::Leaves& leaves) {
+  std::vector<index_t> order(static_cast<std::size_t>(leaves.count()));
+  std::iota(order.begin(), order.end(), index_t{0});
+  return most_waiting(leaves, 0, order);
 }
 
 /// Sums of finished leaves waiting for their right neighbours: the binary counter that walks the summation
@@ -25,27 +61,44 @@ class LeafStack {
   LeafStack(const tessera::matmul::Leaves& leaves, index_t most_elements)
       : leaves_(leaves), most_elements_(most_elements) {}
 
-  /// From now on the sum is this one.
-  void start(MatrixView<T> c) {
+  /// From now on the sum is this one, of the leaves from `first` on, in any order.
+  void start(MatrixView<T> c, index_t first = 0) {
     c_ = c;
+    first_ = first;
     stack_.clear();
   }
 
-  /// Where leaf number `leaf` grows: c itself for the first, a matrix of its own for the others.
+  /// Where leaf number `leaf` grows: c itself for leaf `first`, a matrix of its own for the others.
   MatrixView<T> begin(index_t leaf) {
-    stack_.push_back({{leaf, 1}, leaf == 0 ? machine::Buffer<T>() : take()});
+    stack_.push_back({{leaf, 1}, leaf == first_ ? machine::Buffer<T>() : take()});
     return view(stack_.back());
   }
 
-  /// Adds every pair of neighbours that are the two halves of a node of the tree.
+  /// Adds every pair of neighbours that are the two halves of a node of the tree: the right to the left.
   void end() {
-    while (stack_.size() > 1 && halves(stack_[stack_.size() - 2].node, stack_.back().node)) {
-      Entry& into = stack_[stack_.size() - 2];
-      tessera::matmul::add<T>(view(stack_.back()), view(into));
-      into.node.count += stack_.back().node.count;
-      spare_.push_back(std::move(stack_.back().storage));
+    while (stack_.size() > 1 && neighbours(leaves_, stack_[stack_.size() - 2].node, stack_.back().node)) {
+      Entry last = std::move(stack_.back());
       stack_.pop_back();
+      if (last.node.first < stack_.back().node.first) std::swap(last, stack_.back());
+      Entry& into = stack_.back();
+      tessera::matmul::add<T>(view(last), view(into));
+      into.node = both(into.node, last.node);
+      spare_.push_back(std::move(last.storage));
     }
+  }
+
+  /// What is left of these leaves: the nodes of the tree that they make, in order. The first has no storage
+  /// of its own. They are given away.
+  std::vector<NodeValue<T>> values() {
+    std::sort(stack_.begin(), stack_.end(),
+              [](const Entry& a, const Entry& b) { return a.node.first < b.node.first; });
+    std::vector<NodeValue<T>> result;
+    for (Entry& entry : stack_) {
+      const auto at = view(entry);
+      result.push_back({entry.node, std::move(entry.storage), at});
+    }
+    stack_.clear();
+    return result;
   }
 
  private:
@@ -61,17 +114,12 @@ class LeafStack {
     return last;
   }
   MatrixView<T> view(Entry& entry) {
-    return entry.node.first == 0 ? c_ : matrix_view(entry.storage.data(), c_.rows, c_.cols);
+    return entry.node.first == first_ ? c_ : matrix_view(entry.storage.data(), c_.rows, c_.cols);
   }
-  bool halves(tessera::matmul::Subtree a, tessera::matmul::Subtree b) const {
-    const tessera::matmul::Subtree both{a.first, a.count + b.count};
-    const auto path = subtrees(whole(leaves_), both.first, both.first + both.count);
-    return path.size() == 1 && left(both) == a;
-  }
-
   tessera::matmul::Leaves leaves_;
   index_t most_elements_;
   MatrixView<T> c_;
+  index_t first_ = 0;
   std::vector<Entry> stack_;
   std::vector<machine::Buffer<T>> spare_;
 };

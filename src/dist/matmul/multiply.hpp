@@ -1,6 +1,7 @@
 #pragma once
 // The distributed product.
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,7 @@ struct Method {
   index_t panel = 1024;               ///< summa's panel width along k, rounded to whole chunks
   std::vector<double> weights = {};   ///< recursive's: how fast each rank multiplies; empty: all alike
   index_t rounds = 1;  ///< recursive's: boxes of c one after the other, for less memory; a power of two
+  index_t slices = 1;  ///< recursive's: parts of k, each fetched under the arithmetic of the one before
   double flops_per_word = core_flops_per_word;  ///< recursive's, of the slowest rank; on all ranks the same
 };
 
@@ -87,9 +89,22 @@ struct ForecastRequest {
 /// memory comes in small pages, so that what stays at home is better off in a rank's own. Arithmetic only.
 [[nodiscard]] bool sharing_pays(const ForecastRequest& request, const Method& method);
 
-/// Seconds that ranks whose computing took none would spend on messages, the slowest rank of every exchange
-/// counted.
-[[nodiscard]] double exchange_seconds(const ForecastRequest& request, const Method& method,
-                                      const mpi::Network& network);
+/// Seconds of messages, the slowest rank of every exchange counted.
+struct ExchangeTime {
+  double alone = 0;              ///< while nobody computes
+  double beside_arithmetic = 0;  ///< of slices that come while the one before is multiplied
+  /// What they add to so many seconds of arithmetic.
+  [[nodiscard]] double beside(double arithmetic) const {
+    return alone + std::max(0.0, beside_arithmetic - arithmetic);
+  }
+  [[nodiscard]] double all() const { return alone + beside_arithmetic; }
+};
+[[nodiscard]] ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
+                                         const mpi::Network& network);
+
+/// Into how many slices to cut k: several where that makes messages and arithmetic together faster, unless C
+/// is so small that a rank's threads share k. Arithmetic only.
+[[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method,
+                                      const mpi::Network& network = {});
 
 }  // namespace tessera::dist::matmul

@@ -1,6 +1,8 @@
 #include "dist/matmul/plan.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace tessera::dist::matmul {
 namespace {
@@ -16,7 +18,8 @@ Prices prices_of(const Homes& homes, double flops_per_word) {
 template <class BoxOf>
 MatrixLayout layout_of(const Plan& plan, index_t rows, index_t cols, const BoxOf& box_of) {
   MatrixLayout result{rows, cols, {}};
-  for (const Cuboid& cuboid : plan.cuboids) result.boxes.push_back(cuboid.empty() ? Box{} : box_of(cuboid));
+  for (std::size_t rank = 0; rank < plan.cuboids.size(); ++rank)
+    result.boxes.push_back(plan.cuboids[rank].empty() ? Box{} : box_of(rank, plan.cuboids[rank]));
   return result;
 }
 
@@ -27,30 +30,89 @@ MatrixLayout operand_layout(MatrixLayout layout, Op op) {
   return layout;
 }
 
+std::vector<Range> parts_of_k(const Plan& plan) {
+  std::vector<Range> parts;
+  for (const Cuboid& cuboid : plan.cuboids) parts.push_back(plan.k_range(cuboid));
+  return parts;
+}
+
+/// The order in which a rank takes its leaves.
+struct SliceWalk {
+  Leaves leaves;
+  std::size_t rank;
+  index_t wanted;  // slices
+  index_t mine;    // leaves
+
+  void go(Subtree node, int depth, std::vector<Range>& slices) const {
+    if (node.count > 1 && node.count * wanted > mine) {
+      go(turned(depth) ? right(node) : left(node), depth + 1, slices);
+      go(turned(depth) ? left(node) : right(node), depth + 1, slices);
+      return;
+    }
+    const index_t begin = leaves.begin(node.first), end = leaves.begin(node.first + node.count);
+    const index_t chunks = ceil_div(end - begin, leaves.chunk());
+    const index_t parts =
+        node.count > 1 ? 1 : std::clamp<index_t>(wanted / mine, 1, std::max<index_t>(chunks, 1));
+    const auto cut = [&](index_t part) {
+      return std::min(end, begin + part * chunks / parts * leaves.chunk());
+    };
+    for (index_t part = 0; part < parts; ++part) slices.push_back({cut(part), cut(part + 1)});
+  }
+
+  /// Ranks one, two, four, ... apart differ; so do four of them by two levels.
+  [[nodiscard]] bool turned(int depth) const {
+    constexpr std::array<std::size_t, 3> bits{~std::size_t{0}, 0xAAAAAAAA, 0xCCCCCCCC};
+    return std::popcount(rank & bits[static_cast<std::size_t>(depth) % bits.size()]) % 2 != 0;
+  }
+};
+
 }  // namespace
 
-MatrixLayout a_layout(const Plan& plan, Op op) {
+MatrixLayout a_layout(const Plan& plan, Op op) { return a_layout(plan, op, parts_of_k(plan)); }
+MatrixLayout b_layout(const Plan& plan, Op op) { return b_layout(plan, op, parts_of_k(plan)); }
+
+MatrixLayout a_layout(const Plan& plan, Op op, const std::vector<Range>& k) {
   return operand_layout(layout_of(plan, plan.shape.m, plan.shape.k(),
-                                  [&](const Cuboid& c) {
-                                    return Box{c.m, plan.k_range(c)};
+                                  [&](std::size_t rank, const Cuboid& c) {
+                                    return Box{c.m, k[rank]};
                                   }),
                         op);
 }
 
-MatrixLayout b_layout(const Plan& plan, Op op) {
+MatrixLayout b_layout(const Plan& plan, Op op, const std::vector<Range>& k) {
   return operand_layout(layout_of(plan, plan.shape.k(), plan.shape.n,
-                                  [&](const Cuboid& c) {
-                                    return Box{plan.k_range(c), c.n};
+                                  [&](std::size_t rank, const Cuboid& c) {
+                                    return Box{k[rank], c.n};
                                   }),
                         op);
+}
+
+Slices slices_of_k(const Plan& plan, index_t wanted) {
+  if (wanted <= 1) return {parts_of_k(plan)};
+  std::vector<std::vector<Range>> of_ranks;
+  std::size_t most = 0;
+  for (std::size_t rank = 0; rank < plan.cuboids.size(); ++rank) {
+    const Cuboid& mine = plan.cuboids[rank];
+    std::vector<Range>& slices = of_ranks.emplace_back();
+    const SliceWalk walk{plan.shape.leaves, rank, wanted, mine.leaves.size()};
+    for (const Subtree node : plan.nodes(mine)) walk.go(node, 0, slices);
+    most = std::max(most, slices.size());
+  }
+  Slices result(most, std::vector<Range>(plan.cuboids.size()));
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    for (std::size_t s = 0; s < of_ranks[rank].size(); ++s) result[s][rank] = of_ranks[rank][s];
+  }
+  return result;
 }
 
 MatrixLayout c_layout(const Plan& plan) {
-  return layout_of(plan, plan.shape.m, plan.shape.n, [](const Cuboid& c) { return Box{c.m, c.n}; });
+  return layout_of(plan, plan.shape.m, plan.shape.n, [](std::size_t, const Cuboid& c) {
+    return Box{c.m, c.n};
+  });
 }
 
 MatrixLayout c_start_layout(const Plan& plan) {
-  return layout_of(plan, plan.shape.m, plan.shape.n, [](const Cuboid& c) {
+  return layout_of(plan, plan.shape.m, plan.shape.n, [](std::size_t, const Cuboid& c) {
     return c.leaves.begin == 0 ? Box{c.m, c.n} : Box{};
   });
 }

@@ -55,12 +55,24 @@ struct Plan {
   }
 };
 
-/// Which box of the stored operands every rank needs, and which box of c it computes (part of).
+/// Which box of the stored operands every rank needs (for its part of k, or a range of it), and which box of
+/// c it computes (part of).
 [[nodiscard]] layout::MatrixLayout a_layout(const Plan& plan, Op op);
 [[nodiscard]] layout::MatrixLayout b_layout(const Plan& plan, Op op);
+[[nodiscard]] layout::MatrixLayout a_layout(const Plan& plan, Op op, const std::vector<layout::Range>& k);
+[[nodiscard]] layout::MatrixLayout b_layout(const Plan& plan, Op op, const std::vector<layout::Range>& k);
 [[nodiscard]] layout::MatrixLayout c_layout(const Plan& plan);
 /// The boxes of c on the ranks that start from beta * c (those with leaf 0); empty elsewhere.
 [[nodiscard]] layout::MatrixLayout c_start_layout(const Plan& plan);
+
+/// Ranges of k: [slice][rank].
+using Slices = std::vector<std::vector<layout::Range>>;
+
+/// Every rank's part of k in slices, one after the other. About `wanted` of them, whole
+/// chunks; the chunks of a leaf in their order, but ranks walk the summation tree from different sides, so
+/// that not all of them want the same rows at the same time from the few ranks that have them. Empty where
+/// others have more slices.
+[[nodiscard]] Slices slices_of_k(const Plan& plan, index_t wanted);
 
 /// Whether parts of the same box of c are computed by several ranks.
 [[nodiscard]] bool splits_k(const Plan& plan);

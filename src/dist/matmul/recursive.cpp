@@ -20,23 +20,6 @@ std::optional<MatrixView<T>> place_in_c(const Plan& plan, const Cuboid& mine, Di
   return part(c.whole(), 0, 0);
 }
 
-/// A place for every node of this rank's cuboid.
-template <class T>
-std::vector<NodeValue<T>> allocate_values(const Plan& plan, const Cuboid& mine,
-                                          const std::optional<MatrixView<T>>& in_c) {
-  std::vector<NodeValue<T>> values;
-  for (const Subtree node : plan.nodes(mine)) {
-    if (in_c) {
-      values.push_back({node, {}, *in_c});
-      continue;
-    }
-    machine::Buffer<T> storage(mine.m.size() * mine.n.size());
-    const auto view = matrix_view(storage.data(), mine.m.size(), mine.n.size());
-    values.push_back({node, std::move(storage), view});
-  }
-  return values;
-}
-
 /// Before: what the others wrote is there. After: they have read it. Nothing where no memory is shared.
 template <class T>
 void meet(const mpi::Communicator& comm, const Product<T>& product) {
@@ -51,18 +34,38 @@ void meet(const mpi::Communicator& comm, const Product<T>& product) {
   sync();
 }
 
+/// The values of this rank's nodes, the first of which grows in `first`, its operands fetched before.
 template <class T>
-void compute_node(const Product<T>& product, const Method& method, const Plan& plan, const Cuboid& mine,
-                  const NodeValue<T>& value, MatrixView<const T> a, MatrixView<const T> b,
-                  mpi::Phases& phases) {
-  const index_t begin = plan.shape.leaves.begin(value.node.first);
-  const index_t size = plan.shape.leaves.begin(value.node.first + value.node.count) - begin;
-  const index_t from = begin - plan.k_range(mine).begin;
-  const Gemm<T> gemm{product.alpha, along_k(a, product.op_a, Op::none, from, size),
-                     product.op_a,  along_k(b, product.op_b, Op::transpose, from, size),
-                     product.op_b,  value.node.first == 0 ? product.beta : T{0},
-                     value.view};
-  compute(gemm, method, phases, [&] { subtree(gemm, plan.shape.leaves, value.node); });
+std::vector<NodeValue<T>> compute_at_once(const mpi::Communicator& comm, const Product<T>& product,
+                                          const Method& method, const Plan& plan, MatrixView<T> first,
+                                          mpi::Phases& phases) {
+  const Cuboid& mine = plan.of(comm.rank());
+  Fetched<T> a, b;
+  {
+    const mpi::PhaseScope scope(phases, "exchange");
+    const mpi::InFlight flight(phases, comm.size());
+    a = fetch(comm, product.a, a_layout(plan, product.op_a));
+    b = fetch(comm, product.b, b_layout(plan, product.op_b));
+  }
+  const mpi::PhaseScope scope(phases, "compute");
+  std::vector<NodeValue<T>> values;
+  for (const Subtree node : plan.nodes(mine)) {
+    machine::Buffer<T> storage(values.empty() ? 0 : first.rows * first.cols);
+    const auto at = values.empty() ? first : matrix_view(storage.data(), first.rows, first.cols);
+    values.push_back({node, std::move(storage), at});
+    const Leaves& leaves = plan.shape.leaves;
+    const index_t begin = leaves.begin(node.first), size = leaves.begin(node.first + node.count) - begin;
+    const index_t from = begin - plan.k_range(mine).begin;
+    const Gemm<T> gemm{product.alpha,
+                       along_k(a.view, product.op_a, Op::none, from, size),
+                       product.op_a,
+                       along_k(b.view, product.op_b, Op::transpose, from, size),
+                       product.op_b,
+                       node.first == 0 ? product.beta : T{0},
+                       at};
+    compute(gemm, method, phases, [&] { subtree(gemm, leaves, node); });
+  }
+  return values;
 }
 
 /// One round.
@@ -71,26 +74,21 @@ void follow(const mpi::Communicator& comm, const Product<T>& product, const Meth
             mpi::Phases& phases) {
   const Cuboid& mine = plan.of(comm.rank());
   const auto in_c = place_in_c(plan, mine, product.c);
-  std::vector<NodeValue<T>> values = allocate_values(plan, mine, in_c);
-  Fetched<T> a, b;
-  {
+  machine::Buffer<T> storage(in_c || mine.empty() ? 0 : mine.m.size() * mine.n.size());
+  const MatrixView<T> first = in_c           ? *in_c
+                              : mine.empty() ? MatrixView<T>{}
+                                             : matrix_view(storage.data(), mine.m.size(), mine.n.size());
+  if (product.beta != T{0} && !in_c) {
     const mpi::PhaseScope scope(phases, "exchange");
     const mpi::InFlight flight(phases, comm.size());
-    a = fetch(comm, product.a, a_layout(plan, product.op_a));
-    b = fetch(comm, product.b, b_layout(plan, product.op_b));
-    if (product.beta != T{0} && !in_c) {
-      const bool starts = !mine.empty() && mine.leaves.begin == 0;
-      mpi::redistribute<T>(comm, product.c.layout(), product.c.view(), c_start_layout(plan),
-                           starts ? values.front().view : MatrixView<T>{});
-    }
+    const bool starts = !mine.empty() && mine.leaves.begin == 0;
+    mpi::redistribute<T>(comm, product.c.layout(), product.c.view(), c_start_layout(plan),
+                         starts ? first : MatrixView<T>{});
   }
-  {
-    const mpi::PhaseScope scope(phases, "compute");
-    for (const NodeValue<T>& value : values)
-      compute_node(product, method, plan, mine, value, a.view, b.view, phases);
-  }
-  a = {};  // room for the parts of C
-  b = {};
+  const auto slices = slices_of(method, plan, product.c.shared());
+  const auto values = slices.size() > 1
+                          ? compute_in_slices(comm, product, method, plan, slices, first, phases)
+                          : compute_at_once(comm, product, method, plan, first, phases);
   const mpi::PhaseScope scope(phases, "exchange");
   if (!in_c) combine_nodes(comm, plan, values, product.c, phases);
 }

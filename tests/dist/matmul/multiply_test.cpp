@@ -115,6 +115,17 @@ TYPED_TEST(Multiply, RoundsGiveTheBitsOfOneRank) {
   }
 }
 
+TYPED_TEST(Multiply, SlicesGiveTheBitsOfOneRank) {
+  const auto comm = mpi::Communicator::world();
+  for (const Case& x : cases) {
+    for (const index_t slices : {2, 3, 64}) {
+      const index_t rounds = slices == 3 ? 2 : 1;
+      const auto got = run<TypeParam>(comm, x, {.threads = 2, .rounds = rounds, .slices = slices});
+      same_bits(got.c, one_rank<TypeParam>(x), std::to_string(slices) + " slices");
+    }
+  }
+}
+
 TYPED_TEST(Multiply, RecursiveGivesTheBitsOfOneRank) {
   const auto comm = mpi::Communicator::world();
   for (const Case& x : cases) {

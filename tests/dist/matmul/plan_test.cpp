@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "dist/matmul/multiply.hpp"
 #include "dist/matmul/plan.hpp"
 
 namespace tessera::dist::matmul {
 namespace {
+
+using layout::Range;
 
 Shape shape_of(index_t m, index_t n, index_t k) { return {m, n, tessera::matmul::leaves<double>(k)}; }
 
@@ -242,6 +245,64 @@ TEST(MovedElements, AreWhatTheForecastSends) {
   for (const Forecast& f : forecast({.m = m, .n = n, .k = k, .ranks = ranks}, {}))
     received += f.received_bytes;
   EXPECT_EQ(8 * moved, received);
+}
+
+TEST(Slices, AreEveryRanksPartOfKChunksOfALeafInOrder) {
+  for (const index_t k : {1000, 9000, 40000}) {
+    const Plan plan = recursive_plan(shape_of(64, 96, k), 5);
+    for (const index_t wanted : {1, 2, 7, 64}) {
+      const auto slices = slices_of_k(plan, wanted);
+      EXPECT_LE(slices.size(), static_cast<std::size_t>(2 * wanted));
+      for (std::size_t rank = 0; rank < 5; ++rank) {
+        std::vector<Range> mine;
+        for (const auto& slice : slices) {
+          if (!slice[rank].empty()) mine.push_back(slice[rank]);
+        }
+        const Leaves& leaves = plan.shape.leaves;
+        std::map<index_t, index_t> reached;  // of every leaf, in the order of slices
+        for (const Range part : mine) {
+          EXPECT_TRUE(part.end % leaves.chunk() == 0 || part.end == k);
+          for (index_t leaf = 0; leaf < leaves.count(); ++leaf) {
+            const Range in = intersect(part, Range{leaves.begin(leaf), leaves.begin(leaf + 1)});
+            if (in.empty()) continue;
+            EXPECT_EQ(in.begin, reached.count(leaf) != 0 ? reached[leaf] : leaves.begin(leaf));
+            reached[leaf] = in.end;
+          }
+        }
+        const Cuboid& c = plan.cuboids[rank];
+        EXPECT_EQ(static_cast<index_t>(reached.size()), c.empty() ? 0 : c.leaves.size());
+        for (const auto& [leaf, end] : reached) EXPECT_EQ(end, leaves.begin(leaf + 1));
+      }
+    }
+  }
+}
+
+TEST(Slices, DoNotAskTheSameRanksForTheSameRows) {
+  const mpi::Network network;
+  const ForecastRequest request{.m = 30000, .n = 30000, .k = 30000, .ranks = 16};
+  const auto whole = exchange_time(request, {}, network),
+             sliced = exchange_time(request, {.slices = 8}, network);
+  EXPECT_LT(sliced.alone, 0.3 * whole.alone);  // 1, if all began with the same rows of b
+  EXPECT_LT(sliced.all(), 2 * whole.all());
+}
+
+TEST(Slices, MoveTheSameInMoreMessagesAndLessMemory) {
+  const ForecastRequest request{.m = 4000, .n = 4000, .k = 4000, .ranks = 4};
+  const auto whole = forecast(request, {}), sliced = forecast(request, {.slices = 8});
+  for (std::size_t r = 0; r < 4; ++r) {
+    EXPECT_EQ(sliced[r].received_bytes, whole[r].received_bytes);
+    EXPECT_EQ(sliced[r].sent_bytes, whole[r].sent_bytes);
+    EXPECT_GE(sliced[r].messages, whole[r].messages);
+    EXPECT_LT(sliced[r].work_bytes, 0.7 * static_cast<double>(whole[r].work_bytes));
+  }
+  const mpi::Network network;
+  const auto all = exchange_time(request, {}, network),
+             parts = exchange_time(request, {.slices = 8}, network);
+  EXPECT_EQ(all.beside_arithmetic, 0);
+  EXPECT_LT(parts.beside(10), 0.5 * all.beside(10));
+  EXPECT_EQ(slices_that_pay(request, {}), 8);
+  EXPECT_EQ(slices_that_pay({.m = 100, .n = 100, .k = 1000000, .ranks = 4}, {}), 1);  // threads share k
+  EXPECT_EQ(slices_that_pay({.m = 4000, .n = 4000, .k = 4000, .ranks = 4, .shared = true}, {}), 1);
 }
 
 TEST(Layouts, FollowTheOps) {

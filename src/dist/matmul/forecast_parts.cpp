@@ -1,0 +1,46 @@
+#include "dist/matmul/forecast_parts.hpp"
+
+namespace tessera::dist::matmul {
+
+using layout::BlockMap;
+using layout::MatrixLayout;
+
+Leaves leaves_of(const ForecastRequest& q) {
+  return q.element_bytes == 4 ? tessera::matmul::leaves<float>(q.k) : tessera::matmul::leaves<double>(q.k);
+}
+
+Homes homes_of(const ForecastRequest& q) {
+  const auto stored = [&](index_t rows, index_t cols, Op op) {
+    return op == Op::none ? layout::row_blocks(rows, cols, q.ranks) : layout::row_blocks(cols, rows, q.ranks);
+  };
+  return {stored(q.m, q.k, q.op_a), stored(q.k, q.n, q.op_b), layout::row_blocks(q.m, q.n, q.ranks),
+          q.shared};
+}
+
+bool grows_in_c(const Plan& plan, const Homes& homes) {
+  return grows_at_home(plan, homes.c) || (homes.shared && !splits_k(plan));
+}
+
+std::vector<Plan> plans_of(const ForecastRequest& q, const Method& method, const Leaves& leaves,
+                           const Homes& homes) {
+  const bool known = static_cast<index_t>(method.weights.size()) == q.ranks;
+  return choose_plans({q.m, q.n, leaves}, q.op_a, q.op_b, homes,
+                      known ? method.weights : std::vector<double>{}, method.flops_per_word, method.rounds);
+}
+
+GridLayouts grid_layouts(const ForecastRequest& q, const Method& method, const Leaves& leaves) {
+  const layout::ProcessGrid grid = grid_of(method, q.ranks, q.m, q.n);
+  const BlockMap m(q.m, grid.rows), n(q.n, grid.cols), ka(q.k, grid.cols, leaves.chunk()),
+      kb(q.k, grid.rows, leaves.chunk());
+  const auto stored = [](const MatrixLayout& x, Op op) { return op == Op::none ? x : transposed(x); };
+  return {grid,
+          m,
+          n,
+          ka,
+          kb,
+          stored(grid_blocks(m, ka, grid), q.op_a),
+          stored(grid_blocks(kb, n, grid), q.op_b),
+          grid_blocks(m, n, grid)};
+}
+
+}  // namespace tessera::dist::matmul

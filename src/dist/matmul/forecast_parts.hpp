@@ -1,0 +1,26 @@
+#pragma once
+// What the forecasts of memory and of time share; private to this folder.
+
+#include <vector>
+
+#include "dist/matmul/algorithms.hpp"
+
+namespace tessera::dist::matmul {
+
+[[nodiscard]] Leaves leaves_of(const ForecastRequest& q);
+/// Row blocks.
+[[nodiscard]] Homes homes_of(const ForecastRequest& q);
+[[nodiscard]] bool grows_in_c(const Plan& plan, const Homes& homes);
+/// Weights are those of a job that runs: another number of ranks is forecast as if all were alike.
+[[nodiscard]] std::vector<Plan> plans_of(const ForecastRequest& q, const Method& method, const Leaves& leaves,
+                                         const Homes& homes);
+
+/// Summa's homes of the operands.
+struct GridLayouts {
+  layout::ProcessGrid grid;
+  layout::BlockMap m, n, k_of_a, k_of_b;
+  layout::MatrixLayout a, b, c;
+};
+[[nodiscard]] GridLayouts grid_layouts(const ForecastRequest& q, const Method& method, const Leaves& leaves);
+
+}  // namespace tessera::dist::matmul

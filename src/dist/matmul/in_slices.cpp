@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <optional>
+
+#include "dist/matmul/algorithms.hpp"
+#include "dist/matmul/leaf_stack.hpp"
+#include "kernels/matmul/cache_oblivious.hpp"
+#include "mpi/progress.hpp"
+
+namespace tessera::dist::matmul {
+namespace {
+
+using layout::MatrixLayout;
+using layout::Range;
+using tessera::matmul::Gemm;
+
+/// An operand of which a slice is here and the next under way; or all of it, where this is its home.
+template <class T>
+class SlicedOperand {
+ public:
+  using Need = MatrixLayout (*)(const Plan&, Op, const std::vector<Range>&);
+  /// need: a_layout or b_layout; k_is_cols_when: along_k's.
+  SlicedOperand(const mpi::Communicator& comm, const DistributedMatrix<T>& matrix, const Plan& plan,
+                const Slices& slices, Need need, Op op, Op k_is_cols_when)
+      : comm_(comm), matrix_(matrix), op_(op), k_is_cols_when_(k_is_cols_when) {
+    const auto rank = static_cast<std::size_t>(comm.rank());
+    for (const auto& k : slices) k_.push_back(k[rank]);
+    all_ = plan.k_range(plan.cuboids[rank]);
+    if (need(plan, op, slices_of_k(plan, 1).front()) == matrix.layout()) return;
+    index_t most = 0;
+    for (const auto& k : slices)
+      most = std::max(most, needs_.emplace_back(need(plan, op, k)).of(comm.rank()).area());
+    here_ = machine::Buffer<T>(most);
+    next_ = machine::Buffer<T>(most);
+  }
+
+  /// Starts on its way what finish() ends; the messages join the request.
+  void begin(std::size_t slice, mpi::Request& request) {
+    if (needs_.empty()) return;
+    moving_.emplace(comm_, matrix_.layout(), matrix_.view(), needs_[slice], view(next_, slice), scratch_);
+    request.join(std::move(moving_->request()));
+  }
+  /// The messages of this slice have come.
+  MatrixView<const T> finish(std::size_t slice) {
+    if (needs_.empty())
+      return along_k(matrix_.view(), op_, k_is_cols_when_, k_[slice].begin - all_.begin, k_[slice].size());
+    moving_->finish();
+    std::swap(here_, next_);
+    return view(here_, slice);
+  }
+
+ private:
+  MatrixView<T> view(machine::Buffer<T>& buffer, std::size_t slice) const {
+    const layout::Box& box = needs_[slice].of(comm_.rank());
+    return matrix_view(buffer.data(), box.rows.size(), box.cols.size());
+  }
+
+  const mpi::Communicator& comm_;
+  const DistributedMatrix<T>& matrix_;
+  Op op_, k_is_cols_when_;
+  Range all_;                        // of k
+  std::vector<Range> k_;             // by slice
+  std::vector<MatrixLayout> needs_;  // by slice; none at home
+  machine::Buffer<T> here_, next_, scratch_;
+  std::optional<mpi::Redistribution<T>> moving_;
+};
+
+/// The leaves of a rank, grown slice by slice.
+template <class T>
+class Growth {
+ public:
+  Growth(const Product<T>& product, const Method& method, const Plan& plan, const Cuboid& mine,
+         MatrixView<T> first)
+      : product_(product),
+        method_(method),
+        leaves_(plan.shape.leaves),
+        mine_(mine),
+        sums_(leaves_, first.rows * first.cols) {
+    sums_.start(first, mine.leaves.begin);
+  }
+
+  /// a and b are those of k.
+  void add(MatrixView<const T> a, MatrixView<const T> b, Range k, mpi::Phases& phases) {
+    if (k.empty()) return;
+    for (index_t leaf = mine_.leaves.begin; leaf < mine_.leaves.end; ++leaf) {
+      const Range whole{leaves_.begin(leaf), leaves_.begin(leaf + 1)};
+      const Range part = intersect(whole, k);
+      if (part.empty()) continue;
+      const bool begins = part.begin == whole.begin;
+      if (begins) sum_ = sums_.begin(leaf);
+      const Gemm<T> gemm{product_.alpha,
+                         along_k(a, product_.op_a, Op::none, part.begin - k.begin, part.size()),
+                         product_.op_a,
+                         along_k(b, product_.op_b, Op::transpose, part.begin - k.begin, part.size()),
+                         product_.op_b,
+                         !begins     ? T{1}
+                         : leaf == 0 ? product_.beta
+                                     : T{0},
+                         sum_};
+      compute(gemm, method_, phases, [&] { chain(gemm); });
+      if (part.end == whole.end) machine::parallel(method_.threads, [&] { sums_.end(); });
+    }
+  }
+  std::vector<NodeValue<T>> values() { return sums_.values(); }
+
+ private:
+  const Product<T>& product_;
+  const Method& method_;
+  Leaves leaves_;
+  Cuboid mine_;
+  LeafStack<T> sums_;
+  MatrixView<T> sum_;
+};
+
+}  // namespace
+
+template <class T>
+std::vector<NodeValue<T>> compute_in_slices(const mpi::Communicator& comm, const Product<T>& product,
+                                            const Method& method, const Plan& plan, const Slices& slices,
+                                            MatrixView<T> first, mpi::Phases& phases) {
+  const auto rank = static_cast<std::size_t>(comm.rank());
+  SlicedOperand<T> a(comm, product.a, plan, slices, a_layout, product.op_a, Op::none);
+  SlicedOperand<T> b(comm, product.b, plan, slices, b_layout, product.op_b, Op::transpose);
+  Growth<T> growth(product, method, plan, plan.cuboids[rank], first);
+  mpi::Request request;
+  const auto begin = [&](std::size_t slice) {
+    a.begin(slice, request);
+    b.begin(slice, request);
+  };
+  for (std::size_t slice = 0; slice < slices.size(); ++slice) {
+    MatrixView<const T> a_slice, b_slice;
+    {
+      const mpi::PhaseScope scope(phases, "exchange");
+      const mpi::InFlight flight(phases, comm.size());
+      if (slice == 0) begin(slice);
+      request.wait();
+      a_slice = a.finish(slice);
+      b_slice = b.finish(slice);
+      if (slice + 1 < slices.size()) begin(slice + 1);
+    }
+    const mpi::PhaseScope scope(phases, "compute");
+    const mpi::InFlight flight(phases, comm.size());
+    mpi::Progress progress(request);
+    growth.add(a_slice, b_slice, slices[slice][rank], phases);
+    progress.stop();
+  }
+  return growth.values();
+}
+
+#define TESSERA_INSTANTIATE(T)                                                                         \
+  template std::vector<NodeValue<T>> compute_in_slices<T>(const mpi::Communicator&, const Product<T>&, \
+                                                          const Method&, const Plan&, const Slices&,   \
+                                                          MatrixView<T>, mpi::Phases&)
+
+TESSERA_INSTANTIATE(float);
+TESSERA_INSTANTIATE(double);
+TESSERA_INSTANTIATE(Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>);
+
+}  // namespace tessera::dist::matmul
