@@ -81,6 +81,7 @@ class Drawn:
             rows = rng.choice([d for d in range(1, ranks + 1) if ranks % d == 0])
             self.grid = f"{rows}x{ranks // rows}"
         self.panel = rng.choice([64, 200, 1024])
+        self.slices = rng.choice([0, 0, 1, 5])
         self.device_memory = rng.choice([0, 30_000, 200_000]) if tessera.DEVICE == "gpu" else 0
 
     def operands(self):
@@ -97,7 +98,7 @@ class Drawn:
                   "--warmups", "0"]
         words += ["--type", self.kind] if self.name_type else []
         words += ["--device-memory", self.device_memory] if self.device_memory else []
-        words += ["--panel", self.panel] if self.algorithm == "summa" else []
+        words += ["--panel", self.panel] if self.algorithm == "summa" else ["--slices", self.slices]
         return words + (["--grid", self.grid] if self.grid else [])
 
     def expected(self, operands):
@@ -114,7 +115,7 @@ class Drawn:
     def __str__(self):
         m, n, k = self.shape
         return (f"case {self.number}: {m} x {n} x {k} {self.kind} {self.op} on {self.ranks} ranks x {self.threads} "
-                f"threads, {self.kernel}, {self.algorithm} {self.grid or ''}, alpha {self.alpha}, beta {self.beta}, "
+                f"threads, {self.kernel}, {self.algorithm} {self.grid or ''}, {self.slices} slices, alpha {self.alpha}, beta {self.beta}, "
                 f"stored as {self.elements} {self.storages}, device memory {self.device_memory}")
 
 
