@@ -49,10 +49,7 @@ void fill(const sort::Input& input, std::span<KeyValue> pairs) {
 
 template <class T>
 void sort_ours(const std::string& variant, std::span<T> data, int threads) {
-  machine::parallel(threads, [&] {
-    machine::Buffer<T> scratch(static_cast<index_t>(data.size()));
-    sort::sort_keys<T>(variant, data, scratch.span());
-  });
+  sort::sort_keys<T>(variant, data, threads);
 }
 template <>
 void sort_ours(const std::string& variant, std::span<KeyValue> data, int threads) {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr index_t most_runs = 16;               // beyond, merging costs more than distributing
 constexpr index_t least_uneven = 1 << 16;       // below, radix works in the cache alone
+constexpr index_t alone_bytes = 16 << 20;       // are read before a team has started
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
 
 template <class Item>
@@ -134,6 +135,27 @@ template <class B>
 bool automatic_in_place(const Block<B>& block) {
   return sort_ordered(block, glance(block)) || (block.n >= least_uneven && quicksort_alone(block));
 }
+template <class B>
+bool sort_ordered(const Block<B>& block, int threads) {
+  constexpr index_t bytes = sizeof(B);
+  const index_t first = std::min(block.n, alone_bytes / bytes);
+  const auto part = [&](index_t begin, index_t end) {
+    return Block<B>{block.data + begin, nullptr, end - begin, block.map};
+  };
+  for (const Order order : {Order::ascending, Order::descending}) {
+    if (!in_order(part(0, first), order)) continue;
+    bool all = true;
+    if (first < block.n) machine::parallel(threads, [&] { all = in_order(part(first - 1, block.n), order); });
+    if (all && order == Order::descending)
+      machine::parallel(block.n * bytes < alone_bytes / 4 ? 1 : threads,
+                        [&] { reverse(block.data, block.n); });
+    return all;
+  }
+  return false;
+}
+template bool sort_ordered(const Block<std::uint32_t>&, int);
+template bool sort_ordered(const Block<std::uint64_t>&, int);
+
 template bool automatic_in_place(const Block<std::uint32_t>&);
 template bool automatic_in_place(const Block<std::uint64_t>&);
 
