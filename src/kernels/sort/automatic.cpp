@@ -143,12 +143,12 @@ template <class B>
 bool automatic_in_place(const Block<B>& block) {
   return sort_ordered(block, glance(block)) || (block.n >= least_uneven && quicksort_alone(block));
 }
-template <class B>
-bool sort_ordered(const Block<B>& block, int threads) {
-  constexpr index_t bytes = sizeof(B);
+template <class Item>
+bool sort_ordered(const Block<Item>& block, int threads) {
+  constexpr index_t bytes = sizeof(Item);
   const index_t first = std::min(block.n, alone_bytes / bytes);
   const auto part = [&](index_t begin, index_t end) {
-    return Block<B>{block.data + begin, nullptr, end - begin, block.map};
+    return Block<Item>{block.data + begin, nullptr, end - begin, block.map};
   };
   for (const Order order : {Order::ascending, Order::descending}) {
     if (!in_order(part(0, first), order)) continue;
@@ -163,6 +163,7 @@ bool sort_ordered(const Block<B>& block, int threads) {
 }
 template bool sort_ordered(const Block<std::uint32_t>&, int);
 template bool sort_ordered(const Block<std::uint64_t>&, int);
+template bool sort_ordered(const Block<Pair>&, int);
 
 template bool automatic_in_place(const Block<std::uint32_t>&);
 template bool automatic_in_place(const Block<std::uint64_t>&);

@@ -124,6 +124,15 @@ void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair>
           pairs.data(), scratch.data(), static_cast<index_t>(pairs.size()), {}, tuning.device_memory});
 }
 
+void sort_pairs(std::string_view variant, std::span<Pair> pairs, int threads) {
+  const Block<Pair> block{.data = pairs.data(), .n = static_cast<index_t>(pairs.size())};
+  if (variant == "auto" && sort_ordered(block, threads)) return;
+  machine::parallel(threads, [&] {
+    machine::Buffer<Pair> scratch(block.n);
+    sort_pairs(variant, pairs, scratch.span());
+  });
+}
+
 #define TESSERA_SORT_INSTANTIATE_KEYS(T)                                                                    \
   template void sort_keys(std::string_view, std::span<T>, std::span<T>, Order, const Tuning&, const Done&); \
   template void sort_keys(std::string_view, std::span<T>, int, Order);                                      \

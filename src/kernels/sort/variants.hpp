@@ -73,5 +73,7 @@ template <class T>
 /// pairs[0:n] by (key, index); their indices must ascend.
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,
                 const Tuning& tuning = {});
+/// As sort_keys outside of any region.
+void sort_pairs(std::string_view variant, std::span<Pair> pairs, int threads);
 
 }  // namespace tessera::sort

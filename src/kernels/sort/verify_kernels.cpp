@@ -53,6 +53,13 @@ template <class B, int... i>
   return __builtin_shufflevector(before, key, (static_cast<int>(lanes<B>) - 1 + i)...);
 }
 
+/// As `shifted`, by a pair of words.
+template <int... i>
+[[gnu::always_inline]] inline Vector64 shifted_pair(const Vector64& before, const Vector64& pairs,
+                                                    std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(before, pairs, (static_cast<int>(lanes<std::uint64_t>) - 2 + i)...);
+}
+
 /// Whether any bit is set.
 template <class V>
 [[gnu::always_inline]] inline bool any(const V& v) {
@@ -280,24 +287,51 @@ bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map, Order order) {
                                    : keys_in_order<Order::descending>(raw, n, map);
 }
 
-/// pairs[-1] is another one.
+/// Of pairs as words, keys and indices by turns: a word of a key is not zero where its pair is below the one
+/// of `before`; words of indices mean nothing.
+template <int... i>
+[[gnu::always_inline]] inline Vector64 pairs_below(const Vector64& pairs, const Vector64& before,
+                                                   std::integer_sequence<int, i...>) {
+  const auto less = reinterpret_cast<Vector64>(pairs < before);
+  const auto of_index = __builtin_shufflevector(less, less, (i ^ 1)...);
+  return less | (reinterpret_cast<Vector64>(pairs == before) & of_index);
+}
+[[gnu::always_inline]] inline bool pair_below(const Pair& a, const Pair& b) {
+  return (a.key < b.key) | ((a.key == b.key) & (a.index < b.index));
+}
+
+/// pairs[-1] is another one; n of them from the begin of a line on.
 template <Order order>
-[[gnu::always_inline]] inline bool pairs_in_order(const Pair* pairs, index_t n) {
-  for (index_t i = 0; i < n; i += 4) __builtin_prefetch(pairs + i + 512);
-  std::uint64_t any = 0;
-  for (index_t i = 0; i < n; ++i) {
-    const Pair &low = pairs[order == Order::ascending ? i - 1 : i],
-               &high = pairs[order == Order::ascending ? i : i - 1];
-    any |= (high.key < low.key) | ((high.key == low.key) & (high.index < low.index)) ? 1U : 0U;
+[[gnu::always_inline]] inline bool lines_in_order(const Pair* pairs, index_t n) {
+  constexpr int words = lanes<std::uint64_t>;
+  constexpr auto places = std::make_integer_sequence<int, words>();
+  Vector64 wrongs{}, of_keys{};
+  for (int i = 0; i < words; i += 2) of_keys[i] = ~std::uint64_t{0};
+  const std::uint64_t* const raw = &pairs->key;
+  Vector64 befores{};
+  befores[words - 2] = pairs[-1].key;
+  befores[words - 1] = pairs[-1].index;
+  for (index_t i = 0; i < 2 * n; i += words) {
+    if (i % line<std::uint64_t> == 0) __builtin_prefetch(raw + i + ahead<std::uint64_t>);
+    const Vector64 here = load(raw + i), before = shifted_pair(befores, here, places);
+    wrongs |=
+        order == Order::ascending ? pairs_below(here, before, places) : pairs_below(before, here, places);
+    befores = here;
   }
-  return any == 0;
+  return !any(wrongs & of_keys);
 }
 template <Order order>
 bool all_pairs_in_order(const Pair* pairs, index_t n) {
-  constexpr index_t few = 64;
-  for (index_t i = 1; i < n; i += few) {
-    if (!(n - i >= few ? pairs_in_order<order>(pairs + i, few) : pairs_in_order<order>(pairs + i, n - i)))
+  constexpr index_t a_line = 4, some = block_bytes / 16;
+  for (index_t i = 1, here = 1; i < n; i += here) {
+    here = 1;
+    if (reinterpret_cast<std::uintptr_t>(pairs + i) % 64 == 0 && n - i >= a_line) {
+      here = n - i < some ? (n - i) / a_line * a_line : some;
+      if (!lines_in_order<order>(pairs + i, here)) return false;
+    } else if (order == Order::ascending ? pair_below(pairs[i], pairs[i - 1])
+                                         : pair_below(pairs[i - 1], pairs[i])) {
       return false;
+    }
   }
   return true;
 }

@@ -214,6 +214,24 @@ TEST(Displaced, EveryFaultIsSeen) {
   }
 }
 
+/// Of keys or of indices, from begins that lie and do not lie on a line's border.
+TEST(Displaced, EveryFaultAmongPairsIsSeen) {
+  std::vector<Pair> pairs(1100);
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = {i / 3, i};
+  for (const Order order : {Order::ascending, Order::descending}) {
+    for (const std::size_t begin : {0U, 1U, 2U, 5U}) {
+      const Block<Pair> block{pairs.data() + begin, nullptr, static_cast<index_t>(pairs.size() - begin)};
+      ASSERT_TRUE(in_order(block, order));
+      for (std::size_t at = begin + 1; at < pairs.size(); ++at) {
+        std::swap(pairs[at], pairs[at - 1]);
+        ASSERT_FALSE(in_order(block, order)) << begin << " " << at;
+        std::swap(pairs[at], pairs[at - 1]);
+      }
+    }
+    std::reverse(pairs.begin(), pairs.end());
+  }
+}
+
 TEST(Displaced, EqualKeysAreInEitherOrderAndOneOtherIsSeen) {
   for (const std::size_t n : std::initializer_list<std::size_t>{2, 64, 65, 1000, 5000}) {
     Keys keys(n, 7);

@@ -79,6 +79,20 @@ TEST(DeviceVariants, AreAmongTheRowsTestedHere) {
                  << " device variants are not run: " << machine::gpus().reason;
 }
 
+TEST(Pairs, OfAnyOrderAreSortedOutsideOfARegion) {
+  for (const char* name : {"sorted", "reverse", "uniform"}) {
+    const auto keys = make<std::uint64_t>(name, 300000);
+    for (const int threads : {1, 3}) {
+      std::vector<Pair> pairs;
+      for (const std::uint64_t key : keys) pairs.push_back({key / 4, pairs.size()});
+      auto want = pairs;
+      std::sort(want.begin(), want.end());
+      sort_pairs("auto", pairs, threads);
+      EXPECT_TRUE(pairs == want) << name << " threads " << threads;
+    }
+  }
+}
+
 TYPED_TEST(Keys, OrderedOnesNeedNoScratchMemory) {
   using T = TypeParam;
   constexpr index_t beyond_one_look = (index_t{17} << 20) / sizeof(T);
