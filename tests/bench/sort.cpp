@@ -49,17 +49,11 @@ void fill(const sort::Input& input, std::span<KeyValue> pairs) {
 
 template <class T>
 void sort_ours(const std::string& variant, std::span<T> data, int threads) {
-  machine::parallel(threads, [&] {
-    machine::Buffer<T> scratch(static_cast<index_t>(data.size()));
-    sort::sort_keys<T>(variant, data, scratch.span());
-  });
+  sort::sort_keys<T>(variant, data, threads);
 }
 template <>
 void sort_ours(const std::string& variant, std::span<KeyValue> data, int threads) {
-  machine::parallel(threads, [&] {
-    machine::Buffer<sort::Pair> scratch(static_cast<index_t>(data.size()));
-    sort::sort_pairs(variant, {reinterpret_cast<sort::Pair*>(data.data()), data.size()}, scratch.span());
-  });
+  sort::sort_pairs(variant, {reinterpret_cast<sort::Pair*>(data.data()), data.size()}, threads);
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {

@@ -80,12 +80,22 @@ void run_kernel(const Method& method, mpi::Phases& phases, const Run& run) {
   mpi::add_device_phases(phases);
 }
 
+/// What `auto` is done with before a team is there.
+template <class T>
+bool finds_order(std::span<T> keys, Order order, const Method& method) {
+  const mpi::Computing computing;
+  return method.kernel == "auto" && kernels::sort_ordered(keys, method.threads, order);
+}
+
 template <class Item>
 void sort_locally(const mpi::Communicator& comm, const Room<Item>& room, const Method& method,
                   mpi::Phases& phases) {
   const mpi::PhaseScope scope(phases, "sort");
   const auto n = static_cast<std::size_t>(room.n);
   mpi::together(comm, "sort", [&] {
+    if constexpr (!std::is_same_v<Item, Pair>) {
+      if (finds_order(std::span(room.items, n), Order::ascending, method)) return;
+    }
     run_kernel(method, phases, [&] {
       if constexpr (std::is_same_v<Item, Pair>)
         kernels::sort_pairs(method.kernel, std::span(room.items, n), std::span(room.spare, n), method.tuning);
@@ -117,6 +127,7 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
     const mpi::PhaseScope scope(phases, "sort");
     const auto n = static_cast<std::size_t>(room.n);
     mpi::together(comm, "sort", [&] {
+      if (finds_order(std::span(room.items, n), order, method)) return;
       run_kernel(method, phases, [&] {
         kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order,
                            method.tuning, done);

@@ -16,6 +16,9 @@ namespace {
 
 constexpr index_t most_runs = 16;               // beyond, merging costs more than distributing
 constexpr index_t least_uneven = 1 << 16;       // below, radix works in the cache alone
+constexpr index_t most_in_cache = 1 << 21;      // keys; no more than a last-level cache has
+constexpr double few_distinct = 0.45;           // of a sample
+constexpr index_t alone_bytes = 16 << 20;       // are read before a team has started
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
 
 template <class Item>
@@ -48,26 +51,32 @@ bool quicksort_alone(const Block<B>& block) {
 }
 
 /// Where many keys are equal: counted in buckets if their range is narrow; else by quicksort, which leaves
-/// equal keys behind, or one by one if there are few.
+/// equal keys behind (and is faster than counting, too, of few values in a cache or of 32 bits), or one by
+/// one if there are few.
 template <class B>
 bool sort_repeated(const Block<B>& block, const Glance& glanced) {
-  const double once = share_seen_once(block);
+  const Repeats repeats = glance_at_repeats(block);
+  const bool fits = sizeof(B) == 4 || block.n <= most_in_cache;
+  if (fits && repeats.distinct < few_distinct && quicksort_alone(block)) return true;
   const auto narrow = std::min(static_cast<std::uint64_t>(block.n), counting_range);
-  if (glanced.range() <= narrow && once < 0.75) {
+  if (glanced.range() <= narrow && repeats.once < 0.75) {
     const Survey seen = survey(block);
     if (seen.range() <= narrow) {
       counting_bucketed(block, seen);
       return true;
     }
   }
-  return once < 0.375 && (quicksort_alone(block) || sort_few_values(block));
+  return repeats.once < 0.375 && (quicksort_alone(block) || sort_few_values(block));
 }
 bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
 
-/// Where keys lie unevenly, pivots from among them part them better than slices of their range.
+/// Where keys lie unevenly, pivots from among them part them better than slices of their range; inside a
+/// cache they are as good wherever slices are not even, and take no scratch memory.
 template <class B>
 bool sort_uneven(const Block<B>& block) {
-  if (team() > 1 || block.n < least_uneven || Radix<B>::lies_evenly(block)) return false;
+  if (team() > 1 || block.n < least_uneven) return false;
+  const Spread spread = Radix<B>::spread(block);
+  if (spread == Spread::even || (spread == Spread::even_in_slices && block.n > most_in_cache)) return false;
   return quicksort_alone(block);
 }
 bool sort_uneven(const Block<Pair>&) { return false; }
@@ -134,6 +143,28 @@ template <class B>
 bool automatic_in_place(const Block<B>& block) {
   return sort_ordered(block, glance(block)) || (block.n >= least_uneven && quicksort_alone(block));
 }
+template <class Item>
+bool sort_ordered(const Block<Item>& block, int threads) {
+  constexpr index_t bytes = sizeof(Item);
+  const index_t first = std::min(block.n, alone_bytes / bytes);
+  const auto part = [&](index_t begin, index_t end) {
+    return Block<Item>{block.data + begin, nullptr, end - begin, block.map};
+  };
+  for (const Order order : {Order::ascending, Order::descending}) {
+    if (!in_order(part(0, first), order)) continue;
+    bool all = true;
+    if (first < block.n) machine::parallel(threads, [&] { all = in_order(part(first - 1, block.n), order); });
+    if (all && order == Order::descending)
+      machine::parallel(block.n * bytes < alone_bytes / 4 ? 1 : threads,
+                        [&] { reverse(block.data, block.n); });
+    return all;
+  }
+  return false;
+}
+template bool sort_ordered(const Block<std::uint32_t>&, int);
+template bool sort_ordered(const Block<std::uint64_t>&, int);
+template bool sort_ordered(const Block<Pair>&, int);
+
 template bool automatic_in_place(const Block<std::uint32_t>&);
 template bool automatic_in_place(const Block<std::uint64_t>&);
 

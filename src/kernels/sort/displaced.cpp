@@ -55,8 +55,8 @@ std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t e
   const Item* const data = block.data;
   const Less<Item> less{block.map};
   std::vector<index_t> found;
-  for (index_t from = begin; from < end; from += at_once) {
-    const index_t to = std::min(from + at_once, end);
+  for (index_t from = begin, to = 0; from < end; from = to) {
+    to = std::min((from / at_once + 1) * at_once, end);  // whole lines of the cache
     if (in_order(data + from - 1, to - from + 1, block.map, Order::ascending)) continue;
     for (index_t i = from; i < to; ++i) {
       if (less(data[i], data[i - 1])) found.push_back(i);

@@ -41,6 +41,7 @@ class Tally {
     }
     return true;
   }
+  [[nodiscard]] index_t values() const { return values_; }
   [[nodiscard]] index_t seen_once() const {
     return std::count_if(slots_.begin(), slots_.end(), [](const Value<B>& v) { return v.count == 1; });
   }
@@ -90,14 +91,17 @@ std::vector<Value<B>> values_of(const Block<B>& block) {
 }  // namespace
 
 template <class B>
-double share_seen_once(const Block<B>& block) {
+Repeats glance_at_repeats(const Block<B>& block) {
   constexpr index_t stretches = 128, length = 32;  // as a glance
   static_assert(stretches * length <= most_values);
-  if (block.n < 16 * stretches * length) return 1;
+  if (block.n < 16 * stretches * length) return {};
   Tally<B> tally;
   for (index_t s = 0; s < stretches; ++s)
     (void)tally.add(block.data + s * (block.n - length) / (stretches - 1), length);
-  return static_cast<double>(tally.seen_once()) / static_cast<double>(stretches * length);
+  const auto share = [](index_t count) {
+    return static_cast<double>(count) / static_cast<double>(stretches * length);
+  };
+  return {share(tally.seen_once()), share(tally.values())};
 }
 
 template <class B>
@@ -115,8 +119,8 @@ bool sort_few_values(const Block<B>& block) {
   return true;
 }
 
-template double share_seen_once(const Block<std::uint32_t>&);
-template double share_seen_once(const Block<std::uint64_t>&);
+template Repeats glance_at_repeats(const Block<std::uint32_t>&);
+template Repeats glance_at_repeats(const Block<std::uint64_t>&);
 template bool sort_few_values(const Block<std::uint32_t>&);
 template bool sort_few_values(const Block<std::uint64_t>&);
 

@@ -5,10 +5,13 @@
 
 namespace tessera::sort {
 
-/// Of a sample, the share of keys that are in it once: about that of keys which are not in it at all (Good
-/// 1953). 1 where there are too few keys to tell.
+/// Shares of a sample. Where there are too few keys to tell, 1.
+struct Repeats {
+  double once = 1;      ///< keys seen once: about the share of those not in the sample at all (Good 1953)
+  double distinct = 1;  ///< values
+};
 template <class B>
-[[nodiscard]] double share_seen_once(const Block<B>& block);
+[[nodiscard]] Repeats glance_at_repeats(const Block<B>& block);
 
 /// Sorts the keys by counting each distinct one, wherever they lie in the range. false where there are more
 /// than a few thousand; the keys are as they were then. On the threads of the region it is called in. The

@@ -25,11 +25,11 @@ class Radix {
   explicit Radix(const Block<Item>& block)
       : data_(block.data), scratch_(block.scratch), n_(block.n), map_(block.map), done_(block.done) {}
 
-  /// Whether slices of the range part the keys well.
-  [[nodiscard]] static bool lies_evenly(const Block<Item>& block) {
+  /// How the keys lie in slices of their range, by a sample.
+  [[nodiscard]] static Spread spread(const Block<Item>& block) {
     const auto plan = std::make_unique<RadixPlan<B>>();
     plan->divide_sampled(block.data, block.n, wanted_buckets(block.n), block.map);
-    return plan->lies_evenly();
+    return plan->spread();
   }
 
   void sort() {

@@ -11,6 +11,10 @@
 
 namespace tessera::sort {
 
+/// How keys of a sample lie: evenly over the range; about evenly inside each part of it, however many it has;
+/// neither.
+enum class Spread { even, even_in_slices, uneven };
+
 template <class B>
 class RadixPlan {
  public:
@@ -61,7 +65,7 @@ class RadixPlan {
       bounds = {std::min(bounds.low, bits), std::max(bounds.high, bits)};
     }
     divide_evenly(bounds, wanted, map);
-    lies_evenly_ = true;
+    spread_ = Spread::even;
     Weights weights = weigh(samples);
     if (is_even(weights, samples)) return;
     const index_t most = *std::max_element(weights.begin(), weights.end());
@@ -72,13 +76,12 @@ class RadixPlan {
       if (division_.logarithmic) weights = logarithmic;
     }
     divide_by_weight(weights, samples, wanted);
-    lies_evenly_ = lies_evenly_in_slices(samples);
+    spread_ = lies_evenly_in_slices(samples) ? Spread::even_in_slices : Spread::uneven;
   }
 
   [[nodiscard]] const Division<B>& division() const { return division_; }
   [[nodiscard]] index_t buckets() const { return buckets_; }
-  /// Whether keys of the sample lie about evenly inside parts of the range, however many each part has.
-  [[nodiscard]] bool lies_evenly() const { return lies_evenly_; }
+  [[nodiscard]] Spread spread() const { return spread_; }
 
   /// All keys of bucket b lie in these bounds; the outermost are open.
   [[nodiscard]] Bounds<B> bounds(index_t b) const {
@@ -183,7 +186,7 @@ class RadixPlan {
 
   Division<B> division_;
   index_t buckets_ = 0;
-  bool lies_evenly_ = true;
+  Spread spread_ = Spread::even;
   std::array<std::uint32_t, slices> table_;
   std::array<B, most_samples> sample_;
 };

@@ -7,6 +7,8 @@
 #include "base/text.hpp"
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/cuda.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
 
 namespace tessera::sort {
 namespace {
@@ -77,14 +79,41 @@ std::span<const Variant> variants() {
 
 const Variant* best_device() { return find_variant(variants(), "cuda_radix"); }
 
+namespace {
+
+/// The kernels see the representation only; they are compiled apart from whatever accesses it as a T.
+template <class T>
+Block<Bits<T>> block_of(std::span<T> keys, Order order) {
+  return {.data = reinterpret_cast<Bits<T>*>(keys.data()),
+          .n = static_cast<index_t>(keys.size()),
+          .map = key_map<T>(order)};
+}
+
+}  // namespace
+
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch, Order order,
                const Tuning& tuning, const Done& done) {
   TESSERA_EXPECTS(keys.size() == scratch.size());
-  // The kernels see the representation only; they are compiled apart from whatever accesses it as a T.
-  run(variant, Block<Bits<T>>{reinterpret_cast<Bits<T>*>(keys.data()),
-                              reinterpret_cast<Bits<T>*>(scratch.data()), static_cast<index_t>(keys.size()),
-                              key_map<T>(order), tuning.device_memory, done ? &done : nullptr});
+  auto block = block_of(keys, order);
+  block.scratch = reinterpret_cast<Bits<T>*>(scratch.data());
+  block.device_memory = tuning.device_memory;
+  block.done = done ? &done : nullptr;
+  run(variant, block);
+}
+
+template <class T>
+bool sort_ordered(std::span<T> keys, int threads, Order order) {
+  return sort_ordered(block_of(keys, order), threads);
+}
+
+template <class T>
+void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order order) {
+  if (variant == "auto" && sort_ordered(keys, threads, order)) return;
+  machine::parallel(threads, [&] {
+    machine::Buffer<T> scratch(static_cast<index_t>(keys.size()));
+    sort_keys(variant, keys, scratch.span(), order);
+  });
 }
 
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,
@@ -95,17 +124,24 @@ void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair>
           pairs.data(), scratch.data(), static_cast<index_t>(pairs.size()), {}, tuning.device_memory});
 }
 
-template void sort_keys(std::string_view, std::span<std::int32_t>, std::span<std::int32_t>, Order,
-                        const Tuning&, const Done&);
-template void sort_keys(std::string_view, std::span<std::int64_t>, std::span<std::int64_t>, Order,
-                        const Tuning&, const Done&);
-template void sort_keys(std::string_view, std::span<std::uint32_t>, std::span<std::uint32_t>, Order,
-                        const Tuning&, const Done&);
-template void sort_keys(std::string_view, std::span<std::uint64_t>, std::span<std::uint64_t>, Order,
-                        const Tuning&, const Done&);
-template void sort_keys(std::string_view, std::span<float>, std::span<float>, Order, const Tuning&,
-                        const Done&);
-template void sort_keys(std::string_view, std::span<double>, std::span<double>, Order, const Tuning&,
-                        const Done&);
+void sort_pairs(std::string_view variant, std::span<Pair> pairs, int threads) {
+  const Block<Pair> block{.data = pairs.data(), .n = static_cast<index_t>(pairs.size())};
+  if (variant == "auto" && sort_ordered(block, threads)) return;
+  machine::parallel(threads, [&] {
+    machine::Buffer<Pair> scratch(block.n);
+    sort_pairs(variant, pairs, scratch.span());
+  });
+}
+
+#define TESSERA_SORT_INSTANTIATE_KEYS(T)                                                                    \
+  template void sort_keys(std::string_view, std::span<T>, std::span<T>, Order, const Tuning&, const Done&); \
+  template void sort_keys(std::string_view, std::span<T>, int, Order);                                      \
+  template bool sort_ordered(std::span<T>, int, Order)
+TESSERA_SORT_INSTANTIATE_KEYS(std::int32_t);
+TESSERA_SORT_INSTANTIATE_KEYS(std::int64_t);
+TESSERA_SORT_INSTANTIATE_KEYS(std::uint32_t);
+TESSERA_SORT_INSTANTIATE_KEYS(std::uint64_t);
+TESSERA_SORT_INSTANTIATE_KEYS(float);
+TESSERA_SORT_INSTANTIATE_KEYS(double);
 
 }  // namespace tessera::sort

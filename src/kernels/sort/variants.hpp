@@ -42,6 +42,12 @@ void automatic(const Block<Item>& block);
 template <class B>
 [[nodiscard]] bool automatic_in_place(const Block<B>& block);
 
+/// The same for keys that are in order or reversed, outside of any region: false for others, which mostly
+/// show at once. No scratch memory is touched, and a team is started only where it reads on, behind some
+/// megabytes.
+template <class B>
+[[nodiscard]] bool sort_ordered(const Block<B>& block, int threads);
+
 struct Tuning {
   index_t device_memory = 0;  ///< kernels of a device: bytes that they may take there; 0: what is free
 };
@@ -55,8 +61,19 @@ template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch,
                Order order = Order::ascending, const Tuning& tuning = {}, const Done& done = {});
 
+/// The same outside of any region, on up to `threads` threads and with scratch memory of its own, none of
+/// which are asked for as long as `auto` finds the keys in order.
+template <class T>
+void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order order = Order::ascending);
+
+/// keys[0:n] in place as `auto`, if they are in order or reversed; outside of any region (sort_ordered).
+template <class T>
+[[nodiscard]] bool sort_ordered(std::span<T> keys, int threads, Order order = Order::ascending);
+
 /// pairs[0:n] by (key, index); their indices must ascend.
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,
                 const Tuning& tuning = {});
+/// As sort_keys outside of any region.
+void sort_pairs(std::string_view variant, std::span<Pair> pairs, int threads);
 
 }  // namespace tessera::sort

@@ -1,92 +1,225 @@
-// Hash and order of keys in one pass, compiled once for each instruction set: plain loops that compilers turn
-// into vectors. The map of keys is written out here, as its inline functions must not be emitted from this
-// file.
+// Hash and order of keys in one pass, compiled once for each instruction set: vectors of the compiler's,
+// whose lines are each read once. The map of keys is written out here, as its inline functions must not be
+// emitted from this file.
 
 #include "kernels/sort/verify_kernels.hpp"
+
+#include <utility>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 namespace tessera::sort::TESSERA_ISA {
 namespace {
 
-constexpr index_t block = 256;  // keys that stay in the first-level cache
+#if defined(__AVX512F__)
+constexpr index_t vector_bytes = 64;
+#elif defined(__AVX2__)
+constexpr index_t vector_bytes = 32;
+#else
+constexpr index_t vector_bytes = 16;
+#endif
+constexpr index_t block_bytes = 4096;  // looked at together, in one course
 
-/// Calls keys into the cache that come after raw[0:n] in a while: the hardware alone reads at two thirds of
-/// the speed.
 template <class B>
-void call_ahead(const B* raw, index_t n) {
-  constexpr index_t line = 64 / sizeof(B), ahead = 8192 / sizeof(B);
-  for (index_t i = 0; i < n; i += line) __builtin_prefetch(raw + ahead + i);
+struct VectorOf {
+  typedef B Type __attribute__((vector_size(vector_bytes)));
+};
+template <class B>
+using Vector = typename VectorOf<B>::Type;
+using Vector64 = Vector<std::uint64_t>;
+
+template <class B>
+constexpr index_t lanes = vector_bytes / static_cast<index_t>(sizeof(B));
+template <class B>
+constexpr index_t line = 64 / static_cast<index_t>(sizeof(B));  // of the cache
+/// Keys so far ahead are called into the cache: the hardware alone is slower from memory.
+template <class B>
+constexpr index_t ahead = 8192 / static_cast<index_t>(sizeof(B));
+
+/// Of a vector's alignment.
+template <class B>
+[[gnu::always_inline]] inline Vector<B> load(const B* keys) {
+  Vector<B> v;
+  __builtin_memcpy(&v, __builtin_assume_aligned(keys, vector_bytes), vector_bytes);
+  return v;
 }
 
-/// The keys from raw[0] on that are looked at together, at most n: `most`, but the first ones up to a whole
-/// line of the cache, so that vectors do not lie across two.
+/// `key` one lane further, with the last lane of `before` in front.
+template <class B, int... i>
+[[gnu::always_inline]] inline Vector<B> shifted(const Vector<B>& before, const Vector<B>& key,
+                                                std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(before, key, (static_cast<int>(lanes<B>) - 1 + i)...);
+}
+
+/// As `shifted`, by a pair of words.
+template <int... i>
+[[gnu::always_inline]] inline Vector64 shifted_pair(const Vector64& before, const Vector64& pairs,
+                                                    std::integer_sequence<int, i...>) {
+  return __builtin_shufflevector(before, pairs, (static_cast<int>(lanes<std::uint64_t>) - 2 + i)...);
+}
+
+/// Whether any bit is set.
+template <class V>
+[[gnu::always_inline]] inline bool any(const V& v) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(v), reinterpret_cast<__m512i>(v)) != 0;
+#elif defined(__AVX2__)
+  return _mm256_testz_si256(reinterpret_cast<__m256i>(v), reinterpret_cast<__m256i>(v)) == 0;
+#else
+  const auto words = reinterpret_cast<Vector64>(v);
+  return (words[0] | words[1]) != 0;
+#endif
+}
+
+/// (a mod 2^32) * (b mod 2^32)
+[[gnu::always_inline]] inline Vector64 product(const Vector64& a, const Vector64& b) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Vector64>(
+      _mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<Vector64>(
+      _mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__SSE2__)
+  return reinterpret_cast<Vector64>(
+      _mm_mul_epu32(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  return (a & 0xffffffff) * (b & 0xffffffff);
+#endif
+}
+[[gnu::always_inline]] inline std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+  return (a & 0xffffffff) * (b & 0xffffffff);
+}
+
+/// The keys from raw[0] on that are looked at together, at most n: the first ones up to a whole line of the
+/// cache, then as many as a block has.
 template <class B>
-index_t at_once(const B* raw, index_t n, index_t most) {
-  constexpr index_t line = 64 / sizeof(B);
+[[gnu::always_inline]] inline index_t at_once(const B* raw, index_t n) {
+  constexpr index_t most = block_bytes / sizeof(B);
   const auto over = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(raw) % 64 / sizeof(B));
-  const index_t here = over == 0 ? most : line - over;
+  const index_t here = over == 0 ? most : line<B> - over;
   return here < n ? here : n;
 }
 
-/// The hash of raw[0:n] and whether wrong(raw[i], before[i]) is true nowhere. The hash: the product of
-/// the halves of a mixed word, that is of the key's halves folded, multiplied and folded again.
-template <class Wrong>
-Looked look_block(const std::uint64_t* raw, const std::uint64_t* before, index_t n, const Salt& salt,
-                  const Wrong& wrong) {
-  const std::uint64_t flip = salt.flip, factor = salt.factor;
-  std::uint64_t sum = 0, any = 0;
-  for (index_t i = 0; i < n; ++i) {
-    const std::uint64_t mixed = (raw[i] ^ (raw[i] >> 32) ^ flip) * factor;
-    const std::uint64_t high = mixed >> 32;
-    sum += ((mixed ^ high) & 0xffffffff) * high;
-    any |= wrong(raw[i], before[i]) ? 1U : 0U;
-  }
-  return {sum, any == 0};
-}
-
-/// The square of a word mixed in that way. Two loops: words of 32 bits first, then their squares of 64.
-template <class Wrong>
-Looked look_block(const std::uint32_t* raw, const std::uint32_t* before, index_t n, const Salt& salt,
-                  const Wrong& wrong) {
-  const auto flip = static_cast<std::uint32_t>(salt.flip), factor = static_cast<std::uint32_t>(salt.factor);
-  alignas(64) std::uint32_t mixed[block];
-  std::uint32_t any = 0;
-  for (index_t i = 0; i < n; ++i) {
-    const std::uint32_t word = (raw[i] ^ (raw[i] >> 16) ^ flip) * factor;
-    mixed[i] = word ^ (word >> 16);
-    any |= wrong(raw[i], before[i]) ? 1U : 0U;
-  }
-  if (n % 2 != 0) mixed[n] = 0;
-  std::uint64_t low = 0, high = 0;
-  for (index_t i = 0; i < (n + 1) / 2; ++i) {
-    std::uint64_t two;
-    __builtin_memcpy(&two, mixed + 2 * i, 8);
-    low += (two & 0xffffffff) * (two & 0xffffffff);
-    high += (two >> 32) * (two >> 32);
-  }
-  return {low + high, any == 0};
-}
-
+/// The sum of the keys' hashes: the product of the halves of a mixed word, that is of the key's halves
+/// folded, multiplied and folded again.
 template <class B>
-std::uint64_t hash_block(const B* raw, index_t n, const Salt& salt) {
-  return look_block(raw, raw, n, salt, [](B, B) { return false; }).hash;
+class Hash;
+template <>
+class Hash<std::uint64_t> {
+ public:
+  explicit Hash(const Salt& salt) : flip_(salt.flip), factor_(salt.factor) {}
+  template <class Keys>
+  [[gnu::always_inline]] Keys operator()(const Keys& raw) const {
+    const Keys mixed = (raw ^ (raw >> 32) ^ flip_) * factor_;
+    const Keys high = mixed >> 32;
+    return product(mixed ^ high, high);
+  }
+  [[gnu::always_inline]] void add(std::uint64_t raw) { one_ += (*this)(raw); }
+  [[gnu::always_inline]] void add(const Vector64& raw) { many_ += (*this)(raw); }
+  [[nodiscard]] std::uint64_t sum() const {
+    std::uint64_t sum = one_;
+    for (index_t i = 0; i < lanes<std::uint64_t>; ++i) sum += many_[i];
+    return sum;
+  }
+
+ private:
+  std::uint64_t flip_, factor_, one_ = 0;
+  Vector64 many_{};
+};
+
+/// The square of a word mixed in that way.
+template <>
+class Hash<std::uint32_t> {
+ public:
+  explicit Hash(const Salt& salt)
+      : flip_(static_cast<std::uint32_t>(salt.flip)), factor_(static_cast<std::uint32_t>(salt.factor)) {}
+  [[gnu::always_inline]] void add(std::uint32_t raw) {
+    const std::uint64_t word = mixed(raw);
+    one_ += word * word;
+  }
+  [[gnu::always_inline]] void add(const Vector<std::uint32_t>& raw) {
+    const auto low = reinterpret_cast<Vector64>(mixed(raw)), high = low >> 32;
+    many_ += product(low, low) + product(high, high);
+  }
+  [[nodiscard]] std::uint64_t sum() const {
+    std::uint64_t sum = one_;
+    for (index_t i = 0; i < lanes<std::uint64_t>; ++i) sum += many_[i];
+    return sum;
+  }
+
+ private:
+  template <class Keys>
+  [[gnu::always_inline]] Keys mixed(const Keys& raw) const {
+    const Keys word = (raw ^ (raw >> 16) ^ flip_) * factor_;
+    return word ^ (word >> 16);
+  }
+  std::uint32_t flip_, factor_;
+  std::uint64_t one_ = 0;
+  Vector64 many_{};
+};
+
+struct NoHash {
+  template <class Keys>
+  [[gnu::always_inline]] void add(const Keys&) {}
+  [[nodiscard]] static std::uint64_t sum() { return 0; }
+};
+
+/// The hash of raw[0:n], and whether wrong(key, before) is zero throughout; `before` is the key before
+/// raw[0].
+template <class B, class Wrong, class Sum>
+[[gnu::always_inline]] inline Looked look_block(const B* raw, index_t n, B before, const Wrong& wrong,
+                                                Sum hash) {
+  constexpr auto places = std::make_integer_sequence<int, static_cast<int>(lanes<B>)>();
+  index_t i = 0;
+  bool seen = false;
+  if (reinterpret_cast<std::uintptr_t>(raw) % 64 == 0 && n >= line<B>) {
+    Vector<B> befores = Vector<B>{} + before, wrongs{};
+    for (; i + line<B> <= n; i += line<B>) {
+      __builtin_prefetch(raw + i + ahead<B>);
+      for (index_t v = 0; v < line<B>; v += lanes<B>) {
+        const Vector<B> keys = load(raw + i + v);
+        wrongs |= wrong(keys, shifted<B>(befores, keys, places));
+        hash.add(keys);
+        befores = keys;
+      }
+    }
+    seen = any(wrongs);
+    before = raw[i - 1];
+  }
+  for (; i < n; ++i) {
+    seen |= wrong(raw[i], before) != 0;
+    hash.add(raw[i]);
+    before = raw[i];
+  }
+  return {hash.sum(), !seen};
 }
 
 template <class B>
 std::uint64_t hash(const B* raw, index_t n, const Salt& salt) {
+  const auto none_wrong = [](const auto& key, const auto&) { return key ^ key; };
   std::uint64_t sum = 0;
   for (index_t i = 0, here = 0; i < n; i += here) {
-    here = at_once(raw + i, n - i, block);
-    sum += hash_block(raw + i, here, salt);
+    here = at_once(raw + i, n - i);
+    sum += look_block(raw + i, here, raw[i], none_wrong, Hash<B>(salt)).hash;
   }
   return sum;
 }
 
-/// KeyMap::to_bits.
-template <class B>
-[[gnu::always_inline]] inline B bits_of(B raw, const KeyMap<B>& map) {
-  const B negative = static_cast<B>(B{0} - (raw >> (8 * sizeof(B) - 1)));
-  const B bits = static_cast<B>((raw ^ map.flip ^ (negative & map.spread)) - map.offset);
-  return map.mirrored != 0 && bits <= map.top ? static_cast<B>(map.top - bits) : bits;
+/// KeyMap::to_bits, of a key or a vector of them.
+template <class B, class Keys>
+[[gnu::always_inline]] inline Keys bits_of(const Keys& raw, const KeyMap<B>& map) {
+  const Keys negative = Keys{} - (raw >> (8 * static_cast<int>(sizeof(B)) - 1));
+  const Keys bits = (raw ^ map.flip ^ (negative & map.spread)) - map.offset;
+  if (map.mirrored == 0) return bits;
+  return bits <= map.top ? map.top - bits : bits;
+}
+
+/// Not zero where a is below b.
+template <class Keys>
+[[gnu::always_inline]] inline Keys below(const Keys& a, const Keys& b) {
+  return a ^ (a < b ? b : a);
 }
 
 enum class Course { up, down, mixed };
@@ -103,42 +236,48 @@ Course course_between(B first, B last, const KeyMap<B>& map) {
   return turned != (map.mirrored != 0) ? Course::down : Course::up;
 }
 
-/// f(wrong) where wrong(key, before) tells of raw[0:n], n > 0, whether bits go down (descending: up); raw[-1]
-/// is another key. Between keys of one course raw ones are in order exactly where bits are: none in order
-/// lies beyond the ends.
+/// f(wrong) where wrong(key, before), not zero of a key or of some lane, tells of raw[0:n], n > 0, whether
+/// bits go down (descending: up); raw[-1] is another key. Between keys of one course raw ones are in order
+/// exactly where bits are: none in order lies beyond the ends.
 template <Order order = Order::ascending, class B, class F>
-auto with_order(const B* raw, index_t n, const KeyMap<B>& map, const F& f) {
+[[gnu::always_inline]] inline auto with_order(const B* raw, index_t n, const KeyMap<B>& map, const F& f) {
   constexpr bool ascending = order == Order::ascending;
   const B first = raw[-1], last = raw[n - 1];
-  if (first == last) return f([first](B key, B) { return key != first; });
+  if (first == last) return f([first](const auto& key, const auto&) { return key ^ first; });
   const Course course = course_between(first, last, map);
   if (course == Course::mixed) {
-    return f([&map](B key, B before) {
-      return ascending ? bits_of(key, map) < bits_of(before, map) : bits_of(key, map) > bits_of(before, map);
+    return f([&map](const auto& key, const auto& before) {
+      const auto bits = bits_of(key, map), bits_before = bits_of(before, map);
+      return ascending ? below(bits, bits_before) : below(bits_before, bits);
     });
   }
-  if ((course == Course::up) == ascending) return f([](B key, B before) { return key < before; });
-  return f([](B key, B before) { return key > before; });
+  if ((course == Course::up) == ascending)
+    return f([](const auto& key, const auto& before) { return below(key, before); });
+  return f([](const auto& key, const auto& before) { return below(before, key); });
 }
 
-/// raw[-1] is another key.
-template <Order order, class B>
-[[gnu::always_inline]] inline bool in_order(const B* raw, index_t n, const KeyMap<B>& map) {
-  call_ahead(raw, n);
-  return with_order<order>(raw, n, map, [=](const auto& wrong) {
-    B any = 0;
-    for (index_t i = 0; i < n; ++i) any |= wrong(raw[i], raw[i - 1]) ? B{1} : B{0};
-    return any == 0;
-  });
+/// How many of raw[0:n], in stretches of eight lines, equal `key`: as fast as memory is read.
+template <class B>
+index_t equal_keys(const B* raw, index_t n, B key) {
+  constexpr index_t some = 8 * line<B>;
+  index_t i = 0;
+  for (; i + some <= n; i += some) {
+    Vector<B> others[4]{};
+    for (index_t v = 0; v < some / lanes<B>; ++v) others[v / 2 % 4] |= load(raw + i + v * lanes<B>) ^ key;
+    if (any((others[0] | others[1]) | (others[2] | others[3]))) break;
+  }
+  return i;
 }
 
 template <Order order, class B>
 bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map) {
-  constexpr index_t few = 512 / sizeof(B);  // eight lines, for which the loop needs no end
   for (index_t i = 1, here = 0; i < n; i += here) {
-    here = at_once(raw + i, n - i, few);
-    if (!(here == few ? in_order<order>(raw + i, few, map) : in_order<order>(raw + i, here, map)))
-      return false;
+    if (reinterpret_cast<std::uintptr_t>(raw + i) % 64 == 0) i += equal_keys(raw + i, n - i, raw[i - 1]);
+    here = at_once(raw + i, n - i);
+    const bool seen = with_order<order>(raw + i, here, map, [&](const auto& wrong) {
+      return look_block(raw + i, here, raw[i - 1], wrong, NoHash()).sorted;
+    });
+    if (!seen) return false;
   }
   return true;
 }
@@ -148,24 +287,51 @@ bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map, Order order) {
                                    : keys_in_order<Order::descending>(raw, n, map);
 }
 
-/// pairs[-1] is another one.
+/// Of pairs as words, keys and indices by turns: a word of a key is not zero where its pair is below the one
+/// of `before`; words of indices mean nothing.
+template <int... i>
+[[gnu::always_inline]] inline Vector64 pairs_below(const Vector64& pairs, const Vector64& before,
+                                                   std::integer_sequence<int, i...>) {
+  const auto less = reinterpret_cast<Vector64>(pairs < before);
+  const auto of_index = __builtin_shufflevector(less, less, (i ^ 1)...);
+  return less | (reinterpret_cast<Vector64>(pairs == before) & of_index);
+}
+[[gnu::always_inline]] inline bool pair_below(const Pair& a, const Pair& b) {
+  return (a.key < b.key) | ((a.key == b.key) & (a.index < b.index));
+}
+
+/// pairs[-1] is another one; n of them from the begin of a line on.
 template <Order order>
-[[gnu::always_inline]] inline bool pairs_in_order(const Pair* pairs, index_t n) {
-  call_ahead(&pairs->key, 2 * n);
-  std::uint64_t any = 0;
-  for (index_t i = 0; i < n; ++i) {
-    const Pair &low = pairs[order == Order::ascending ? i - 1 : i],
-               &high = pairs[order == Order::ascending ? i : i - 1];
-    any |= (high.key < low.key) | ((high.key == low.key) & (high.index < low.index)) ? 1U : 0U;
+[[gnu::always_inline]] inline bool lines_in_order(const Pair* pairs, index_t n) {
+  constexpr int words = lanes<std::uint64_t>;
+  constexpr auto places = std::make_integer_sequence<int, words>();
+  Vector64 wrongs{}, of_keys{};
+  for (int i = 0; i < words; i += 2) of_keys[i] = ~std::uint64_t{0};
+  const std::uint64_t* const raw = &pairs->key;
+  Vector64 befores{};
+  befores[words - 2] = pairs[-1].key;
+  befores[words - 1] = pairs[-1].index;
+  for (index_t i = 0; i < 2 * n; i += words) {
+    if (i % line<std::uint64_t> == 0) __builtin_prefetch(raw + i + ahead<std::uint64_t>);
+    const Vector64 here = load(raw + i), before = shifted_pair(befores, here, places);
+    wrongs |=
+        order == Order::ascending ? pairs_below(here, before, places) : pairs_below(before, here, places);
+    befores = here;
   }
-  return any == 0;
+  return !any(wrongs & of_keys);
 }
 template <Order order>
 bool all_pairs_in_order(const Pair* pairs, index_t n) {
-  constexpr index_t few = 64;
-  for (index_t i = 1; i < n; i += few) {
-    if (!(n - i >= few ? pairs_in_order<order>(pairs + i, few) : pairs_in_order<order>(pairs + i, n - i)))
+  constexpr index_t a_line = 4, some = block_bytes / 16;
+  for (index_t i = 1, here = 1; i < n; i += here) {
+    here = 1;
+    if (reinterpret_cast<std::uintptr_t>(pairs + i) % 64 == 0 && n - i >= a_line) {
+      here = n - i < some ? (n - i) / a_line * a_line : some;
+      if (!lines_in_order<order>(pairs + i, here)) return false;
+    } else if (order == Order::ascending ? pair_below(pairs[i], pairs[i - 1])
+                                         : pair_below(pairs[i - 1], pairs[i])) {
       return false;
+    }
   }
   return true;
 }
@@ -173,12 +339,11 @@ bool all_pairs_in_order(const Pair* pairs, index_t n) {
 template <class B>
 Looked look(const B* raw, index_t n, B before, const KeyMap<B>& map, const Salt& salt) {
   if (n == 0) return {};
-  Looked seen{hash_block(raw, 1, salt), bits_of(raw[0], map) >= bits_of(before, map)};
+  Looked seen{hash(raw, 1, salt), bits_of(raw[0], map) >= bits_of(before, map)};
   for (index_t i = 1, here = 0; i < n; i += here) {
-    here = at_once(raw + i, n - i, block);
-    call_ahead(raw + i, here);
+    here = at_once(raw + i, n - i);
     const Looked its = with_order(raw + i, here, map, [&](const auto& wrong) {
-      return look_block(raw + i, raw + i - 1, here, salt, wrong);
+      return look_block(raw + i, here, raw[i - 1], wrong, Hash<B>(salt));
     });
     seen.hash += its.hash;
     seen.sorted = its.sorted && seen.sorted;

@@ -187,6 +187,51 @@ TEST(Displaced, OrderIsSeenAtEveryPlace) {
   }
 }
 
+/// Keys of both signs and of either type that leave one line of the cache and one block of the look behind,
+/// from begins that lie and do not lie on a line's border.
+template <class B>
+void expect_every_fault_is_seen(const KeyMap<B>& map, std::size_t n) {
+  constexpr std::size_t from = 17;
+  std::vector<B> keys(n + from);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = map.to_raw(static_cast<B>(~B{0} / 2 - 900 + i / 2));
+  for (const std::size_t begin : {std::size_t{0}, std::size_t{1}, from}) {
+    const Block<B> block{keys.data() + begin, nullptr, static_cast<index_t>(n), map};
+    ASSERT_TRUE(in_order(block));
+    for (std::size_t i = begin + 2; i < begin + n; i += 2) {
+      const std::size_t at = i / 2 * 2;  // where the number goes up
+      std::swap(keys[at], keys[at - 1]);
+      ASSERT_FALSE(in_order(block)) << sizeof(B) << " " << begin << " " << at;
+      std::swap(keys[at], keys[at - 1]);
+    }
+  }
+}
+TEST(Displaced, EveryFaultIsSeen) {
+  for (const Order order : {Order::ascending, Order::descending}) {
+    expect_every_fault_is_seen(key_map<std::uint64_t>(order), 1800);
+    expect_every_fault_is_seen(key_map<double>(order), 1800);
+    expect_every_fault_is_seen(key_map<std::uint32_t>(order), 3000);
+    expect_every_fault_is_seen(key_map<float>(order), 3000);
+  }
+}
+
+/// Of keys or of indices, from begins that lie and do not lie on a line's border.
+TEST(Displaced, EveryFaultAmongPairsIsSeen) {
+  std::vector<Pair> pairs(1100);
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = {i / 3, i};
+  for (const Order order : {Order::ascending, Order::descending}) {
+    for (const std::size_t begin : {0U, 1U, 2U, 5U}) {
+      const Block<Pair> block{pairs.data() + begin, nullptr, static_cast<index_t>(pairs.size() - begin)};
+      ASSERT_TRUE(in_order(block, order));
+      for (std::size_t at = begin + 1; at < pairs.size(); ++at) {
+        std::swap(pairs[at], pairs[at - 1]);
+        ASSERT_FALSE(in_order(block, order)) << begin << " " << at;
+        std::swap(pairs[at], pairs[at - 1]);
+      }
+    }
+    std::reverse(pairs.begin(), pairs.end());
+  }
+}
+
 TEST(Displaced, EqualKeysAreInEitherOrderAndOneOtherIsSeen) {
   for (const std::size_t n : std::initializer_list<std::size_t>{2, 64, 65, 1000, 5000}) {
     Keys keys(n, 7);

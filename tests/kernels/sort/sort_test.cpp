@@ -79,6 +79,49 @@ TEST(DeviceVariants, AreAmongTheRowsTestedHere) {
                  << " device variants are not run: " << machine::gpus().reason;
 }
 
+TEST(Pairs, OfAnyOrderAreSortedOutsideOfARegion) {
+  for (const char* name : {"sorted", "reverse", "uniform"}) {
+    const auto keys = make<std::uint64_t>(name, 300000);
+    for (const int threads : {1, 3}) {
+      std::vector<Pair> pairs;
+      for (const std::uint64_t key : keys) pairs.push_back({key / 4, pairs.size()});
+      auto want = pairs;
+      std::sort(want.begin(), want.end());
+      sort_pairs("auto", pairs, threads);
+      EXPECT_TRUE(pairs == want) << name << " threads " << threads;
+    }
+  }
+}
+
+TYPED_TEST(Keys, OrderedOnesNeedNoScratchMemory) {
+  using T = TypeParam;
+  constexpr index_t beyond_one_look = (index_t{17} << 20) / sizeof(T);
+  for (const index_t n : {index_t{0}, index_t{1}, index_t{2}, index_t{1001}, beyond_one_look}) {
+    auto keys = make<T>("sorted", n);
+    const auto want = keys;
+    for (const int threads : {1, 3}) {
+      EXPECT_TRUE(sort_ordered(std::span<T>(keys), threads)) << n;
+      EXPECT_EQ(keys, want);
+      std::reverse(keys.begin(), keys.end());
+      EXPECT_TRUE(sort_ordered(std::span<T>(keys), threads)) << n << " reversed";
+      EXPECT_EQ(keys, want);
+      EXPECT_TRUE(sort_ordered(std::span<T>(keys), threads, Order::descending)) << n;
+      EXPECT_TRUE(std::equal(want.rbegin(), want.rend(), keys.begin())) << n << " to descend";
+      keys = want;
+      if (n < 3) continue;
+      for (const std::size_t last : {keys.size() - 1, keys.size() / 2, std::size_t{2}}) {
+        std::swap(keys[last], keys[0]);
+        auto left = keys;
+        EXPECT_FALSE(sort_ordered(std::span<T>(left), threads)) << n << " " << last;
+        EXPECT_EQ(left, keys);
+        sort_keys("auto", std::span<T>(left), threads);
+        EXPECT_EQ(left, want) << n << " " << last;
+        std::swap(keys[last], keys[0]);
+      }
+    }
+  }
+}
+
 TYPED_TEST(Keys, EveryVariantSortsEveryInput) {
   for (const Input& in : inputs()) {
     for (const index_t n : {0, 1, 2, 3, 31, 64, 1021, 5000, 70001}) {
