@@ -1,6 +1,6 @@
 // Divide and conquer without cache sizes (Frigo et al. 1999): halve the longer side; the base case is a band
-// in vector registers, whose whole lines are streamed past the caches. No line of a or b is touched twice, so
-// nothing depends on what a cache holds, nor on its associativity.
+// in vector registers, whose whole lines are streamed past the caches. But for the last columns of a leaf no
+// line of a or b is touched twice, so nothing depends on what a cache holds, nor on its associativity.
 
 #include "kernels/transpose/halves.hpp"
 #include "kernels/transpose/staged.hpp"

@@ -13,6 +13,9 @@ namespace {
 constexpr int vector_bytes = lane_count * lane_bytes;
 constexpr int vectors_in_line = static_cast<int>(line_bytes) / vector_bytes;
 
+// How far ahead in a row lines are asked for.
+constexpr index_t prefetch_bytes = 256;
+
 /// A record of 16 bytes is a lane.
 struct LaneWord {
   std::uint64_t halves[2];
@@ -40,12 +43,17 @@ struct WordOf<16> {
   using type = LaneWord;
 };
 
-template <Store Kind, int Lanes>
+/// Where vectors go: to b by ordinary or by streaming stores, or into a stage, which no trace sees.
+enum class Put { target, lines, stage };
+
+template <Put To, int Lanes>
 [[gnu::always_inline]] inline void put(std::byte* to, Wide<Lanes> v) {
-  if constexpr (Kind == Store::streaming) {
+  if constexpr (To == Put::target) {
+    store<Lanes>(to, v);
+  } else if constexpr (To == Put::lines) {
     stream(to, v);
   } else {
-    store<Lanes>(to, v);
+    __builtin_memcpy(to, &v, sizeof v);
   }
 }
 
@@ -55,7 +63,7 @@ template <class Word, int Lanes>
 }
 
 /// b[0:E, 0:Lanes*E] = transpose(a[0:Lanes*E, 0:E]), E words in a lane.
-template <class Word, Store Kind, int Lanes>
+template <class Word, Put To, int Lanes>
 [[gnu::always_inline]] inline void column_of_lanes(const std::byte* a, index_t a_stride, std::byte* b,
                                                    index_t b_stride) {
   constexpr int words = words_in_lane<Word>;
@@ -64,11 +72,11 @@ template <class Word, Store Kind, int Lanes>
   for (int r = 0; r < words; ++r) v[r] = gather_lanes<Lanes>(a + r * a_stride, words * a_stride);
   finish_words<Word, Lanes>(v);
 #pragma GCC unroll 16
-  for (int r = 0; r < words; ++r) put<Kind, Lanes>(b + r * b_stride, v[r]);
+  for (int r = 0; r < words; ++r) put<To, Lanes>(b + r * b_stride, v[r]);
 }
 
 /// b[0:V, 0:V] = transpose(a[0:V, 0:V]), V words in a vector.
-template <class Word, Store Kind>
+template <class Word, Put To>
 [[gnu::always_inline]] inline void square_of_vectors(const std::byte* a, index_t a_stride, std::byte* b,
                                                      index_t b_stride) {
   constexpr int words = words_in_lane<Word>;
@@ -86,12 +94,12 @@ template <class Word, Store Kind>
   for (int k = 0; k < lane_count; ++k) {
     finish_words<Word, lane_count>(v[k]);
 #pragma GCC unroll 16
-    for (int r = 0; r < words; ++r) put<Kind, lane_count>(b + (k * words + r) * b_stride, v[k][r]);
+    for (int r = 0; r < words; ++r) put<To, lane_count>(b + (k * words + r) * b_stride, v[k][r]);
   }
 }
 
 /// One line by one line; a line of b is completed before the next ones are begun.
-template <int Bytes, Store Kind>
+template <int Bytes, Put To>
 [[gnu::always_inline]] inline void line_square(const std::byte* a, index_t a_stride, std::byte* b,
                                                index_t b_stride) {
   using Word = typename WordOf<Bytes>::type;
@@ -100,16 +108,15 @@ template <int Bytes, Store Kind>
   if constexpr (Bytes >= 4) {
     for (int right = 0; right < vectors_in_line; ++right) {
       for (int down = 0; down < vectors_in_line; ++down) {
-        square_of_vectors<Word, Kind>(a + down * in_vector * a_stride + right * vector_bytes, a_stride,
-                                      b + right * in_vector * b_stride + down * vector_bytes, b_stride);
+        square_of_vectors<Word, To>(a + down * in_vector * a_stride + right * vector_bytes, a_stride,
+                                    b + right * in_vector * b_stride + down * vector_bytes, b_stride);
       }
     }
   } else {
     for (int right = 0; right < static_cast<int>(line_bytes) / lane_bytes; ++right) {
       for (int down = 0; down < vectors_in_line; ++down) {
-        column_of_lanes<Word, Kind, lane_count>(
-            a + down * in_vector * a_stride + right * lane_bytes, a_stride,
-            b + right * in_lane * b_stride + down * vector_bytes, b_stride);
+        column_of_lanes<Word, To, lane_count>(a + down * in_vector * a_stride + right * lane_bytes, a_stride,
+                                              b + right * in_lane * b_stride + down * vector_bytes, b_stride);
       }
     }
   }
@@ -124,8 +131,8 @@ void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, 
   for (; i + step <= rows; i += step) {
     index_t j = 0;
     for (; j + step <= cols; j += step) {
-      column_of_lanes<Word, Store::cached, 1>(a + i * a_stride + j * Bytes, a_stride,
-                                              b + j * b_stride + i * Bytes, b_stride);
+      column_of_lanes<Word, Put::target, 1>(a + i * a_stride + j * Bytes, a_stride,
+                                            b + j * b_stride + i * Bytes, b_stride);
     }
     for (; j < cols; ++j) {
       for (index_t k = i; k < i + step; ++k) {
@@ -140,18 +147,82 @@ void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, 
   }
 }
 
-/// A panel of Squares line squares, one above the other, from left to right: a line of a is read once and
-/// whole, in a run along its row; a line of b is followed at once by its neighbour. The squares are unrolled,
-/// each with loads of its own: prefetchers tell streams apart by the instruction (two squares in one loop
-/// body: 35 to 40 GB/s of f64 on Zen 5; the same squares through one copy of the code: 26).
+/// The column where the square at column j of a panel begins: the last one ends with the panel, and may
+/// repeat columns of the one before.
+template <int Bytes>
+[[nodiscard]] inline index_t square_column(index_t j, index_t cols) {
+  constexpr index_t side = line_bytes / Bytes;
+  return j + side <= cols ? j : cols - side;
+}
+
+/// Squares, one above the other: their number in a panel. Each is unrolled, with loads of its own:
+/// prefetchers tell streams apart by the instruction (two squares in one loop body: 35 to 40 GB/s of f64 on
+/// Zen 5; the same squares through one copy of the code: 26). Memory takes runs of 256 bytes as fast as it
+/// takes longer ones, of 128 at 0.65 and of 64 at a third of that rate; but rows at strides of a power of two
+/// share the sets of a cache, and 32 of them are too many.
+template <int Bytes>
+inline constexpr int squares_in_panel = 2;
+template <>
+inline constexpr int squares_in_panel<1> = 1;
+template <>
+inline constexpr int squares_in_panel<2> = 1;
+template <>
+inline constexpr int squares_in_panel<8> = 3;
+
+/// A panel of squares from left to right, straight into b.
+template <int Bytes, Put To, int Squares>
+[[gnu::always_inline]] inline void plain_panel(const std::byte* a, index_t a_stride, std::byte* b,
+                                               index_t b_stride, index_t cols) {
+  constexpr index_t side = line_bytes / Bytes;
+  const auto squares = [&](const std::byte* from, std::byte* to) {
+#pragma GCC unroll 3
+    for (int q = 0; q < Squares; ++q)
+      line_square<Bytes, To>(from + q * side * a_stride, a_stride, to + q * line_bytes, b_stride);
+  };
+  const index_t whole = cols / side * side;
+  for (index_t j = 0; j < whole; j += side) squares(a + j * Bytes, b + j * b_stride);
+  if (whole < cols) squares(a + (cols - side) * Bytes, b + (cols - side) * b_stride);
+}
+
+/// A panel of squares from left to right: they meet in a stage, from where the lines of a row of b leave one
+/// right after the other, as memory wants its writes; meanwhile the lines of a that come next are on their
+/// way. `next`: where reading goes on after the panel. (Squares of 1 and 2 bytes are slower for it: 0.8 of
+/// their rate.)
+template <int Bytes, int Squares>
+void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t cols,
+                  const std::byte* next) {
+  constexpr index_t side = line_bytes / Bytes;
+  constexpr index_t run = Squares * line_bytes;
+  alignas(line_bytes) std::byte stage[side * run];
+  for (index_t j = 0; j < cols; j += side) {
+    const index_t at = square_column<Bytes>(j, cols);
+    const index_t beyond = (j - cols) * Bytes + prefetch_bytes;
+    const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
+#pragma GCC unroll 3
+    for (int q = 0; q < Squares; ++q) {
+      line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride, stage + q * line_bytes,
+                                     run);
+      for (index_t r = q * side; r < (q + 1) * side; ++r) __builtin_prefetch(ahead + r * a_stride);
+    }
+    for (index_t r = 0; r < side; ++r) {
+      for (index_t k = 0; k < run; k += vector_bytes) {
+        Wide<lane_count> v;
+        __builtin_memcpy(&v, stage + r * run + k, sizeof v);
+        stream(b + (at + r) * b_stride + k, v);
+      }
+    }
+  }
+}
+
 template <int Bytes, Store Kind, int Squares>
 [[gnu::always_inline]] inline void panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride,
-                                         index_t cols) {
-  constexpr index_t side = line_bytes / Bytes;
-  for (index_t j = 0; j < cols; j += side, a += line_bytes, b += side * b_stride) {
-    line_square<Bytes, Kind>(a, a_stride, b, b_stride);
-    if constexpr (Squares == 2)
-      line_square<Bytes, Kind>(a + side * a_stride, a_stride, b + line_bytes, b_stride);
+                                         index_t cols, const std::byte* next) {
+  if constexpr (Kind == Store::cached) {
+    plain_panel<Bytes, Put::target, Squares>(a, a_stride, b, b_stride, cols);
+  } else if constexpr (Bytes < 4) {
+    plain_panel<Bytes, Put::lines, Squares>(a, a_stride, b, b_stride, cols);
+  } else {
+    staged_panel<Bytes, Squares>(a, a_stride, b, b_stride, cols, next);
   }
 }
 
@@ -159,19 +230,25 @@ template <int Bytes, Store Kind, int Squares>
 template <int Bytes, Store Kind>
 void leaf_of(const Leaf& leaf) {
   constexpr index_t side = line_bytes / Bytes;
-  constexpr int pair = Bytes >= 4 ? 2 : 1;
+  constexpr index_t tall = squares_in_panel<Bytes> * side;
   const index_t rows = leaf.rows / side * side;
-  const index_t cols = leaf.cols / side * side;
+  const index_t cols = leaf.cols < side ? 0 : leaf.cols;
   for (index_t left = 0; left < cols; left += leaf.strip) {
     const index_t wide = leaf.strip < cols - left ? leaf.strip : cols - left;
     const std::byte* const a = leaf.a + left * Bytes;
     std::byte* const b = leaf.b + left * leaf.b_stride;
+    const auto next = [&](index_t i) {
+      return i + side <= rows ? a + i * leaf.a_stride : left + wide < cols ? a + wide * Bytes : leaf.a;
+    };
     index_t i = 0;
-    for (; i + pair * side <= rows; i += pair * side) {
-      panel<Bytes, Kind, pair>(a + i * leaf.a_stride, leaf.a_stride, b + i * Bytes, leaf.b_stride, wide);
+    for (; i + tall <= rows; i += tall) {
+      panel<Bytes, Kind, squares_in_panel<Bytes>>(a + i * leaf.a_stride, leaf.a_stride, b + i * Bytes,
+                                                  leaf.b_stride, wide, next(i + tall));
     }
-    if (i < rows)
-      panel<Bytes, Kind, 1>(a + i * leaf.a_stride, leaf.a_stride, b + i * Bytes, leaf.b_stride, wide);
+    for (; i < rows; i += side) {
+      panel<Bytes, Kind, 1>(a + i * leaf.a_stride, leaf.a_stride, b + i * Bytes, leaf.b_stride, wide,
+                            next(i + side));
+    }
   }
   edge<Bytes>(leaf.a + cols * Bytes, leaf.a_stride, leaf.b + cols * leaf.b_stride, leaf.b_stride, rows,
               leaf.cols - cols);

@@ -148,12 +148,16 @@ TEST(Leaf, IsRightOnEveryInstructionSetHere) {
           a.fill(3);
           const ConstRecords from = a.view();
           const Records to = b.view();
-          set.transpose(
-              {from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes, store});
-          set.fence();
-          EXPECT_EQ(differences(from, to), 0)
-              << which << " " << shape.rows << "x" << shape.cols << " " << bytes;
-          EXPECT_EQ(b.spoiled(), 0);
+          for (const index_t strip :
+               {index_t{64}, index_t{1} << 40}) {  // strips that end inside a square, too
+            b.fill(5);
+            set.transpose({from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes,
+                           store, strip});
+            set.fence();
+            EXPECT_EQ(differences(from, to), 0)
+                << which << " " << shape.rows << "x" << shape.cols << " " << bytes << " strips of " << strip;
+            EXPECT_EQ(b.spoiled(), 0);
+          }
         }
       }
     }
