@@ -34,8 +34,10 @@ void cache_oblivious(const ConstRecords& a, const Records& b, const Tuning& tuni
       transpose_records(a, b);
     } else if (a.rows * a.cols * a.bytes <= cached_bytes || rows_meet_lines(b)) {
       transpose_by_leaves(a, b, threads, leaf_set(machine::isa()), as_tasks);
-    } else {
+    } else if (stages_whole_rows(b)) {
       transpose_staged(a, b);
+    } else {
+      transpose_leaves(a, b, Store::carried, threads, leaf_set(machine::isa()), as_tasks);
     }
   });
 }

@@ -17,16 +17,22 @@ inline constexpr index_t cached_bytes = index_t{1} << 20;
 // with f32 and f64 at n = 4000, 4096, 8000 and 8192, between 2048 and 65536: from 16384 on within 5 % of the
 // best.
 [[nodiscard]] constexpr index_t strip_bytes(index_t record) { return record < 4 ? 4096 : 16384; }
-inline constexpr LeafShape largest_leaf{192, 8192};
 
-/// Wide bands, so that a strip mostly goes on where the last one ended, and tall ones of narrow matrices: a
-/// leaf ends with a fence. Smaller until every thread has about four.
-inline LeafShape leaf_shape(const ConstRecords& a, int threads) {
-  LeafShape shape = largest_leaf;
+/// Wide bands, so that a strip mostly goes on where the last one ended. Where lines are carried from panel to
+/// panel, tall ones instead: the two at the ends of a leaf are not whole, in every row of b.
+inline LeafShape largest_leaf(Store store) {
+  return store == Store::carried ? LeafShape{1536, 960} : LeafShape{192, 8192};
+}
+
+/// Taller leaves of narrow matrices, for a leaf ends with a fence; smaller ones until every thread has about
+/// four.
+inline LeafShape leaf_shape(const ConstRecords& a, Store store, int threads) {
+  LeafShape shape = largest_leaf(store);
+  const index_t least_rows = 192;
   while (shape.cols >= 2 * a.cols && shape.cols > 64) shape = {2 * shape.rows, shape.cols / 2};
   const auto leaves = [&] { return ceil_div(a.rows, shape.rows) * ceil_div(a.cols, shape.cols); };
   while (leaves() < 4 * threads && shape.cols > 256) shape.cols /= 2;
-  while (leaves() < 4 * threads && shape.rows > largest_leaf.rows) shape.rows /= 2;
+  while (leaves() < 4 * threads && shape.rows > least_rows) shape.rows /= 2;
   return shape;
 }
 
@@ -37,9 +43,9 @@ void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int 
   const auto visit = [&](const Block& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
                    block.cols, a.bytes, store, strip});
-    if (store == Store::streaming) set.fence();
+    if (store != Store::cached) set.fence();
   };
-  walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, threads), visit, both);
+  walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, store, threads), visit, both);
 }
 
 /// Whole lines of b begin after the same few elements in every row: those by ordinary stores, the rest

@@ -184,6 +184,15 @@ template <int Bytes, Put To, int Squares>
   if (whole < cols) squares(a + (cols - side) * Bytes, b + (cols - side) * b_stride);
 }
 
+/// `lines` whole lines.
+[[gnu::always_inline]] inline void stream_lines(std::byte* to, const std::byte* from, index_t lines) {
+  for (index_t k = 0; k < lines * line_bytes; k += vector_bytes) {
+    Wide<lane_count> v;
+    __builtin_memcpy(&v, from + k, sizeof v);
+    stream(to + k, v);
+  }
+}
+
 /// A panel of squares from left to right: they meet in a stage, from where the lines of a row of b leave one
 /// right after the other, as memory wants its writes; meanwhile the lines of a that come next are on their
 /// way. `next`: where reading goes on after the panel. (Squares of 1 and 2 bytes are slower for it: 0.8 of
@@ -204,51 +213,113 @@ void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_
                                      run);
       for (index_t r = q * side; r < (q + 1) * side; ++r) __builtin_prefetch(ahead + r * a_stride);
     }
-    for (index_t r = 0; r < side; ++r) {
-      for (index_t k = 0; k < run; k += vector_bytes) {
-        Wide<lane_count> v;
-        __builtin_memcpy(&v, stage + r * run + k, sizeof v);
-        stream(b + (at + r) * b_stride + k, v);
+    for (index_t r = 0; r < side; ++r) stream_lines(b + (at + r) * b_stride, stage + r * run, Squares);
+  }
+}
+
+/// The last line's worth of every column of a strip that has been read so far: what a row of b lacks of a
+/// whole line waits there for the panel below.
+struct Carry {
+  static constexpr index_t columns = 1024;
+  alignas(line_bytes) std::byte lines[columns * line_bytes];
+
+  [[nodiscard]] std::byte* of(index_t column) { return lines + column * line_bytes; }
+};
+
+[[nodiscard]] inline index_t bytes_past_line(const std::byte* at) {
+  return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(at) % line_bytes);
+}
+
+/// As staged_panel, where rows of b begin anywhere in a line: each of its lines begins in what was carried
+/// and ends in the stage. The first panel of a strip has nothing before it: its first line is not whole.
+template <int Bytes, int Squares>
+void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t cols,
+                   const std::byte* next, Carry& carry, bool first) {
+  constexpr index_t side = line_bytes / Bytes;
+  constexpr index_t run = Squares * line_bytes;
+  constexpr index_t pitch = line_bytes + run;  // a carried line before the run
+  alignas(line_bytes) std::byte stage[side * pitch];
+  for (index_t j = 0; j < cols; j += side) {
+    const index_t at = square_column<Bytes>(j, cols);
+    const index_t beyond = (j - cols) * Bytes + prefetch_bytes;
+    const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
+#pragma GCC unroll 3
+    for (int q = 0; q < Squares; ++q) {
+      line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride,
+                                     stage + (q + 1) * line_bytes, pitch);
+      if constexpr (Bytes >= 4) {
+        for (index_t r = q * side; r < (q + 1) * side; ++r) __builtin_prefetch(ahead + r * a_stride);
+      }
+    }
+    for (index_t column = j; column < at + side; ++column) {
+      std::byte* const row = stage + (column - at) * pitch;
+      std::byte* const to = b + column * b_stride;
+      const index_t past = bytes_past_line(to);
+      __builtin_memcpy(row, carry.of(column), line_bytes);
+      __builtin_memcpy(carry.of(column), row + run, line_bytes);
+      if (first && past > 0) {
+        __builtin_memcpy(to, row + line_bytes, static_cast<std::size_t>(line_bytes - past));
+        stream_lines(to - past + line_bytes, row + 2 * line_bytes - past, Squares - 1);
+      } else {
+        stream_lines(to - past, row + line_bytes - past, Squares);
       }
     }
   }
 }
 
-template <int Bytes, Store Kind, int Squares>
-[[gnu::always_inline]] inline void panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride,
-                                         index_t cols, const std::byte* next) {
-  if constexpr (Kind == Store::cached) {
-    plain_panel<Bytes, Put::target, Squares>(a, a_stride, b, b_stride, cols);
-  } else if constexpr (Bytes < 4) {
-    plain_panel<Bytes, Put::lines, Squares>(a, a_stride, b, b_stride, cols);
-  } else {
-    staged_panel<Bytes, Squares>(a, a_stride, b, b_stride, cols, next);
+/// What was carried below the last of `rows` rows of a strip.
+void flush(const Leaf& strip, index_t rows, Carry& carry) {
+  for (index_t column = 0; column < strip.cols; ++column) {
+    std::byte* const end = strip.b + column * strip.b_stride + rows * strip.bytes;
+    const index_t past = bytes_past_line(end);
+    __builtin_memcpy(end - past, carry.of(column) + line_bytes - past, static_cast<std::size_t>(past));
   }
 }
 
-/// Strips of leaf.strip columns, in each panels from top to bottom.
+/// The rows of a strip from row i on that make a panel. `next`: where reading goes on after it.
+template <int Bytes, Store Kind, int Squares>
+[[gnu::always_inline]] inline void panel(const Leaf& strip, index_t i, const std::byte* next, Carry* carry) {
+  const std::byte* const a = strip.a + i * strip.a_stride;
+  std::byte* const b = strip.b + i * Bytes;
+  if constexpr (Kind == Store::cached) {
+    plain_panel<Bytes, Put::target, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols);
+  } else if constexpr (Kind == Store::carried) {
+    carried_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols, next, *carry, i == 0);
+  } else if constexpr (Bytes < 4) {
+    plain_panel<Bytes, Put::lines, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols);
+  } else {
+    staged_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols, next);
+  }
+}
+
+/// The first `rows` rows of a strip, whole squares, in panels from top to bottom. `next`: where reading goes
+/// on after it.
 template <int Bytes, Store Kind>
-void leaf_of(const Leaf& leaf) {
+void walk_strip(const Leaf& strip, index_t rows, const std::byte* next, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes;
-  constexpr index_t tall = squares_in_panel<Bytes> * side;
+  constexpr int squares = squares_in_panel<Bytes>;
+  const auto from = [&](index_t i) { return i < rows ? strip.a + i * strip.a_stride : next; };
+  index_t i = 0;
+  for (; i + squares * side <= rows; i += squares * side)
+    panel<Bytes, Kind, squares>(strip, i, from(i + squares * side), carry);
+  for (; i < rows; i += side) panel<Bytes, Kind, 1>(strip, i, from(i + side), carry);
+  if constexpr (Kind == Store::carried) flush(strip, rows, *carry);
+}
+
+/// Strips of at most `widest` columns, then what fills no square.
+template <int Bytes, Store Kind>
+void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
+  constexpr index_t side = line_bytes / Bytes;
   const index_t rows = leaf.rows / side * side;
-  const index_t cols = leaf.cols < side ? 0 : leaf.cols;
-  for (index_t left = 0; left < cols; left += leaf.strip) {
-    const index_t wide = leaf.strip < cols - left ? leaf.strip : cols - left;
-    const std::byte* const a = leaf.a + left * Bytes;
-    std::byte* const b = leaf.b + left * leaf.b_stride;
-    const auto next = [&](index_t i) {
-      return i + side <= rows ? a + i * leaf.a_stride : left + wide < cols ? a + wide * Bytes : leaf.a;
-    };
-    index_t i = 0;
-    for (; i + tall <= rows; i += tall) {
-      panel<Bytes, Kind, squares_in_panel<Bytes>>(a + i * leaf.a_stride, leaf.a_stride, b + i * Bytes,
-                                                  leaf.b_stride, wide, next(i + tall));
-    }
-    for (; i < rows; i += side) {
-      panel<Bytes, Kind, 1>(a + i * leaf.a_stride, leaf.a_stride, b + i * Bytes, leaf.b_stride, wide,
-                            next(i + side));
-    }
+  const index_t cols = rows == 0 || leaf.cols < side ? 0 : leaf.cols;
+  Leaf strip = leaf;
+  for (index_t left = 0; left < cols; left += strip.cols) {
+    // A strip narrower than a square would reach into the one before.
+    strip.cols = cols - left < widest + side ? cols - left : widest;
+    strip.a = leaf.a + left * Bytes;
+    strip.b = leaf.b + left * leaf.b_stride;
+    walk_strip<Bytes, Kind>(strip, rows, left + strip.cols < cols ? strip.a + strip.cols * Bytes : leaf.a,
+                            carry);
   }
   edge<Bytes>(leaf.a + cols * Bytes, leaf.a_stride, leaf.b + cols * leaf.b_stride, leaf.b_stride, rows,
               leaf.cols - cols);
@@ -257,23 +328,31 @@ void leaf_of(const Leaf& leaf) {
 }
 
 template <int Bytes>
-void leaf_stored(const Leaf& leaf) {
-  leaf.store == Store::streaming ? leaf_of<Bytes, Store::streaming>(leaf)
-                                 : leaf_of<Bytes, Store::cached>(leaf);
+void leaf_of(const Leaf& leaf) {
+  switch (leaf.store) {
+    case Store::cached:
+      return walk_strips<Bytes, Store::cached>(leaf, leaf.strip, nullptr);
+    case Store::streaming:
+      return walk_strips<Bytes, Store::streaming>(leaf, leaf.strip, nullptr);
+    default:
+      Carry carry;
+      constexpr index_t widest = Carry::columns - line_bytes / Bytes;
+      return walk_strips<Bytes, Store::carried>(leaf, leaf.strip < widest ? leaf.strip : widest, &carry);
+  }
 }
 
 void leaf_sized(const Leaf& leaf) {
   switch (leaf.bytes) {
     case 1:
-      return leaf_stored<1>(leaf);
+      return leaf_of<1>(leaf);
     case 2:
-      return leaf_stored<2>(leaf);
+      return leaf_of<2>(leaf);
     case 4:
-      return leaf_stored<4>(leaf);
+      return leaf_of<4>(leaf);
     case 8:
-      return leaf_stored<8>(leaf);
+      return leaf_of<8>(leaf);
     default:
-      return leaf_stored<16>(leaf);
+      return leaf_of<16>(leaf);
   }
 }
 
