@@ -73,7 +73,7 @@ class Stager {
 
 }  // namespace
 
-bool stages_whole_rows(const Records& b) { return b.ld == b.cols && b.cols * b.bytes <= 640; }
+bool stages_whole_rows(const Records& b) { return b.ld == b.cols && b.cols * b.bytes <= 256; }
 
 void transpose_staged(const ConstRecords& a, const Records& b) {
   const Stager stager(a, b);
