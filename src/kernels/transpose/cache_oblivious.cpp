@@ -1,6 +1,6 @@
 // Divide and conquer without cache sizes (Frigo et al. 1999): halve the longer side; the base case is a band
-// in vector registers, whose whole lines are streamed past the caches. No line of a or b is touched twice, so
-// nothing depends on what a cache holds, nor on its associativity.
+// in vector registers, whose whole lines are streamed past the caches. But for the last columns of a leaf no
+// line of a or b is touched twice, so nothing depends on what a cache holds, nor on its associativity.
 
 #include "kernels/transpose/halves.hpp"
 #include "kernels/transpose/staged.hpp"
@@ -34,8 +34,10 @@ void cache_oblivious(const ConstRecords& a, const Records& b, const Tuning& tuni
       transpose_records(a, b);
     } else if (a.rows * a.cols * a.bytes <= cached_bytes || rows_meet_lines(b)) {
       transpose_by_leaves(a, b, threads, leaf_set(machine::isa()), as_tasks);
-    } else {
+    } else if (stages_whole_rows(b)) {
       transpose_staged(a, b);
+    } else {
+      transpose_leaves(a, b, Store::carried, threads, leaf_set(machine::isa()), as_tasks);
     }
   });
 }

@@ -14,6 +14,7 @@ inline constexpr index_t line_bytes = 64;
 enum class Store {
   cached,     ///< ordinary stores
   streaming,  ///< whole lines past the caches: b and b_stride are multiples of 64
+  carried,    ///< whole lines past the caches, wherever rows of b begin
 };
 
 /// b[0:cols, 0:rows] = transpose(a[0:rows, 0:cols]); strides in bytes; records of 1, 2, 4, 8 or 16 bytes.

@@ -1,7 +1,7 @@
-// Rows of b that begin anywhere in a line cannot be streamed from registers. A block is transposed into a
-// stage in the cache and streamed from there, all but the lines at its ends; meanwhile the source of the next
-// one is prefetched, or reading and writing would take turns (100 x 100000 f64 on Zen 5: 31 GB/s, without
-// prefetch 21).
+// Short rows of b that begin anywhere in a line, one right after the other: a block of them is transposed
+// into a stage in the cache and streamed from there as one run; meanwhile the source of the next one is
+// prefetched, or reading and writing would take turns (100 x 100000 f64 on Zen 5: 31 GB/s, without prefetch
+// 21).
 
 #include "kernels/transpose/staged.hpp"
 
@@ -13,31 +13,9 @@ namespace tessera::transpose {
 namespace {
 
 constexpr index_t stage_bytes =
-    128 << 10;                        // on the stack of a task; inside any L2, with the next source beside it
-constexpr index_t source_run = 256;   // bytes of a row of a that a stage takes
-constexpr index_t target_run = 2048;  // bytes of a row of b that it fills, where it does not fill whole rows
-constexpr index_t whole_run = 2048;   // rows of b of at most so many bytes are filled whole
+    128 << 10;                       // on the stack of a task; inside any L2, with the next source beside it
+constexpr index_t source_run = 256;  // bytes of a row of a that a stage takes
 constexpr index_t stages_in_leaf = 16;  // taken in turn, each prefetching the next
-
-/// How blocks of a become runs of b.
-struct Geometry {
-  bool whole_rows;  ///< a stage holds complete rows of b, which follow each other in memory: one run
-  LeafShape leaf;
-  index_t cols;   ///< of a, in a stage
-  index_t pitch;  ///< bytes between rows of the stage
-};
-
-Geometry geometry_of(const ConstRecords& a, const Records& b) {
-  Geometry g{};
-  const index_t row_bytes = a.rows * a.bytes;
-  g.whole_rows = b.ld == b.cols && row_bytes <= whole_run;
-  g.leaf.rows = g.whole_rows ? a.rows : target_run / a.bytes;
-  g.pitch = g.whole_rows ? row_bytes : target_run + line_bytes;            // a line more: no power of two
-  const index_t side = line_bytes / a.bytes, fit = stage_bytes / g.pitch;  // of single bytes less than a line
-  g.cols = std::min(source_run / a.bytes, fit < side ? fit : fit / side * side);
-  g.leaf.cols = stages_in_leaf * g.cols;
-  return g;
-}
 
 /// Rows [begin, end) of a block of a, `bytes` of each, on their way into the L2.
 void prefetch_rows(const std::byte* a, index_t stride, index_t bytes, index_t begin, index_t end) {
@@ -46,31 +24,36 @@ void prefetch_rows(const std::byte* a, index_t stride, index_t bytes, index_t be
   }
 }
 
-/// The blocks of one leaf in turn.
+/// The blocks of one leaf in turn: columns of a, which become rows of b that follow each other in memory.
 class Stager {
  public:
   Stager(const ConstRecords& a, const Records& b)
-      : a_(a), b_(b), geometry_(geometry_of(a, b)), set_(leaf_set(machine::isa())) {}
+      : a_(a),
+        b_(b),
+        row_bytes_(a.rows * a.bytes),
+        cols_(std::min(source_run / a.bytes, stage_bytes / row_bytes_ / side(a) * side(a))),
+        set_(leaf_set(machine::isa())) {}
 
-  [[nodiscard]] const LeafShape& leaf() const { return geometry_.leaf; }
+  [[nodiscard]] LeafShape leaf() const { return {a_.rows, stages_in_leaf * cols_}; }
 
   void operator()(const Block& leaf) const {
     alignas(64) std::byte stage[stage_bytes];
-    for (index_t left = 0; left < leaf.cols; left += geometry_.cols) {
-      Block block{leaf.i, leaf.j + left, leaf.rows, std::min(geometry_.cols, leaf.cols - left)};
-      set_.transpose({a_.at(block.i, block.j), a_.stride(), stage, geometry_.pitch, block.rows, block.cols,
+    for (index_t left = 0; left < leaf.cols; left += cols_) {
+      Block block{leaf.i, leaf.j + left, leaf.rows, std::min(cols_, leaf.cols - left)};
+      set_.transpose({a_.at(block.i, block.j), a_.stride(), stage, row_bytes_, block.rows, block.cols,
                       a_.bytes, Store::cached});
-      const index_t next = std::min(geometry_.cols, leaf.cols - left - block.cols);
-      geometry_.whole_rows ? drain_whole(block, stage, next) : drain_parts(block, stage, next);
+      drain(block, stage, std::min(cols_, leaf.cols - left - block.cols));
     }
     set_.fence();
   }
 
  private:
+  static index_t side(const ConstRecords& a) { return line_bytes / a.bytes; }
+
   /// The stage is one run: in as many pieces as the source has rows, ends on lines.
-  void drain_whole(const Block& block, const std::byte* stage, index_t next_cols) const {
+  void drain(const Block& block, const std::byte* stage, index_t next_cols) const {
     std::byte* const to = b_.at(block.j, 0);
-    const index_t total = block.cols * geometry_.pitch;
+    const index_t total = block.cols * row_bytes_;
     index_t done = 0;
     for (index_t i = 0; i < block.rows; ++i) {
       const index_t mark = total * (i + 1) / block.rows;
@@ -81,22 +64,16 @@ class Stager {
     }
   }
 
-  /// A run in every row of b.
-  void drain_parts(const Block& block, const std::byte* stage, index_t next_cols) const {
-    for (index_t j = 0; j < block.cols; ++j) {
-      prefetch_rows(a_.at(block.i, block.j + block.cols), a_.stride(), next_cols * a_.bytes,
-                    block.rows * j / block.cols, block.rows * (j + 1) / block.cols);
-      set_.stream(b_.at(block.j + j, block.i), stage + j * geometry_.pitch, block.rows * a_.bytes);
-    }
-  }
-
   ConstRecords a_;
   Records b_;
-  Geometry geometry_;
+  index_t row_bytes_;
+  index_t cols_;  ///< of a, in a stage
   const LeafSet& set_;
 };
 
 }  // namespace
+
+bool stages_whole_rows(const Records& b) { return b.ld == b.cols && b.cols * b.bytes <= 256; }
 
 void transpose_staged(const ConstRecords& a, const Records& b) {
   const Stager stager(a, b);

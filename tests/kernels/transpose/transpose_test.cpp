@@ -136,28 +136,46 @@ TEST(Variants, HaveTheReferenceFirstAndABest) {
   }
 }
 
-TEST(Leaf, IsRightOnEveryInstructionSetHere) {
+/// A leaf of every instruction set for a shape, in strips that end inside a square, too.
+void expect_leaf_right(const Shape& shape, index_t bytes, Store store, index_t ld, index_t skew) {
   for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
     const LeafSet& set = leaf_set(static_cast<machine::Isa>(which));
-    for (const Shape& shape : shapes) {
-      for (const index_t bytes : {1, 2, 4, 8, 16}) {
-        for (const Store store : {Store::cached, Store::streaming}) {
-          const index_t ld = store == Store::streaming ? round_up(shape.rows, 64) : shape.rows;
-          Fenced a(shape.rows, shape.cols, shape.cols, bytes, 8);
-          Fenced b(shape.cols, shape.rows, ld, bytes);
-          a.fill(3);
-          const ConstRecords from = a.view();
-          const Records to = b.view();
-          set.transpose(
-              {from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes, store});
-          set.fence();
-          EXPECT_EQ(differences(from, to), 0)
-              << which << " " << shape.rows << "x" << shape.cols << " " << bytes;
-          EXPECT_EQ(b.spoiled(), 0);
-        }
+    for (const index_t strip : {index_t{64}, index_t{1} << 40}) {
+      Fenced a(shape.rows, shape.cols, shape.cols, bytes, 8);
+      Fenced b(shape.cols, shape.rows, ld, bytes, skew);
+      a.fill(3);
+      const ConstRecords from = a.view();
+      const Records to = b.view();
+      set.transpose(
+          {from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes, store, strip});
+      set.fence();
+      EXPECT_EQ(differences(from, to), 0) << which << " " << shape.rows << "x" << shape.cols << " of "
+                                          << bytes << " strips of " << strip << " skew " << skew;
+      EXPECT_EQ(b.spoiled(), 0);
+    }
+  }
+}
+
+TEST(Leaf, IsRightOnEveryInstructionSetHere) {
+  for (const Shape& shape : shapes) {
+    for (const index_t bytes : {1, 2, 4, 8, 16}) {
+      expect_leaf_right(shape, bytes, Store::cached, shape.rows, 0);
+      expect_leaf_right(shape, bytes, Store::streaming, round_up(shape.rows, 64), 0);
+    }
+  }
+}
+
+TEST(Leaf, CarriesWhatFillsNoLine) {
+  for (const Shape& shape : shapes) {
+    for (const index_t bytes : {1, 2, 4, 8, 16}) {
+      for (const index_t skew : {0, 8, 63}) {
+        expect_leaf_right(shape, bytes, Store::carried, shape.rows, skew);
+        expect_leaf_right(shape, bytes, Store::carried, round_up(shape.rows, 64) + 1, skew);
       }
     }
   }
+  for (const index_t cols : {1007, 1008, 1023, 1024, 1071, 1072, 2300})  // about what is carried at a time
+    for (const index_t bytes : {1, 8}) expect_leaf_right({131, cols}, bytes, Store::carried, 133, 8);
 }
 
 TEST(Leaf, StreamsBytesFromAnywhereToAnywhere) {
