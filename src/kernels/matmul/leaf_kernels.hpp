@@ -97,10 +97,11 @@ TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>:
   }
 }
 
-/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it.
-/// Else b may end with the last column, so nothing is loaded beyond it.
+/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it,
+/// and meanwhile k / 4 vectors are fetched from `soon` on. Else b may end with the last column, so nothing is
+/// loaded beyond it.
 template <class T, int R, int V, bool packed>
-TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
+TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* soon) {
   using S = Simd<T>;
   const index_t row = packed ? 1 : t.a_row;
   const index_t a_step = packed ? Shape<T>::mr : t.a_step;
@@ -138,6 +139,10 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
   };
   index_t p = t.k;
   for (; p >= 4; p -= 4) {
+    if (packed) {
+      __builtin_prefetch(soon, 0, 2);
+      soon += S::lanes;
+    }
     step();
     step();
     step();
@@ -152,8 +157,10 @@ template <class T, int R, int V, bool packed>
 void micro_rows(const MicroRow<T>& rows, index_t slivers) {
   MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
   for (index_t s = 0; s < slivers; ++s) {
+    const T* soon = t.a + t.k * Shape<T>::mr;  // the sliver below, or what lies beyond the last one
     for (index_t j = 0; j < t.panels; ++j) {
-      micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes);
+      micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes, soon);
+      soon += t.k / 4 * Simd<T>::lanes;
     }
     if (packed) return;
     t.a += R * t.a_row;
@@ -313,6 +320,13 @@ TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, inde
 
 constexpr index_t pack_steps = 16;  // p at a time: a run of memory is read on before the next row of it is
 
+/// So many elements from x on, or whatever lies there.
+template <class T, index_t width>
+TESSERA_INLINE void fetch(const T* x) {
+#pragma GCC unroll 4
+  for (index_t j = 0; j < width; j += 64 / static_cast<index_t>(sizeof(T))) __builtin_prefetch(x + j);
+}
+
 /// Elements x(i, p) with consecutive i side by side, into groups of width.
 template <class T, index_t width>
 void pack_runs(Operand<T> x, index_t count, index_t k, T* packed) {
@@ -323,6 +337,7 @@ void pack_runs(Operand<T> x, index_t count, index_t k, T* packed) {
       for (index_t p = p0; p < p1; ++p) {
         const T* const from = x.data + i + p * x.step;
         T* const to = packed + i * k + p * width;
+        fetch<T, width>(from + 4 * width);
         for (index_t j = 0; j < width; ++j) to[j] = from[j];
       }
     }
