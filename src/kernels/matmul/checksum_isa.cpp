@@ -10,6 +10,7 @@ using matmul::ChecksumKernels;
 using matmul::Vectors;
 using S = Simd<double>;
 
+constexpr index_t ahead = 1024;                        // bytes of a row, fetched before they are loaded
 constexpr int row_group = S::registers == 32 ? 4 : 2;  // rows that share the loads of x
 
 double sum_lanes(S::vec v) {
@@ -30,6 +31,7 @@ TESSERA_INLINE void row_step(const T* a, index_t lda, const Vectors& w, index_t 
   for (int r = 0; r < R; ++r) {
     const T* const pa = a + r * lda + p;
     value[r] = full ? S::load(pa) : S::load(pa, n);
+    __builtin_prefetch(pa + ahead / static_cast<index_t>(sizeof(T)));
   }
 #pragma GCC unroll 4
   for (int v = 0; v < V; ++v) {

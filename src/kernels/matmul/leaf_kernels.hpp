@@ -3,6 +3,8 @@
 // nothing may be shared between instruction sets, and for the one that runs them on traced elements.
 
 #include "kernels/matmul/leaf.hpp"
+#include "kernels/matmul/leaf_narrow.hpp"
+#include "kernels/matmul/leaf_pack.hpp"
 #include "kernels/simd.hpp"
 
 namespace tessera::TESSERA_ISA {
@@ -10,18 +12,6 @@ namespace {
 
 using matmul::LeafKernels;
 using matmul::LeafTile;
-using matmul::Operand;
-
-constexpr index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
-
-/// Registers hold mr x vectors accumulators, one row of B and one element of A.
-template <class T>
-struct Shape {
-  using S = Simd<T>;
-  static constexpr int mr = S::registers == 32 ? 8 : 6;
-  static constexpr int vectors = S::registers == 32 ? 3 : 2;
-  static constexpr index_t nr = vectors * S::lanes;
-};
 
 /// Slivers of A against `panels` panels of B, each V vectors wide.
 template <class T>
@@ -97,10 +87,11 @@ TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>:
   }
 }
 
-/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it.
-/// Else b may end with the last column, so nothing is loaded beyond it.
+/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it,
+/// and meanwhile k / 4 vectors are fetched from `soon` on. Else b may end with the last column, so nothing is
+/// loaded beyond it.
 template <class T, int R, int V, bool packed>
-TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
+TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* soon) {
   using S = Simd<T>;
   const index_t row = packed ? 1 : t.a_row;
   const index_t a_step = packed ? Shape<T>::mr : t.a_step;
@@ -138,6 +129,10 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j) {
   };
   index_t p = t.k;
   for (; p >= 4; p -= 4) {
+    if (packed) {
+      __builtin_prefetch(soon, 0, 2);
+      soon += S::lanes;
+    }
     step();
     step();
     step();
@@ -152,8 +147,10 @@ template <class T, int R, int V, bool packed>
 void micro_rows(const MicroRow<T>& rows, index_t slivers) {
   MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
   for (index_t s = 0; s < slivers; ++s) {
+    const T* soon = t.a + t.k * Shape<T>::mr;  // the sliver below, or what lies beyond the last one
     for (index_t j = 0; j < t.panels; ++j) {
-      micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes);
+      micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes, soon);
+      soon += t.k / 4 * Simd<T>::lanes;
     }
     if (packed) return;
     t.a += R * t.a_row;
@@ -208,11 +205,31 @@ MicroRow<T> micro_row(const LeafTile<T>& t) {
           .tail = Simd<T>::lanes};
 }
 
+/// Rows [i, i_end) and columns [j, j_end) of a tile whose operands lie free.
+template <class T>
+LeafTile<T> part(const LeafTile<T>& t, index_t i, index_t i_end, index_t j, index_t j_end) {
+  LeafTile<T> out = t;
+  out.m = i_end - i;
+  out.n = j_end - j;
+  out.a += i * t.a_row;
+  out.b += j;
+  out.c += i * t.ldc + j;
+  out.onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto + j;
+  return out;
+}
+
 /// Operands that lie free: strips of b of nearly the same width outside, rows of a inside.
 template <class T>
 void multiply_free(const LeafTile<T>& t) {
   constexpr index_t lanes = Simd<T>::lanes;
   constexpr index_t most = Simd<T>::registers == 32 ? 4 : 2;
+  if (is_narrow(t, t.n % lanes)) {
+    const index_t wide = t.n / lanes * lanes, rows = t.m / 4 * 4;
+    multiply_narrow(part(t, 0, rows, wide, t.n));
+    if (rows < t.m) multiply_free(part(t, rows, t.m, wide, t.n));
+    if (wide > 0) multiply_free(part(t, 0, t.m, 0, wide));
+    return;
+  }
   const index_t vectors = (t.n + lanes - 1) / lanes;
   index_t strips = (vectors + most - 1) / most;
   MicroRow<T> row = micro_row(t);
@@ -262,109 +279,6 @@ void multiply(const LeafTile<T>& t) {
     row.tail = t.n - (vectors - 1) * lanes;
     micro_of[rest - 1](row, 1);
   }
-}
-
-/// v[r][p] becomes flat[p * R + r]: every stage interleaves the two halves of the flat array, which moves the
-/// top bit of r below all others.
-template <class T, int R>
-TESSERA_INLINE void transpose(typename Simd<T>::vec (&v)[R]) {
-#pragma GCC unroll 4
-  for (int stage = 1; stage < R; stage *= 2) {
-    typename Simd<T>::vec w[R];
-#pragma GCC unroll 8
-    for (int i = 0; i < R / 2; ++i) {
-      w[2 * i] = interleave_low(v[i], v[i + R / 2]);
-      w[2 * i + 1] = interleave_high(v[i], v[i + R / 2]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) v[i] = w[i];
-  }
-}
-
-/// x(i, p), i < count <= R, p < length <= lanes, rows contiguous, to packed[p * width + i] for i < min(R,
-/// width), 0 where i >= count.
-template <class T, int R, index_t width>
-TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, index_t length, T* packed) {
-  using S = Simd<T>;
-  typename S::vec v[R];
-  if (count == R && length == S::lanes) {
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) v[i] = S::load(x + i * row);
-  } else {
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) v[i] = i < count ? S::load(x + i * row, length) : S::zero();
-  }
-  transpose<T, R>(v);
-  // A vector holds one p, or it lies in the pack as it is: nothing is left to move.
-  constexpr bool one_each = R == S::lanes && R <= width;
-  if ((one_each || R == width) && length == S::lanes) {
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) S::store(packed + i * (one_each ? width : S::lanes), v[i]);
-    return;
-  }
-  T flat[R * S::lanes];
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) S::store(flat + i * S::lanes, v[i]);
-  constexpr index_t take = smaller(R, width);
-  for (index_t p = 0; p < length; ++p) {
-    for (index_t i = 0; i < take; ++i) packed[p * width + i] = flat[p * R + i];
-  }
-}
-
-constexpr index_t pack_steps = 16;  // p at a time: a run of memory is read on before the next row of it is
-
-/// Elements x(i, p) with consecutive i side by side, into groups of width.
-template <class T, index_t width>
-void pack_runs(Operand<T> x, index_t count, index_t k, T* packed) {
-  for (index_t p0 = 0; p0 < k; p0 += pack_steps) {
-    const index_t p1 = smaller(p0 + pack_steps, k);
-    index_t i = 0;
-    for (; i + width <= count; i += width) {
-      for (index_t p = p0; p < p1; ++p) {
-        const T* const from = x.data + i + p * x.step;
-        T* const to = packed + i * k + p * width;
-        for (index_t j = 0; j < width; ++j) to[j] = from[j];
-      }
-    }
-    for (index_t p = p0; i < count && p < p1; ++p) {
-      for (index_t j = 0; j < width; ++j) packed[i * k + p * width + j] = i + j < count ? x(i + j, p) : T{0};
-    }
-  }
-}
-
-/// Elements x(i, p) with consecutive p side by side, into groups of width, R rows at a time.
-template <class T, int R, index_t width>
-void pack_rows(Operand<T> x, index_t count, index_t k, T* packed) {
-  constexpr index_t lanes = Simd<T>::lanes;
-  for (index_t i = 0; i < count; i += width) {
-    for (index_t g = 0; g < width; g += R) {
-      const index_t here = count - i - g;
-      const T* const rows = x.data + (here > 0 ? i + g : 0) * x.row;
-      for (index_t p = 0; p < k; p += lanes) {
-        pack_transposed<T, R, width>(rows + p, x.row, smaller(R, here), smaller(lanes, k - p),
-                                     packed + i * k + p * width + g);
-      }
-    }
-  }
-}
-
-template <class T>
-void pack_a(Operand<T> a, index_t rows, index_t k, T* packed) {
-  if (a.row == 1) return pack_runs<T, Shape<T>::mr>(a, rows, k, packed);
-  pack_rows<T, 8, Shape<T>::mr>(a, rows, k, packed);
-}
-
-template <class T>
-void pack_b(Operand<T> b, index_t k, index_t cols, T* packed) {
-  constexpr index_t nr = Shape<T>::nr;
-  const Operand<T> columns{b.data, b.step, b.row};
-  if (columns.row == 1) return pack_runs<T, nr>(columns, cols, k, packed);
-  pack_rows<T, static_cast<int>(Simd<T>::lanes), nr>(columns, cols, k, packed);
-}
-
-template <class T>
-void add(const T* value, T* into, index_t n) {
-  for (index_t i = 0; i < n; ++i) into[i] += value[i];
 }
 
 template <class T>

@@ -79,6 +79,31 @@ TYPED_TEST(Leaf, MultipliesEveryEdgeOfTheMicroTileOnEverySet) {
   }
 }
 
+TYPED_TEST(Leaf, TallTilesOfFewColumnsGiveTheBitsOfPackedOnes) {
+  using T = TypeParam;
+  if (is_complex<T>) GTEST_SKIP() << "complex operands are always packed";
+  for (const auto isa : sets_here()) {
+    const LeafKernels<T>& leaf = leaf_kernels<T>(isa);
+    for (const index_t m : {4, 31, 32, 33, 67, 100}) {
+      for (const index_t n : {1, 2, 3, 4, 10, 18, 20}) {
+        const index_t k = 60 + m % 7;
+        const auto a = Matrix<T>::random(m, k, 1);
+        const auto b = Matrix<T>::random(k, n, 2);
+        const auto c0 = Matrix<T>::random(m, n, 3), sibling = Matrix<T>::random(m, n, 4);
+        for (const T beta : {T(0), T(0.5)}) {
+          EXPECT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, {false, false}),
+                                multiplied(leaf, a, b, c0, k, beta, {true, true})))
+              << machine::name(isa) << " " << m << " " << n;
+          auto got = sibling, want = sibling;
+          (void)multiplied(leaf, a, b, c0, k, beta, {false, false}, got.view());
+          (void)multiplied(leaf, a, b, c0, k, beta, {true, true}, want.view());
+          EXPECT_TRUE(same_bits(got, want)) << machine::name(isa) << " " << m << " " << n;
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(Leaf, AddsOntoASiblingInsteadOfStoring) {
   using T = TypeParam;
   for (const auto isa : sets_here()) {

@@ -119,6 +119,21 @@ TYPED_TEST(Summation, OfAVeryLongCInPiecesIsThatOfItsParts) {
   EXPECT_TRUE(same_bits(c, want));
 }
 
+TYPED_TEST(Summation, OperandsThatArePackedGiveTheBitsOfThoseReadWhereTheyLie) {
+  for (const index_t n : {129, 200, 256, 300, 512, 520}) {
+    const Shape3 s{137, n, 530};
+    const Operands<TypeParam> x(s, Op::none, Op::none);
+    Operands<TypeParam> turned(s, Op::none, Op::transpose);  // rows of B apart: always packed
+    for (index_t p = 0; p < s.k; ++p) {
+      for (index_t j = 0; j < n; ++j) turned.b.view()(j, p) = x.b(p, j);
+    }
+    for (const int threads : {1, 3}) {
+      EXPECT_TRUE(same_bits(x.product(threads, TypeParam(0)), turned.product(threads, TypeParam(0)))) << n;
+      EXPECT_TRUE(same_bits(x.product(threads), turned.product(threads))) << n;
+    }
+  }
+}
+
 TYPED_TEST(Summation, GivesTheSameBitsForAnySplitOfMAndN) {
   constexpr index_t chunk = chunk_length<TypeParam>;
   std::mt19937 random(11);

@@ -1,0 +1,164 @@
+#pragma once
+// Products of a few columns: a vector holds four rows of them. Only for leaf_kernels.hpp.
+
+#include "kernels/matmul/leaf.hpp"
+#include "kernels/simd.hpp"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+/// The four parts of a vector. None where `lanes` is 0.
+template <class T>
+struct Quarter {
+  static constexpr index_t lanes = 0;
+};
+
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+
+template <>
+struct Quarter<float> {
+  using part = __m128;
+  using vec = __m512;
+  static constexpr index_t lanes = 4;
+  TESSERA_INLINE static part load(const float* p) { return _mm_loadu_ps(p); }
+  TESSERA_INLINE static part load(const float* p, unsigned mask) {
+    return _mm_maskz_loadu_ps(static_cast<__mmask8>(mask), p);
+  }
+  TESSERA_INLINE static void store(float* p, part v, unsigned mask) {
+    _mm_mask_storeu_ps(p, static_cast<__mmask8>(mask), v);
+  }
+  TESSERA_INLINE static vec join(part a, part b, part c, part d) {
+    const auto low = _mm512_insertf32x4(_mm512_castps128_ps512(a), b, 1);
+    return _mm512_insertf32x4(_mm512_insertf32x4(low, c, 2), d, 3);
+  }
+  template <int which>
+  TESSERA_INLINE static part get(vec v) {
+    return _mm512_maskz_extractf32x4_ps(0xf, v, which);
+  }
+  /// Element `which` of every part, in all of that part.
+  template <int which>
+  TESSERA_INLINE static vec spread(vec v) {
+    return _mm512_maskz_permute_ps(0xffff, v, which * 0x55);
+  }
+  TESSERA_INLINE static vec repeat(const float* p) {
+    return _mm512_maskz_broadcast_f32x4(0xffff, _mm_loadu_ps(p));
+  }
+};
+
+template <>
+struct Quarter<double> {
+  using part = __m128d;
+  using vec = __m512d;
+  static constexpr index_t lanes = 2;
+  TESSERA_INLINE static part load(const double* p) { return _mm_loadu_pd(p); }
+  TESSERA_INLINE static part load(const double* p, unsigned mask) {
+    return _mm_maskz_loadu_pd(static_cast<__mmask8>(mask), p);
+  }
+  TESSERA_INLINE static void store(double* p, part v, unsigned mask) {
+    _mm_mask_storeu_pd(p, static_cast<__mmask8>(mask), v);
+  }
+  TESSERA_INLINE static vec join(part a, part b, part c, part d) {
+    const auto low = _mm512_insertf64x2(_mm512_castpd128_pd512(a), b, 1);
+    return _mm512_insertf64x2(_mm512_insertf64x2(low, c, 2), d, 3);
+  }
+  template <int which>
+  TESSERA_INLINE static part get(vec v) {
+    return _mm512_maskz_extractf64x2_pd(0x3, v, which);
+  }
+  template <int which>
+  TESSERA_INLINE static vec spread(vec v) {
+    return _mm512_maskz_permute_pd(0xff, v, which * 0xff);
+  }
+  TESSERA_INLINE static vec repeat(const double* p) {
+    return _mm512_maskz_broadcast_f64x2(0xff, _mm_loadu_pd(p));
+  }
+};
+
+#endif
+
+using matmul::LeafTile;
+
+/// Rows [i, i + 4 groups) of t by the columns that `b` holds.
+template <class T, int groups>
+void narrow_rows(const LeafTile<T>& t, index_t i, const T* b) {
+  using Q = Quarter<T>;
+  using S = Simd<T>;
+  const auto four = [](const T* x, index_t ld, auto... mask) __attribute__((always_inline)) {
+    return Q::join(Q::load(x, mask...), Q::load(x + ld, mask...), Q::load(x + 2 * ld, mask...),
+                   Q::load(x + 3 * ld, mask...));
+  };
+  typename S::vec sum[groups];
+#pragma GCC unroll 8
+  for (auto& s : sum) s = S::zero();
+  const T* a = t.a + i * t.a_row;
+  index_t p = 0;
+  for (; p + Q::lanes <= t.k; p += Q::lanes, a += Q::lanes, b += Q::lanes * Q::lanes) {
+    typename S::vec by[Q::lanes];
+#pragma GCC unroll 4
+    for (int step = 0; step < Q::lanes; ++step) by[step] = Q::repeat(b + step * Q::lanes);
+    const T* rows = a;
+#pragma GCC unroll 8
+    for (int g = 0; g < groups; ++g, rows += 4 * t.a_row) {
+      asm("" : "+r"(rows));  // one pointer, opaque to the compiler: it would keep one for every row
+      const auto value = four(rows, t.a_row);
+      sum[g] = S::fma(Q::template spread<0>(value), by[0], sum[g]);
+      sum[g] = S::fma(Q::template spread<1>(value), by[1], sum[g]);
+      if constexpr (Q::lanes == 4) {
+        sum[g] = S::fma(Q::template spread<2>(value), by[2], sum[g]);
+        sum[g] = S::fma(Q::template spread<3>(value), by[3], sum[g]);
+      }
+    }
+  }
+  for (; p < t.k; ++p, ++a, b += Q::lanes) {
+    for (int g = 0; g < groups; ++g)
+      sum[g] = S::fma(Q::template spread<0>(four(a + 4 * g * t.a_row, t.a_row, 1U)), Q::repeat(b), sum[g]);
+  }
+  const unsigned mask = (1U << t.n) - 1U;
+  for (int g = 0; g < groups; ++g) {
+    const T* const c = t.c + (i + 4 * g) * t.ldc;
+    auto value = S::broadcast(t.alpha);
+    value =
+        t.beta == T{0} ? value * sum[g] : S::fma(value, sum[g], S::broadcast(t.beta) * four(c, t.ldc, mask));
+    const index_t ld = t.onto == nullptr ? t.ldc : t.ldonto;
+    T* const to = (t.onto == nullptr ? t.c : t.onto) + (i + 4 * g) * ld;
+    if (t.onto != nullptr) value = four(to, ld, mask) + value;
+    Q::store(to, Q::template get<0>(value), mask);
+    Q::store(to + ld, Q::template get<1>(value), mask);
+    Q::store(to + 2 * ld, Q::template get<2>(value), mask);
+    Q::store(to + 3 * ld, Q::template get<3>(value), mask);
+  }
+}
+
+constexpr index_t longest_narrow = 512;  // of k: its columns of b are copied to the stack
+
+/// Can the last columns of the tile, so many, be those of a narrow product?
+template <class T>
+constexpr bool is_narrow(const LeafTile<T>& t, index_t columns) {
+  return columns > 0 && columns <= Quarter<T>::lanes && t.a_step == 1 && t.k <= longest_narrow && t.m >= 4;
+}
+
+/// A tile of at most Quarter<T>::lanes columns and a multiple of four rows. Every element is the chain of fma
+/// that it is in a wide one.
+template <class T>
+void multiply_narrow(const LeafTile<T>& t) {
+  constexpr index_t width = Quarter<T>::lanes;
+  if constexpr (width > 0) {
+    T b[longest_narrow * width];
+    for (index_t p = 0; p < t.k; ++p)
+      Quarter<T>::store(b + p * width, Quarter<T>::load(t.b + p * t.b_step, (1U << t.n) - 1U),
+                        (1U << width) - 1U);
+    constexpr void (*of[])(const LeafTile<T>&, index_t, const T*) = {
+        narrow_rows<T, 1>, narrow_rows<T, 2>, narrow_rows<T, 3>, narrow_rows<T, 4>,
+        narrow_rows<T, 5>, narrow_rows<T, 6>, narrow_rows<T, 7>, narrow_rows<T, 8>};
+    const index_t groups = t.m / 4;
+    index_t calls = (groups + 7) / 8;
+    for (index_t done = 0; done < groups; --calls) {
+      const index_t take = (groups - done + calls - 1) / calls;
+      of[take - 1](t, 4 * done, b);
+      done += take;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::TESSERA_ISA

@@ -1,0 +1,135 @@
+#pragma once
+// The shape of the micro-tile, and operands packed for it. Only for leaf_kernels.hpp.
+
+#include "kernels/matmul/leaf.hpp"
+#include "kernels/simd.hpp"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+using matmul::Operand;
+
+constexpr index_t smaller(index_t x, index_t y) { return x < y ? x : y; }
+
+/// Registers hold mr x vectors accumulators, one row of B and one element of A.
+template <class T>
+struct Shape {
+  using S = Simd<T>;
+  static constexpr int mr = S::registers == 32 ? 8 : 6;
+  static constexpr int vectors = S::registers == 32 ? 3 : 2;
+  static constexpr index_t nr = vectors * S::lanes;
+};
+
+/// v[r][p] becomes flat[p * R + r]: every stage interleaves the two halves of the flat array, which moves the
+/// top bit of r below all others.
+template <class T, int R>
+TESSERA_INLINE void transpose(typename Simd<T>::vec (&v)[R]) {
+#pragma GCC unroll 4
+  for (int stage = 1; stage < R; stage *= 2) {
+    typename Simd<T>::vec w[R];
+#pragma GCC unroll 8
+    for (int i = 0; i < R / 2; ++i) {
+      w[2 * i] = interleave_low(v[i], v[i + R / 2]);
+      w[2 * i + 1] = interleave_high(v[i], v[i + R / 2]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) v[i] = w[i];
+  }
+}
+
+/// x(i, p), i < count <= R, p < length <= lanes, rows contiguous, to packed[p * width + i] for i < min(R,
+/// width), 0 where i >= count.
+template <class T, int R, index_t width>
+TESSERA_INLINE void pack_transposed(const T* x, index_t row, index_t count, index_t length, T* packed) {
+  using S = Simd<T>;
+  typename S::vec v[R];
+  if (count == R && length == S::lanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) v[i] = S::load(x + i * row);
+  } else {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) v[i] = i < count ? S::load(x + i * row, length) : S::zero();
+  }
+  transpose<T, R>(v);
+  // A vector holds one p, or it lies in the pack as it is: nothing is left to move.
+  constexpr bool one_each = R == S::lanes && R <= width;
+  if ((one_each || R == width) && length == S::lanes) {
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) S::store(packed + i * (one_each ? width : S::lanes), v[i]);
+    return;
+  }
+  T flat[R * S::lanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) S::store(flat + i * S::lanes, v[i]);
+  constexpr index_t take = smaller(R, width);
+  for (index_t p = 0; p < length; ++p) {
+    for (index_t i = 0; i < take; ++i) packed[p * width + i] = flat[p * R + i];
+  }
+}
+
+constexpr index_t pack_steps = 16;  // p at a time: a run of memory is read on before the next row of it is
+
+/// So many elements from x on, or whatever lies there.
+template <class T, index_t width>
+TESSERA_INLINE void fetch(const T* x) {
+#pragma GCC unroll 4
+  for (index_t j = 0; j < width; j += 64 / static_cast<index_t>(sizeof(T))) __builtin_prefetch(x + j);
+}
+
+/// Elements x(i, p) with consecutive i side by side, into groups of width.
+template <class T, index_t width>
+void pack_runs(Operand<T> x, index_t count, index_t k, T* packed) {
+  for (index_t p0 = 0; p0 < k; p0 += pack_steps) {
+    const index_t p1 = smaller(p0 + pack_steps, k);
+    index_t i = 0;
+    for (; i + width <= count; i += width) {
+      for (index_t p = p0; p < p1; ++p) {
+        const T* const from = x.data + i + p * x.step;
+        T* const to = packed + i * k + p * width;
+        fetch<T, width>(from + 4 * width);
+        for (index_t j = 0; j < width; ++j) to[j] = from[j];
+      }
+    }
+    for (index_t p = p0; i < count && p < p1; ++p) {
+      for (index_t j = 0; j < width; ++j) packed[i * k + p * width + j] = i + j < count ? x(i + j, p) : T{0};
+    }
+  }
+}
+
+/// Elements x(i, p) with consecutive p side by side, into groups of width, R rows at a time.
+template <class T, int R, index_t width>
+void pack_rows(Operand<T> x, index_t count, index_t k, T* packed) {
+  constexpr index_t lanes = Simd<T>::lanes;
+  for (index_t i = 0; i < count; i += width) {
+    for (index_t g = 0; g < width; g += R) {
+      const index_t here = count - i - g;
+      const T* const rows = x.data + (here > 0 ? i + g : 0) * x.row;
+      for (index_t p = 0; p < k; p += lanes) {
+        pack_transposed<T, R, width>(rows + p, x.row, smaller(R, here), smaller(lanes, k - p),
+                                     packed + i * k + p * width + g);
+      }
+    }
+  }
+}
+
+template <class T>
+void pack_a(Operand<T> a, index_t rows, index_t k, T* packed) {
+  if (a.row == 1) return pack_runs<T, Shape<T>::mr>(a, rows, k, packed);
+  pack_rows<T, 8, Shape<T>::mr>(a, rows, k, packed);
+}
+
+template <class T>
+void pack_b(Operand<T> b, index_t k, index_t cols, T* packed) {
+  constexpr index_t nr = Shape<T>::nr;
+  const Operand<T> columns{b.data, b.step, b.row};
+  if (columns.row == 1) return pack_runs<T, nr>(columns, cols, k, packed);
+  pack_rows<T, static_cast<int>(Simd<T>::lanes), nr>(columns, cols, k, packed);
+}
+
+template <class T>
+void add(const T* value, T* into, index_t n) {
+  for (index_t i = 0; i < n; ++i) into[i] += value[i];
+}
+
+}  // namespace
+}  // namespace tessera::TESSERA_ISA
