@@ -12,10 +12,12 @@
 
 #include "base/table.hpp"
 #include "base/text.hpp"
+#include "dist/sort/argsort.hpp"
 #include "kernels/sort/inputs.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
+#include "mpi/runtime.hpp"
 #include "sort_peers/peers.hpp"
 
 namespace tessera::bench {
@@ -47,6 +49,17 @@ void fill(const sort::Input& input, std::span<KeyValue> pairs) {
   for (std::size_t i = 0; i < keys.size(); ++i) pairs[i] = {keys[i], i};
 }
 
+/// The key's first bytes in the order of the input's keys.
+template <>
+void fill(const sort::Input& input, std::span<Record> records) {
+  std::vector<std::uint64_t> keys(records.size());
+  fill<std::uint64_t>(input, keys);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (std::size_t b = 0; b < sizeof(Record); ++b)
+      records[i].bytes[b] = static_cast<unsigned char>(b < 8 ? keys[i] >> (56 - 8 * b) : i >> (b % 4 * 8));
+  }
+}
+
 template <class T>
 void sort_ours(const std::string& variant, std::span<T> data, int threads) {
   sort::sort_keys<T>(variant, data, threads);
@@ -54,6 +67,29 @@ void sort_ours(const std::string& variant, std::span<T> data, int threads) {
 template <>
 void sort_ours(const std::string& variant, std::span<KeyValue> data, int threads) {
   sort::sort_pairs(variant, {reinterpret_cast<sort::Pair*>(data.data()), data.size()}, threads);
+}
+
+/// As a table: the keys sorted by their permutation, the records gathered into a buffer of their own, which
+/// is allocated here.
+template <>
+void sort_ours(const std::string& variant, std::span<Record> data, int threads) {
+  constexpr index_t key_bytes = 10;
+  const auto n = static_cast<index_t>(data.size());
+  const auto comm = mpi::Communicator::self();
+  const layout::BlockMap map(n, 1);
+  machine::Buffer<std::byte> keys(n * key_bytes);
+  machine::Buffer<std::uint64_t> order(n);
+  machine::Buffer<Record> sorted(n);
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, n, 1 << 14, [&](index_t begin, index_t end) {
+      for (index_t i = begin; i < end; ++i)
+        std::memcpy(keys.data() + i * key_bytes, data[static_cast<std::size_t>(i)].bytes, key_bytes);
+    });
+  });
+  mpi::Phases phases;
+  dist::sort::argsort(comm, map, {{dist::sort::KeyForm::string(key_bytes), keys.data()}},
+                      {.kernel = variant, .threads = threads}, order.data(), phases);
+  dist::sort::gather<Record>(comm, map, data.data(), order.span(), sorted.data(), threads);
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {
@@ -140,6 +176,7 @@ void run(const Options& options) {
         if (type == "u32") cell<std::uint32_t>(options, type, input, threads, &Peer::u32, table, ratios);
         if (type == "u64") cell<std::uint64_t>(options, type, input, threads, &Peer::u64, table, ratios);
         if (type == "f64") cell<double>(options, type, input, threads, &Peer::f64, table, ratios);
+        if (type == "rec") cell<Record>(options, type, input, threads, &Peer::rec, table, ratios);
         if (type == "kv") cell<KeyValue>(options, type, input, threads, &Peer::kv, table, ratios);
       }
     }
@@ -152,6 +189,7 @@ void run(const Options& options) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
+  const tessera::mpi::Runtime runtime(&argc, &argv);
   tessera::bench::run(tessera::bench::parse(argc, argv));
   return 0;
 }

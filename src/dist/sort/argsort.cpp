@@ -1,6 +1,11 @@
 #include "dist/sort/argsort.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <bit>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
@@ -40,6 +45,38 @@ void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Metho
   for_each_index(n, method.threads, [&](index_t j) { work.places[j] = work.pairs[j].index; });
 }
 
+/// Whether a sample has no two values alike: windows of the values, all of them together.
+bool seem_distinct(std::span<const Index> values) {
+  constexpr std::size_t windows = 16, in_window = 64;
+  std::vector<Index> sample;
+  const std::size_t step = std::max(values.size() / windows, in_window);
+  for (std::size_t begin = 0; begin + in_window <= values.size(); begin += step)
+    sample.insert(sample.end(), values.begin() + static_cast<std::ptrdiff_t>(begin),
+                  values.begin() + static_cast<std::ptrdiff_t>(begin + in_window));
+  std::sort(sample.begin(), sample.end());
+  return std::adjacent_find(sample.begin(), sample.end()) == sample.end();
+}
+
+/// Whether no two sorted pairs of all ranks have the same key.
+bool are_distinct(const mpi::Communicator& comm, std::span<const Pair> pairs, int threads) {
+  std::atomic<index_t> alike{0};
+  for_each_index(static_cast<index_t>(pairs.size()) - 1, threads, [&](index_t j) {
+    const auto i = static_cast<std::size_t>(j);
+    if (pairs[i].key == pairs[i + 1].key) alike.store(1, std::memory_order_relaxed);
+  });
+  const auto of_ranks = [&](std::uint64_t value) { return comm.all_gather(std::bit_cast<index_t>(value)); };
+  const auto first = of_ranks(pairs.empty() ? 0 : pairs.front().key);
+  const auto last = of_ranks(pairs.empty() ? 0 : pairs.back().key);
+  const auto sizes = comm.all_gather(static_cast<index_t>(pairs.size()));
+  std::optional<index_t> before;
+  for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
+    if (sizes[rank] == 0) continue;
+    if (before == first[rank]) alike = 1;
+    before = last[rank];
+  }
+  return comm.sum(alike.load()) == 0;
+}
+
 }  // namespace
 
 void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
@@ -63,6 +100,18 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
     key_digit(columns, digits[d], n, to, scratch, method.threads);
   };
   if (digits.empty()) std::iota(result.begin(), result.end(), static_cast<Index>(mine.begin));
+  if (digits.size() > 1) {  // the first may decide alone, as it mostly does where keys are long
+    digit_of_rows(0, work.values.data(), work.places.data());
+    const std::span<const Index> first(work.values.data(), static_cast<std::size_t>(n));
+    if (comm.sum(index_t{seem_distinct(first) ? 0 : 1}) == 0) {
+      argsort_once(comm, mine, method, work, phases);
+      const mpi::PhaseScope scope(phases, "sort");
+      if (are_distinct(comm, std::span(work.pairs.data(), static_cast<std::size_t>(n)), method.threads)) {
+        std::copy_n(work.places.data(), n, permutation);
+        return;
+      }
+    }
+  }
   for (std::size_t d = digits.size(); d-- > 0;) {
     if (d + 1 == digits.size()) {
       digit_of_rows(d, work.values.data(), work.places.data());

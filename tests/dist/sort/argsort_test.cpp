@@ -85,6 +85,43 @@ TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
   }
 }
 
+/// Texts that differ in their first words but for one pair, if any, which the last byte decides against the
+/// order of rows.
+TEST(Argsort, SortsByTheFirstWordWhereItDecidesAndByAllWhereNot) {
+  const auto comm = Communicator::world();
+  for (const index_t n : {3, 5000}) {
+    const layout::BlockMap map(n, comm.size());
+    const index_t border = comm.size() > 1 ? map.range(1).begin : 1;
+    const std::pair<index_t, index_t> none{0, 0};
+    for (const auto& [x, y] : {none, {0, n / 2}, {0, n - 1}, {border - 1, border}}) {
+      std::vector<Table::Text> text(static_cast<std::size_t>(n));
+      for (index_t i = 0; i < n; ++i) {  // in order, where the pair is to meet at a border
+        Table::Text& word = text[static_cast<std::size_t>(i)];
+        for (std::size_t b = 0; b < word.size(); ++b)
+          word[b] = static_cast<unsigned char>(random_bits(7, b, i) % 256);
+        if (y == border) {
+          word[0] = static_cast<unsigned char>(i / 256);
+          word[1] = static_cast<unsigned char>(i % 256);
+        }
+      }
+      if (x != y) {
+        text[static_cast<std::size_t>(y)] = text[static_cast<std::size_t>(x)];
+        text[static_cast<std::size_t>(x)][9] = 1;
+        text[static_cast<std::size_t>(y)][9] = 0;
+      }
+      std::vector<std::uint64_t> expected(text.size());
+      std::iota(expected.begin(), expected.end(), std::uint64_t{0});
+      std::stable_sort(expected.begin(), expected.end(), [&](auto p, auto q) { return text[p] < text[q]; });
+      const layout::Range mine = map.range(comm.rank());
+      std::vector<std::uint64_t> permutation(static_cast<std::size_t>(mine.size()));
+      mpi::Phases phases;
+      argsort(comm, map, {{KeyForm::string(10), Table::part(text, mine.begin), Order::ascending}},
+              {.threads = 2}, permutation.data(), phases);
+      EXPECT_EQ(everywhere<std::uint64_t>(comm, permutation), expected);
+    }
+  }
+}
+
 TEST(PackKeys, LeavesOutWhatNeverDiffersAndSharesDigits) {
   const auto comm = Communicator::world();
   const std::vector<std::int32_t> small{5, 6, 8};
