@@ -133,15 +133,16 @@ run::OptionSet declare_options() {
            .axis = true,
            .low = 1,
            .high = 1e9});
-  set.add(
-      {.name = "slices",
-       .kind = run::Kind::integer,
-       .fallback = "0",
-       .help = "parts of k that recursive fetches, each while the one before is multiplied (0: what pays)",
-       .group = "Method",
-       .axis = true,
-       .low = 0,
-       .high = 64});
+  set.add({.name = "slices",
+           .kind = run::Kind::integer,
+           .fallback = "0",
+           .help = "parts of k that recursive fetches, each while the one before is multiplied, where "
+                   "messages travel (0: what "
+                   "pays)",
+           .group = "Method",
+           .axis = true,
+           .low = 0,
+           .high = 64});
   set.add({.name = "grid",
            .help = "summa's grid of ranks, ROWSxCOLS (default: the nearest to squares)",
            .group = "Method"});

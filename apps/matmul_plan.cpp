@@ -17,8 +17,8 @@ using dist::matmul::Forecast;
 
 std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
-/// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the messages;
-/// but those that travel under it. -1 where the machine was never measured.
+/// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the messages
+/// that do not travel under it. -1 where the machine was never measured.
 double predicted_seconds(const Request& request, std::size_t rank, const Forecast& f,
                          const run::Ceilings& ceilings, index_t ranks_per_node,
                          const dist::matmul::ExchangeTime& exchange) {
@@ -104,7 +104,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   if (request.method.rounds > 1)
     fmt::print("in {} rounds, each a box of C, so that it fits into memory\n", request.method.rounds);
   if (request.method.slices > 1)
-    fmt::print("k in {} slices: the next one's operands travel while one is multiplied\n",
+    fmt::print("k in about {} slices: the next one's operands travel while one is multiplied\n",
                request.method.slices);
   if (q.shared) fmt::print("the ranks share the memory of operands and result\n");
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});

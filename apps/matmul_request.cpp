@@ -224,7 +224,7 @@ void choose_order(const mpi::Communicator& comm, const Values& point, Request& r
     return;
   const index_t allowance = run::memory_allowance(comm, point);
   const index_t wanted = point.integer("slices");
-  method.slices = wanted > 0 ? wanted : slices_that_pay(q, method);
+  if (!q.shared) method.slices = wanted > 0 ? wanted : slices_that_pay(q, method);
   if (most_memory(request, q.ranks) <= allowance) return;
   if (wanted == 0) method.slices = 1;
   if (most_memory(request, q.ranks) <= allowance) return;

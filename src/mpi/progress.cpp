@@ -18,14 +18,15 @@ Progress::Progress(Request& request) {
   if (!request.test() && others_may_call()) thread_ = std::thread([this, &request] { ask(request); });
 }
 
-Progress::~Progress() {
+Progress::~Progress() { end(); }
+
+void Progress::end() {
   stop_ = true;
   if (thread_.joinable()) thread_.join();
 }
 
 void Progress::stop() {
-  stop_ = true;
-  if (thread_.joinable()) thread_.join();
+  end();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 

@@ -24,6 +24,7 @@ class Progress {
 
  private:
   void ask(Request& request);
+  void end();
   std::atomic<bool> stop_{false};
   std::exception_ptr failure_;
   std::thread thread_;

@@ -25,7 +25,7 @@ class Redistribution {
  public:
   Redistribution(const Communicator& comm, const layout::MatrixLayout& home, MatrixView<const T> from,
                  const layout::MatrixLayout& need, MatrixView<T> to, machine::Buffer<T>& scratch);
-  /// The messages of this rank.
+  /// The messages of this rank. They may join others: finish() is then for when those have been waited for.
   [[nodiscard]] Request& request() { return request_; }
   void finish();
 

@@ -115,8 +115,8 @@ class Drawn:
     def __str__(self):
         m, n, k = self.shape
         return (f"case {self.number}: {m} x {n} x {k} {self.kind} {self.op} on {self.ranks} ranks x {self.threads} "
-                f"threads, {self.kernel}, {self.algorithm} {self.grid or ''}, {self.slices} slices, alpha {self.alpha}, beta {self.beta}, "
-                f"stored as {self.elements} {self.storages}, device memory {self.device_memory}")
+                f"threads, {self.kernel}, {self.algorithm} {self.grid or ''}, {self.slices} slices, "
+                f"alpha {self.alpha}, beta {self.beta}, stored as {self.elements} {self.storages}, device memory {self.device_memory}")
 
 
 class AgainstNumpy(tessera.Case):

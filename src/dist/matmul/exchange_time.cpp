@@ -157,7 +157,7 @@ ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
              : ExchangeTime{summa_seconds(request, method, leaves, homes, network), 0};
 }
 
-index_t slices_that_pay(const ForecastRequest& request, const Method& method, const mpi::Network& network) {
+index_t slices_that_pay(const ForecastRequest& request, const Method& method) {
   constexpr index_t slices = 8;             // an eighth of the messages comes before any arithmetic
   constexpr index_t enough = 256 * 256;     // elements of C a thread: a slice is not split along k among them
   constexpr double word_seconds = 8 / 5e9;  // core_flops_per_word's
@@ -177,7 +177,7 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method, co
   const auto seconds = [&](index_t count) {
     Method sliced = method;
     sliced.slices = count;
-    return arithmetic + exchange_time(request, sliced, network).beside(arithmetic);
+    return arithmetic + exchange_time(request, sliced, {}).beside(arithmetic);
   };
   return seconds(slices) < seconds(1) ? slices : 1;
 }

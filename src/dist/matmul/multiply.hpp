@@ -104,7 +104,6 @@ struct ExchangeTime {
 
 /// Into how many slices to cut k: several where that makes messages and arithmetic together faster, unless C
 /// is so small that a rank's threads share k. Arithmetic only.
-[[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method,
-                                      const mpi::Network& network = {});
+[[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method);
 
 }  // namespace tessera::dist::matmul

@@ -68,10 +68,9 @@ struct Plan {
 /// Ranges of k: [slice][rank].
 using Slices = std::vector<std::vector<layout::Range>>;
 
-/// Every rank's part of k in slices, one after the other. About `wanted` of them, whole
-/// chunks; the chunks of a leaf in their order, but ranks walk the summation tree from different sides, so
-/// that not all of them want the same rows at the same time from the few ranks that have them. Empty where
-/// others have more slices.
+/// Every rank's part of k in slices, one after the other: about `wanted`, of whole chunks, those of a leaf in
+/// their order. But ranks walk the summation tree from different sides, so that not all of them want the same
+/// rows at the same time from the few ranks that have them. Empty where others have more slices.
 [[nodiscard]] Slices slices_of_k(const Plan& plan, index_t wanted);
 
 /// Whether parts of the same box of c are computed by several ranks.

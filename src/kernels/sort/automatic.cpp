@@ -143,6 +143,7 @@ template <class B>
 bool automatic_in_place(const Block<B>& block) {
   return sort_ordered(block, glance(block)) || (block.n >= least_uneven && quicksort_alone(block));
 }
+
 template <class Item>
 bool sort_ordered(const Block<Item>& block, int threads) {
   constexpr index_t bytes = sizeof(Item);
