@@ -9,6 +9,7 @@ inline namespace simulated {
 class Timer {
  public:
   [[nodiscard]] double seconds() const { return MPI_Wtime() - start_; }
+  [[nodiscard]] double started_after(const Timer& other) const { return start_ - other.start_; }
   double restart() {
     const double elapsed = seconds();
     start_ = MPI_Wtime();
