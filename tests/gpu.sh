@@ -28,6 +28,7 @@ shards[stencil]=4
 brief[sort]='DeviceVariants.*:CudaRuns.*:CudaSort/1.*:CudaSort/4.*:CudaCounting.*:CudaRadix.*'
 checked[sort]='CudaSort/1.*UnderACheck*:CudaSort/2.*UnderACheck*:CudaSort/4.*UnderACheck*:CudaSort/5.*UnderACheck*:*RefusesTooWide*'
 tests[stencil]="kernels_stencil_cuda_test kernels_stencil_sweep_test"
+brief[stencil]='*UnderACheck*:DeviceVariants.*'
 checked[stencil]='*UnderACheck*'
 # Ranks that talk GPU to GPU: on every number of GPUs there is, and with two ranks a GPU.
 tests[exchange]="mpi_device_exchange_test dist_transpose_on_devices_test dist_matmul_on_devices_test dist_sort_on_devices_test dist_stencil_on_devices_test"
@@ -41,7 +42,9 @@ if [ -z "${TESSERA_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2'; then 
 fi
 quick=() sanitizer=
 if [ "${1:-}" = --quick ]; then
-  quick=(--quick) && shift
+  quick=(--quick)
+  tests[memory]=${tests[memory]/ run_device_test/} # it is linked to most of the program
+  shift
 elif [ "${1:-}" = --sanitize ]; then
   sanitizer=$(command -v compute-sanitizer) || { echo "compute-sanitizer is not here: it comes with the CUDA Toolkit"; exit 1; }
   shift

@@ -3,6 +3,7 @@
 // those that nothing from beyond its ends has reached. Arithmetic only; the host's tests run it too.
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "kernels/stencil/cuda_sweep.hpp"
@@ -32,13 +33,20 @@ struct Axis {
   }
 };
 
-/// Spans of an axis, each `span` points from first + i * advance on; each keeps [low(i), high(i)).
+/// Spans of an axis, each `span` points from start(i) on: first + i * advance, but none later than `latest`.
+/// Each keeps [low(i), high(i)).
 struct Tiles {
   index_t first, advance, span, halo, count, out_begin, out_end;
-  [[nodiscard]] TESSERA_HD index_t start(index_t i) const { return first + i * advance; }
-  [[nodiscard]] TESSERA_HD index_t low(index_t i) const { return i == 0 ? out_begin : start(i) + halo; }
+  index_t latest = std::numeric_limits<index_t>::max();
+  [[nodiscard]] TESSERA_HD index_t start(index_t i) const {
+    const index_t regular = first + i * advance;
+    return regular < latest ? regular : latest;
+  }
+  [[nodiscard]] TESSERA_HD index_t low(index_t i) const {
+    return i == 0 ? out_begin : first + i * advance + halo;
+  }
   [[nodiscard]] TESSERA_HD index_t high(index_t i) const {
-    return i == count - 1 ? out_end : start(i) + span - halo;
+    return i == count - 1 ? out_end : first + i * advance + span - halo;
   }
 };
 
@@ -49,15 +57,16 @@ struct Tiles {
 }
 
 /// halo: points that a pass spoils at either end of a tile, rounded up to the alignment. Tiles begin at
-/// multiples of the alignment. At an edge nothing is spoiled: the boundary condition is kept there, in a tile
-/// that holds `ghosts` points beyond it.
-[[nodiscard]] inline Tiles tiles_of(const Axis& axis, index_t span, index_t halo, index_t alignment,
-                                    index_t ghosts = 0) {
+/// multiples of the alignment. At an edge nothing is spoiled: the boundary condition is kept there. The last
+/// of several tiles ends with an axis that ends at an edge, as near as the alignment lets it.
+[[nodiscard]] inline Tiles tiles_of(const Axis& axis, index_t span, index_t halo, index_t alignment) {
   Tiles tiles{0, span - 2 * halo, span, halo, 1, axis.out_begin, axis.out_end};
   const index_t below = ((axis.out_begin % alignment) + alignment) % alignment;
-  tiles.first = axis.edge[0] ? axis.begin - ghosts : axis.out_begin - below - halo;
-  const index_t wanted = axis.edge[1] ? axis.end + ghosts : axis.out_end + halo;
+  tiles.first = axis.edge[0] ? axis.begin : axis.out_begin - below - halo;
+  const index_t wanted = axis.edge[1] ? axis.end : axis.out_end + halo;
   if (tiles.first + span < wanted) tiles.count = 1 + ceil_div(wanted - tiles.first - span, tiles.advance);
+  if (axis.edge[1] && tiles.count > 1)
+    tiles.latest = tiles.first + round_up(axis.end - span - tiles.first, alignment);
   return tiles;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // Several steps a pass in three dimensions: a block walks along z with a tile of x and y (2.5-dimensional
-// blocking, Nguyen et al. 2010). The last planes of all levels lie in shared memory, a row of a tile as wide
-// as a warp; what a thread keeps is, by level, the first product of the next sum. A level lags one plane
+// blocking, Nguyen et al. 2010), a row of which is as wide as a warp. By level, a thread keeps its part of
+// the last plane and the first product of the next sum in registers; shared memory has the planes on their
+// way and, of the levels' last planes, the first and the last row of every warp. A level lags one plane
 // behind the one before: when a plane comes, all that it completes is the last product of every level's sum,
 // so that the sums of all levels are independent of each other and one barrier a plane is enough.
 
@@ -10,36 +11,21 @@
 
 namespace tessera::stencil {
 
-/// Warps of a block, one above the other along y, and rows of a thread.
+/// Warps of a block, one above the other along y, and rows of a thread: as many as registers hold. On an H200
+/// fewer warps of more rows were faster, but for two and three steps in f64.
 template <class T, int steps>
 struct SolidShape {
-  static constexpr int warps = 12, rows = 4;
+  static constexpr bool few = steps == 4 || (steps == 3 && sizeof(T) == 4);
+  static constexpr int warps = few ? 8 : 12, rows = !few ? 4 : steps == 4 ? 5 : 6;
 };
 
+/// Bytes of shared memory that a pass may take of a multiprocessor (compute capability 9.0 has so many).
+constexpr int most_shared_bytes = 227 * 1024;
 extern __shared__ unsigned char shared_planes[];
 
 /// What a block keeps of its tile: planes [low, high), rows and points.
 struct KeptSolid {
   int low, high, low_y, high_y, low_x, high_x;
-};
-
-constexpr int nowhere = -1;
-
-/// What a tile does at one side of its rows or columns: where in the tile the points beyond the field lie,
-/// and which points they repeat if they do.
-struct SideOfTile {
-  int to = nowhere, from = nowhere;
-  bool given = false;  ///< values of their own
-  /// first: where the tile begins; size: of the tile.
-  __device__ SideOfTile(const Axis& axis, int side, int first, int size) {
-    if (!axis.edge[side]) return;
-    const int inward = side == 0 ? 1 : -1;
-    const int beyond = static_cast<int>(side == 0 ? axis.begin - 1 : axis.end) - first;
-    if (beyond < 0 || beyond >= size) return;
-    to = beyond;
-    given = axis.fixed(side);
-    from = given ? nowhere : beyond + (axis.mirrors(side) ? 2 : 1) * inward;
-  }
 };
 
 /// The plane to read for plane i of a walk, perhaps one beyond the field; what lies farther nobody uses.
@@ -51,286 +37,338 @@ struct SideOfTile {
   return i < begin ? low : i >= end ? high : i;
 }
 
-/// A block's walk along z, of a tile that reaches an end of the rows or columns if `edges`; `given`: some
-/// side of the field has values of its own. A tile at an end holds the points one beyond the field's end,
-/// too: they are written with the plane.
-template <class T, int steps, bool hollow, bool given, bool edges>
+/// The row or element to read for index i of a tile; what lies beyond an end that does not wrap nobody uses.
+[[nodiscard]] __device__ __forceinline__ int place_to_read(const Axis& axis, int i) {
+  if (axis.wrapped) return static_cast<int>(turned(axis, i));
+  return max(static_cast<int>(axis.begin), min(i, static_cast<int>(axis.end) - 1));
+}
+
+/// What a thread's rows and the elements of its vectors are, in one register: sums take the others.
+class Marks {
+  unsigned bits = 0;
+  enum : unsigned {
+    row = 0,
+    element = 8,
+    first_row = 16,
+    first_element,
+    beside,
+    last_row = 20,
+    last_element = 24
+  };
+  /// Which of the `count` points from `first` on is the last one of an axis; `count` if none is.
+  __device__ __forceinline__ static unsigned last_of(const Axis& axis, int first, int count) {
+    const int end = static_cast<int>(axis.end);
+    return static_cast<unsigned>(axis.edge[1] && first < end && end - first <= count ? end - 1 - first
+                                                                                     : count);
+  }
+
+ public:
+  /// Of `rows` rows from y on, and `length` elements from x on.
+  __device__ Marks(const Axis& across, int y, int rows, const Axis& along, int x, int length,
+                   const KeptSolid& kept) {
+    for (int j = 0; j < rows; ++j)
+      bits |= unsigned{y + j >= kept.low_y && y + j < kept.high_y} << (row + static_cast<unsigned>(j));
+    for (int e = 0; e < length; ++e)
+      bits |= unsigned{x + e >= kept.low_x && x + e < kept.high_x} << (element + static_cast<unsigned>(e));
+    bits |= unsigned{across.edge[0] && y == across.begin} << first_row;
+    bits |= unsigned{along.edge[0] && x == along.begin} << first_element;
+    bits |=
+        unsigned{y >= across.begin && y + rows <= across.end && x >= along.begin && x + length <= along.end}
+        << beside;
+    bits |= last_of(across, y, rows) << last_row | last_of(along, x, length) << last_element;
+  }
+  __device__ __forceinline__ bool keeps_row(int j) const { return bits >> (row + j) & 1U; }
+  __device__ __forceinline__ bool keeps_element(int e) const { return bits >> (element + e) & 1U; }
+  __device__ __forceinline__ bool keeps_all(int length) const {
+    const unsigned all = (1U << length) - 1;
+    return (bits >> element & all) == all;
+  }
+  /// Whether the first row, or element, is the field's first one.
+  __device__ __forceinline__ bool begins_rows() const { return bits >> first_row & 1U; }
+  __device__ __forceinline__ bool begins_row() const { return bits >> first_element & 1U; }
+  /// Whether all are read one beside the other.
+  __device__ __forceinline__ bool reads_beside() const { return bits >> beside & 1U; }
+  /// Which is the field's last one; their number if none is.
+  __device__ __forceinline__ int ends_rows() const { return static_cast<int>(bits >> last_row & 15U); }
+  __device__ __forceinline__ int ends_row() const { return static_cast<int>(bits >> last_element & 15U); }
+};
+
+/// A block's walk along z, of a tile that reaches an end of the rows or columns if `edges`; `general`: some
+/// side of the field has values of its own, or rows or columns may end within a thread's.
+template <class T, int steps, bool hollow, bool general, bool edges>
 struct SolidMarch {
   using Shape = SolidShape<T, steps>;
   static constexpr int length = vector_length<T>, rows = Shape::rows, height = rows * Shape::warps;
   using V = Vector<T>;
   using Rows = V[rows];
   using Plane = V[height][32];
+  /// Planes on their way while one is computed: for long passes as many as there is room for.
+  static constexpr int ends_rows = (steps - 1) * 2 * Shape::warps * 2, mirrored_rows = (steps - 1) * height;
+  static constexpr int room = (most_shared_bytes / (32 * 16) - ends_rows - mirrored_rows) / height - 2;
+  static constexpr int ahead = steps == 2 ? 1 : room < 4 ? room : 4, slots = ahead + 2;
+  static_assert(room > 0);
   struct Shared {
-    Plane loaded[3];               ///< of the first level: the last one, the present one, one on its way
-    Plane computed[steps - 1][2];  ///< of the other levels: the last one and the present one
+    Plane loaded[slots];  ///< of the first level: the last one, the present one, those on their way
+    V ends[steps - 1][2][Shape::warps][2][32];  ///< of the other levels' last and present planes
+    Plane mirrored[steps - 1];  ///< of those levels: what lies behind the field where it mirrors
   };
   const Pass<T>& p;
   const Axis& walked;
-  KeptSolid kept;
-  int z;                      ///< the plane of the first level that is taken in
-  int last, present, coming;  ///< of the loaded planes
-  int x, from_x;              ///< of the lane's vector, and where it is read
-  int y0;                     ///< of the thread's first row
-  int lane, row0;             ///< places in the tile: of the lane's vectors, of the thread's first row
-  SideOfTile before_x, behind_x, before_y, behind_y;
-  bool whole = true;        ///< the lane's vectors are not parted where the axis wraps
-  bool consecutive = true;  ///< the thread's rows are read one beside the other
-  bool at_side = false;     ///< some of the thread's rows lie beyond the field, or are repeated there
+  int low, high;  ///< the planes that are kept
+  int z;          ///< the plane of the first level that is taken in
+  int slot = 0;   ///< where it is among the loaded ones
+  int x, y0;      ///< of the thread's vectors and of its first row
+  int lane, warp;
+  Marks marks;
   Shared& shared;
-  Rows product[steps];  ///< by level: the last plane multiplied by the first weight
+  Rows plane[steps];    ///< by level: the last one
+  Rows product[steps];  ///< by level: the one before multiplied by the first weight
 
-  __device__ SolidMarch(const Pass<T>& pass, int x0, int tile_y, int first, KeptSolid what)
+  __device__ SolidMarch(const Pass<T>& pass, int x0, int tile_y, int first, const KeptSolid& kept)
       : p(pass),
         walked(pass.axis[0]),
-        kept(what),
+        low(kept.low),
+        high(kept.high),
         z(first),
-        last(0),
-        present(1),
-        coming(2),
         x(x0 + static_cast<int>(threadIdx.x) * length),
-        from_x(x),
         y0(tile_y + static_cast<int>(threadIdx.y) * rows),
         lane(static_cast<int>(threadIdx.x)),
-        row0(static_cast<int>(threadIdx.y) * rows),
-        before_x(p.axis[2], 0, x0, 32 * length),
-        behind_x(p.axis[2], 1, x0, 32 * length),
-        before_y(p.axis[1], 0, tile_y, height),
-        behind_y(p.axis[1], 1, tile_y, height),
+        warp(static_cast<int>(threadIdx.y)),
+        marks(p.axis[1], y0, rows, p.axis[2], x, length, kept),
         shared(*reinterpret_cast<Shared*>(shared_planes)),
+        plane{},
         product{} {
-    if constexpr (edges) {
-      const Axis &across = p.axis[1], &along = p.axis[2];
-      const int begin = static_cast<int>(along.begin), end = static_cast<int>(along.end);
-      if (along.wrapped) {
-        from_x = static_cast<int>(turned(along, x));
-        whole = (end - begin) % length == 0 && from_x % length == 0;
-      } else {
-        from_x = max(begin & -length, min(x, (end - 1) & -length));
-      }
-      consecutive = y0 >= across.begin && y0 + rows <= across.end;
-      for (const SideOfTile& side : {before_y, behind_y})
-        at_side = at_side || has(side.to) || (side.from != nowhere && has(side.from));
+    for (int i = 0; i < ahead; ++i) {
+      fetch(i, z + i);
+      kernels::end_group();
     }
-    fetch(present, z);
-    kernels::end_group();
   }
+  /// The slot before one.
+  __device__ __forceinline__ static int before(int slot) { return slot > 0 ? slot - 1 : slots - 1; }
 
-  __device__ __forceinline__ bool has(int row) const { return row >= row0 && row < row0 + rows; }
-  /// Whether row j of the thread's is one beyond the field that others write; or that has values of its own.
-  __device__ __forceinline__ bool an_image(int j) const {
-    return (row0 + j == before_y.to && !before_y.given) || (row0 + j == behind_y.to && !behind_y.given);
+  __device__ __forceinline__ const T* row_at(int plane_read, int y) const {
+    return p.in + plane_read * p.stride[0] + y * p.stride[1];
   }
-  __device__ __forceinline__ bool of_its_own(int j) const {
-    return given &&
-           ((row0 + j == before_y.to && before_y.given) || (row0 + j == behind_y.to && behind_y.given));
+  /// Where the thread's row j is read: its first element.
+  __device__ __forceinline__ const T* row_in(int plane_read, int j) const {
+    return row_at(plane_read, edges ? place_to_read(p.axis[1], y0 + j) : y0 + j);
   }
-  __device__ __forceinline__ const T* row_at(int plane, int y) const {
-    return p.in + plane * p.stride[0] + y * p.stride[1];
-  }
-  /// Where the thread's row j is read, in a plane that lies in memory: its first element.
-  __device__ __forceinline__ const T* row_in(int plane, int j) const {
-    const index_t y = y0 + j;
-    return row_at(plane, static_cast<int>(edges && !of_its_own(j) ? p.axis[1].readable(y) : y));
-  }
-  __device__ __forceinline__ static void copy(V& to, const T* from) {
-    kernels::copy_async_staying(kernels::shared_address(&to), from, kernels::reads_stay());
-  }
-  /// Copies plane `at` to a slot of the loaded ones.
-  __device__ __forceinline__ void fetch(int slot, int at) const {
-    const int plane = plane_to_read(walked, at);
-    if (edges && !(whole && consecutive)) return fetch_apart(slot, plane);
-    const T* from = row_at(plane, y0) + from_x;
+  /// The thread's vector of a row that begins at `row`.
+  __device__ __forceinline__ V load_row(const T* row) const {
+    V v;
 #pragma unroll
-    for (int j = 0; j < rows; ++j) copy(shared.loaded[slot][row0 + j][lane], from + j * p.stride[1]);
-  }
-  __device__ __forceinline__ void fetch_apart(int slot, int plane) const {
-#pragma unroll 1
-    for (int j = 0; j < rows; ++j) {
-      if (an_image(j)) continue;
-      V& to = shared.loaded[slot][row0 + j][lane];
-      const T* row = row_in(plane, j);
-      if (whole) {
-        copy(to, row + from_x);
-      } else {
-#pragma unroll
-        for (int e = 0; e < length; ++e)
-          kernels::copy_async<sizeof(T)>(kernels::shared_address(to.at + e), row + turned(p.axis[2], x + e));
-      }
-    }
+    for (int e = 0; e < length; ++e) v.at[e] = __ldg(row + (edges ? place_to_read(p.axis[2], x + e) : x + e));
+    return v;
   }
   /// The thread's own part of a plane that lies in memory.
-  __device__ __forceinline__ void load(int plane, Rows& c) const {
+  __device__ __forceinline__ void load(int plane_read, Rows& c) const {
 #pragma unroll
-    for (int j = 0; j < rows; ++j) load_row(plane, j, c[j]);
+    for (int j = 0; j < rows; ++j) c[j] = load_row(row_in(plane_read, j));
   }
-  __device__ __forceinline__ void load_row(int plane, int j, V& v) const {
-    const T* row = row_in(plane, j);
-#pragma unroll
-    for (int e = 0; e < length; ++e) v.at[e] = __ldg(row + (whole ? from_x + e : turned(p.axis[2], x + e)));
-  }
-  /// and of one in shared memory.
-  __device__ __forceinline__ void take(const Plane& plane, Rows& c) const {
-#pragma unroll
-    for (int j = 0; j < rows; ++j) c[j] = plane[row0 + j][lane];
-  }
-
-  /// Writes the columns beyond the field in the warp's rows of the present planes of all levels: a lane a
-  /// row.
-  __device__ __forceinline__ void put_columns() const {
-    static_assert(steps * rows <= 32);
-    __syncwarp();
-    const int level = lane / rows, j = lane % rows;
-    if (level >= steps || an_image(j)) return;
-    Plane& plane = level == 0 ? shared.loaded[present] : shared.computed[level - 1][z & 1];
-    T* row = plane[row0 + j][0].at;
-    const auto value = [&](const SideOfTile& ghosts, index_t at) {
-      if (!given || !ghosts.given) return row[ghosts.from];
-      return __ldg(row_in(static_cast<int>(turned(walked, z - level)), j) + at);
-    };
-    if (before_x.to != nowhere) row[before_x.to] = value(before_x, p.axis[2].begin - 1);
-    if (behind_x.to != nowhere) row[behind_x.to] = value(behind_x, p.axis[2].end);
-  }
-  /// Writes the thread's part of a plane, which is plane z_here of the field, and what it is beyond the
-  /// field.
-  __device__ __forceinline__ void put(Plane& plane, int z_here, const Rows& c) const {
-    if (edges && at_side) return put_at_side(plane, z_here, c);
-#pragma unroll
-    for (int j = 0; j < rows; ++j) plane[row0 + j][lane] = c[j];
-  }
-  __device__ __forceinline__ void put_at_side(Plane& plane, int z_here, const Rows& c) const {
+  /// Copies plane `at` to a slot of the loaded ones.
+  __device__ __forceinline__ void fetch(int to_slot, int at) const {
+    const int plane_read = plane_to_read(walked, at);
+    if (edges && !marks.reads_beside()) return fetch_apart(to_slot, plane_read);
+    const T* from = row_at(plane_read, y0) + x;
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      if (!an_image(j)) plane[row0 + j][lane] = c[j];
-      if (row0 + j == before_y.from) plane[before_y.to][lane] = c[j];
-      if (row0 + j == behind_y.from) plane[behind_y.to][lane] = c[j];
-      if (of_its_own(j)) load_row(static_cast<int>(turned(walked, z_here)), j, plane[row0 + j][lane]);
+      V& to = shared.loaded[to_slot][warp * rows + j][lane];
+      kernels::copy_async_staying(kernels::shared_address(&to), from + j * p.stride[1],
+                                  kernels::reads_stay());
+    }
+  }
+  __device__ __forceinline__ void fetch_apart(int to_slot, int plane_read) const {
+#pragma unroll 1
+    for (int j = 0; j < rows; ++j) {
+      V& to = shared.loaded[to_slot][warp * rows + j][lane];
+      const T* row = row_in(plane_read, j);
+#pragma unroll
+      for (int e = 0; e < length; ++e)
+        kernels::copy_async<sizeof(T)>(kernels::shared_address(to.at + e),
+                                       row + place_to_read(p.axis[2], x + e));
     }
   }
 
-  /// The thread's part of a level's last plane, and the rows beside it.
-  struct Within {
-    Rows c;
+  /// The rows above and below the thread's in a level's last plane.
+  struct Around {
     V above, below;
   };
-  __device__ __forceinline__ Within within(const Plane& plane) const {
-    Within w;
-    take(plane, w.c);
-    w.above = plane[row0 > 0 ? row0 - 1 : 0][lane];
-    w.below = plane[row0 + rows < height ? row0 + rows : row0][lane];
-    return w;
+  __device__ __forceinline__ Around around(int level) const {
+    const int up = warp > 0 ? warp - 1 : 0, down = warp + 1 < Shape::warps ? warp + 1 : warp;
+    if (level == 0) {
+      const Plane& last = shared.loaded[before(slot)];
+      return {last[up * rows + rows - 1][lane], last[down * rows][lane]};
+    }
+    const auto& ends = shared.ends[level - 1][(z & 1) ^ 1];
+    return {ends[up][1][lane], ends[down][0][lane]};
   }
-  /// sum = the product and those within the plane; then the product is the plane's own.
-  __device__ __forceinline__ void add_within(const Within& w, Rows& first, Rows& sum) const {
+  /// One of two vectors. All choices at ends are of values, made by selects: where only one place of an array
+  /// is written under a condition, the compiler computes its index, and the array goes to local memory.
+  __device__ __forceinline__ static V chosen(bool first, const V& one, const V& other) {
+    V v;
+#pragma unroll
+    for (int e = 0; e < length; ++e) v.at[e] = first ? T(one.at[e]) : T(other.at[e]);
+    return v;
+  }
+  /// Those beside row j, `above` and `below`, where the field ends there.
+  __device__ __forceinline__ void end_rows(int level, int j, V& above, V& below) const {
+    const Axis& across = p.axis[1];
+    const V& c = plane[level][j];
+    const auto given_in = [&](index_t y, bool wanted, V& ghost) {
+      if (wanted) ghost = load_row(row_at(plane_to_read(walked, z - level - 1), static_cast<int>(y)));
+    };
+    if (j == 0) {
+      V ghost = chosen(across.mirrors(0), below, c);
+      if (general && across.fixed(0)) given_in(across.begin - 1, marks.begins_rows(), ghost);
+      above = chosen(marks.begins_rows(), ghost, above);
+    }
+    if (general || j == rows - 1) {
+      V ghost = chosen(across.mirrors(1), above, c);
+      if (general && across.fixed(1)) given_in(across.end, marks.ends_rows() < rows, ghost);
+      below = chosen(j == marks.ends_rows(), ghost, below);
+    }
+  }
+  /// Adds what lies within a level's last plane to the product, which is then the plane's own.
+  __device__ __forceinline__ void add_within(int level, const Around& around, Rows& sum) {
+    const Rows& c = plane[level];
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      V s = first[j];
-      add_product(p.weight[1], j > 0 ? w.c[j > 0 ? j - 1 : 0] : w.above, s);
-      add_along(w.c[j], s);
-      add_product(p.weight[5], j + 1 < rows ? w.c[j + 1 < rows ? j + 1 : 0] : w.below, s);
+      V above = j > 0 ? c[j > 0 ? j - 1 : 0] : around.above;
+      V below = j + 1 < rows ? c[j + 1 < rows ? j + 1 : 0] : around.below;
+      if constexpr (edges) end_rows(level, j, above, below);
+      V s = product[level][j];
+      add_product(p.weight[1], above, s);
+      add_along(level, j, s);
+      add_product(p.weight[5], below, s);
       sum[j] = s;
     }
-    multiply(w.c, first);
+    multiply(c, product[level]);
   }
-  /// sum and the products with the elements beside each of c, and itself.
-  __device__ __forceinline__ void add_along(const V& c, V& sum) const {
-    const T before = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
-    const T behind = __shfl_down_sync(0xffffffffu, c.at[0], 1);
+  /// sum and the products with the elements beside each of row j in a level's last plane, and itself.
+  __device__ __forceinline__ void add_along(int level, int j, V& sum) const {
+    const V& c = plane[level][j];
+    T left[length], right[length];
+    left[0] = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
+#pragma unroll
+    for (int e = 0; e + 1 < length; ++e) {
+      left[e + 1] = c.at[e];
+      right[e] = c.at[e + 1];
+    }
+    right[length - 1] = __shfl_down_sync(0xffffffffu, c.at[0], 1);
+    if constexpr (edges) end_columns(level, j, left, right);
 #pragma unroll
     for (int e = 0; e < length; ++e) {
-      sum.at[e] = fma(p.weight[2], e > 0 ? c.at[e > 0 ? e - 1 : 0] : before, sum.at[e]);
+      sum.at[e] = fma(p.weight[2], left[e], sum.at[e]);
       if constexpr (!hollow) sum.at[e] = fma(p.weight[3], c.at[e], sum.at[e]);
-      sum.at[e] = fma(p.weight[4], e + 1 < length ? c.at[e + 1 < length ? e + 1 : 0] : behind, sum.at[e]);
+      sum.at[e] = fma(p.weight[4], right[e], sum.at[e]);
     }
+  }
+  /// Those beside the elements of row j where the field ends there.
+  __device__ __forceinline__ void end_columns(int level, int j, T (&left)[length], T (&right)[length]) const {
+    const Axis& along = p.axis[2];
+    const V& c = plane[level][j];
+    const auto given_at = [&](index_t at, bool wanted) {
+      return wanted ? __ldg(row_in(plane_to_read(walked, z - level - 1), j) + at) : T{0};
+    };
+    T low = along.mirrors(0) ? right[0] : c.at[0], high = 0;
+    if (general && along.fixed(0)) low = given_at(along.begin - 1, marks.begins_row());
+    left[0] = marks.begins_row() ? low : left[0];
+    if (general && along.fixed(1)) high = given_at(along.end, marks.ends_row() < length);
+    const auto end_at = [&](int e) {
+      const T beyond = general && along.fixed(1) ? high : along.mirrors(1) ? left[e] : c.at[e];
+      right[e] = e == marks.ends_row() ? beyond : right[e];
+    };
+#pragma unroll
+    for (int e = general ? 0 : length - 1; e < length; ++e) end_at(e);
   }
   __device__ __forceinline__ void multiply(const Rows& c, Rows& to) const {
 #pragma unroll
     for (int j = 0; j < rows; ++j) to[j] = times(p.weight[0], c[j]);
   }
-  /// c = sum and the last product, with c.
-  __device__ __forceinline__ void complete(const Rows& sum, Rows& c) const {
-#pragma unroll
-    for (int j = 0; j < rows; ++j) {
-      V s = sum[j];
-      add_product(p.weight[6], c[j], s);
-      c[j] = s;
-    }
-  }
   __device__ __forceinline__ void keep(const Rows& c) const {
-    if (z - steps < kept.low) return;
+    if (z - steps < low) return;
+    T* to = p.out + (z - steps) * p.stride[0] + y0 * p.stride[1] + x;
 #pragma unroll
-    for (int j = 0; j < rows; ++j) {
-      if (y0 + j < kept.low_y || y0 + j >= kept.high_y) continue;
-      put_part(p.out + (z - steps) * p.stride[0] + (y0 + j) * p.stride[1], x, kept.low_x, kept.high_x, c[j]);
+    for (int j = 0; j < rows; ++j, to += p.stride[1]) {
+      if (!marks.keeps_row(j)) continue;
+      if (marks.keeps_all(length)) {
+        store_vectors(to, c[j]);
+      } else {
+#pragma unroll
+        for (int e = 0; e < length; ++e) {
+          if (marks.keeps_element(e)) to[e] = c[j].at[e];
+        }
+      }
     }
   }
 
-  /// At a level behind the first one, whose last plane is plane `at` and whose present one is c: what lies
-  /// before the field's first plane, and behind its last one, takes its place in the sum.
-  __device__ __forceinline__ void end_sum(int level, int at, Rows& c) {
-    const auto& planes = shared.computed[level - 1];
+  /// At a level behind the first one, whose present plane is c: what lies before the field's first plane, and
+  /// behind its last one, takes its place in the sum.
+  __device__ __forceinline__ void end_sum(int level, Rows& c) {
+    const int at = z - level - 1;  // of the last plane
+    Plane& mirrored = shared.mirrored[level - 1];
     if (walked.edge[0] && at == walked.begin) {
-      Rows before;
-      if (given && walked.fixed(0)) {
+      if (general && walked.fixed(0)) {
+        Rows before;
         load(at - 1, before);
-      } else {
-        take(planes[(z & 1) ^ 1], before);
-      }
-      if (walked.mirrors(0)) {
+        multiply(before, product[level]);
+      } else if (walked.mirrors(0)) {
         multiply(c, product[level]);
       } else {
-        multiply(before, product[level]);
+        multiply(plane[level], product[level]);
       }
     }
-    if (walked.edge[1] && at == walked.end - 1) {
-      if (given && walked.fixed(1)) {
-        load(at + 1, c);
-      } else {
-        take(planes[walked.mirrors(1) ? z & 1 : (z & 1) ^ 1], c);
-      }
+    if (!walked.edge[1]) return;
+#pragma unroll
+    for (int j = 0; j < rows; ++j) {
+      V& kept_row = mirrored[warp * rows + j][lane];
+      if (walked.mirrors(1) && at == walked.end - 2) kept_row = plane[level][j];
+      if (at == walked.end - 1) c[j] = chosen(walked.mirrors(1), kept_row, plane[level][j]);
     }
+    if (general && walked.fixed(1) && at == walked.end - 1) load(at + 1, c);
+  }
+  /// Takes plane c, the present one of a level, to the sum of its last one: the next level's present plane.
+  template <bool ends>
+  __device__ __forceinline__ void advance(int level, const Around& around, Rows& c) {
+    if (ends && level > 0) end_sum(level, c);
+    Rows sum;
+    add_within(level, around, sum);
+#pragma unroll
+    for (int j = 0; j < rows; ++j) {
+      add_product(p.weight[6], c[j], sum[j]);
+      plane[level][j] = c[j];
+      c[j] = sum[j];
+    }
+    if (level + 1 == steps) return;
+    auto& to = shared.ends[level < steps - 1 ? level : 0][z & 1][warp];
+    store_vectors(to[0][lane].at, c[0]);
+    store_vectors(to[1][lane].at, c[rows - 1]);
   }
   /// Walks to plane `end`; ends: the first or the last plane of the field may be among the planes of a level.
   template <bool ends>
   __device__ __forceinline__ void planes(int end) {
+#pragma unroll 1
     for (; z < end; ++z) {
-      fetch(coming, z + 1);
+      if (z + ahead < high + steps) fetch(before(before(slot)), z + ahead);
       kernels::end_group();
-      kernels::wait_for_groups<1>();
-      __syncwarp();
-      Rows c, sum;
-      const Within loaded = within(shared.loaded[last]);
-      take(shared.loaded[present], c);
-      if (edges && at_side) put_at_side(shared.loaded[present], z, c);
-      add_within(loaded, product[0], sum);
+      kernels::wait_for_groups<ahead>();
+      Around near[steps];  // first of all: it takes its time
 #pragma unroll
-      for (int level = 1; level < steps; ++level) {
-        auto& both = shared.computed[level - 1];
-        const Within before = within(both[(z & 1) ^ 1]);  // first of all: it takes its time
-        complete(sum, c);
-        if constexpr (ends) {
-          Rows written;
+      for (int level = 0; level < steps; ++level) near[level] = around(level);
+      Rows c;
 #pragma unroll
-          for (int j = 0; j < rows; ++j) written[j] = c[j];
-          end_sum(level, z - level - 1, c);
-          put(both[z & 1], z - level, written);
-        } else {
-          put(both[z & 1], z - level, c);
-        }
-        add_within(before, product[level], sum);
-      }
-      complete(sum, c);
+      for (int j = 0; j < rows; ++j) c[j] = shared.loaded[slot][warp * rows + j][lane];
+#pragma unroll
+      for (int level = 0; level < steps; ++level) advance<ends>(level, near[level], c);
       keep(c);
-      if (edges && (before_x.to != nowhere || behind_x.to != nowhere)) put_columns();
-      const int free = last;
-      last = present, present = coming, coming = free;
+      slot = slot + 1 < slots ? slot + 1 : 0;
       __syncthreads();
     }
   }
   /// All planes of the chunk.
   __device__ __forceinline__ void run() {
     walk(
-        walked, steps, kept.high, z, [&](int end, bool) { planes<true>(end); }, [] {},
+        walked, steps, high, z, [&](int end, bool) { planes<true>(end); }, [] {},
         [&](int end) { planes<false>(end); });
   }
 };

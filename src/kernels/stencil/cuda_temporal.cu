@@ -201,17 +201,32 @@ void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   kernel<<<narrow<unsigned>(ceil_div(warps, index_t{plane_warps})), dim3(32, plane_warps), 0, stream>>>(p);
 }
 
+index_t attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+  machine::cuda::check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
 /// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192 x 8192 and
 /// at 512^3 and above. Solids that fit in the second-level cache are swept step by step.
 template <class T>
 index_t default_steps(const DeviceSweep<T>& s) {
   if (s.dims < 3) return sizeof(T) == 4 ? 8 : 6;
-  int device = 0, cache = 0;
-  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
-  machine::cuda::check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device),
-                       "cudaDeviceGetAttribute");
-  if (2 * s.extent.volume() * static_cast<index_t>(sizeof(T)) <= cache) return 1;
+  if (2 * s.extent.volume() * static_cast<index_t>(sizeof(T)) <= attribute(cudaDevAttrL2CacheSize)) return 1;
   return sizeof(T) == 4 ? 4 : 3;
+}
+
+/// Or fewer, so that all passes over solids find the shared memory that they want: 1 where none does.
+template <class T>
+index_t steps_that_fit(index_t most) {
+  const index_t shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  index_t fit = 1;
+  for (const index_t steps : solid_steps) {
+    if (steps > most || solid_shared_bytes<T>(steps) > shared) break;
+    fit = steps;
+  }
+  return fit;
 }
 
 template <class T>
@@ -226,7 +241,8 @@ bool takes_passes(const DeviceSweep<T>& s) {
 template <class T>
 std::vector<index_t> passes_of(const DeviceSweep<T>& s, const Tuning& tuning) {
   const index_t most = tuning.base_steps > 0 ? tuning.base_steps : default_steps(s);
-  return s.dims == 3 ? pass_lengths(s.steps, most, solid_steps) : pass_lengths(s.steps, most, plane_steps<T>);
+  return s.dims == 3 ? pass_lengths(s.steps, steps_that_fit<T>(most), solid_steps)
+                     : pass_lengths(s.steps, most, plane_steps<T>);
 }
 
 }  // namespace

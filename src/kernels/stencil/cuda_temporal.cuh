@@ -221,4 +221,8 @@ template <class T>
 void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
                  DeviceStream stream);
 
+/// Shared memory of a block of march_solid.
+template <class T>
+[[nodiscard]] index_t solid_shared_bytes(index_t steps);
+
 }  // namespace tessera::stencil

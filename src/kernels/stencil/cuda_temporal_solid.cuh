@@ -14,7 +14,13 @@ constexpr int solid_threads = 32 * SolidShape<T, steps>::warps;
 template <class T, int steps>
 constexpr int solid_bytes = sizeof(typename SolidMarch<T, steps, false, false, false>::Shared);
 
-template <class T, int steps, bool hollow, bool given>
+/// The same for a length that is known when it runs.
+template <class T>
+index_t solid_shared_bytes(index_t steps) {
+  return steps == 2 ? solid_bytes<T, 2> : steps == 3 ? solid_bytes<T, 3> : solid_bytes<T, 4>;
+}
+
+template <class T, int steps, bool hollow, bool general>
 __global__ void __launch_bounds__(solid_threads<T, steps>, 1) solid_pass(const __grid_constant__ Pass<T> p) {
   const auto place = [](const Tiles& tiles, index_t i, int& low, int& high) {
     low = static_cast<int>(tiles.low(i));
@@ -32,10 +38,10 @@ __global__ void __launch_bounds__(solid_threads<T, steps>, 1) solid_pass(const _
   int first = kept.low - steps;
   if (p.axis[0].edge[0]) first = max(first, static_cast<int>(p.axis[0].begin) - 1);
   if (edges) {
-    SolidMarch<T, steps, hollow, given, true>(p, static_cast<int>(x0), static_cast<int>(y0), first, kept)
+    SolidMarch<T, steps, hollow, general, true>(p, static_cast<int>(x0), static_cast<int>(y0), first, kept)
         .run();
   } else {
-    SolidMarch<T, steps, hollow, given, false>(p, static_cast<int>(x0), static_cast<int>(y0), first, kept)
+    SolidMarch<T, steps, hollow, general, false>(p, static_cast<int>(x0), static_cast<int>(y0), first, kept)
         .run();
   }
 }
@@ -59,15 +65,33 @@ __global__ void __launch_bounds__(solid_threads<T, steps>, 1) solid_pass(const _
   return best;
 }
 
-template <class T, int steps, bool hollow, bool given>
-void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
+/// The tiles of a pass along x and y.
+template <class T, int steps>
+void cut_tiles(Pass<T>& p) {
   using Shape = SolidShape<T, steps>;
   constexpr index_t length = vector_length<T>;
+  p.tiles[2] = tiles_of(p.axis[2], 32 * length, round_up(steps, length), length);
+  p.tiles[1] = tiles_of(p.axis[1], Shape::warps * Shape::rows, steps, 1);
+}
+
+/// Whether some side has values of its own, or the last tile does not end where the field does.
+template <class T>
+[[nodiscard]] bool is_general(const Pass<T>& p) {
+  for (const int d : {0, 1, 2}) {
+    const Axis& axis = p.axis[d];
+    for (const int side : {0, 1}) {
+      if (axis.edge[side] && axis.fixed(side)) return true;
+    }
+    const Tiles& tiles = p.tiles[d];
+    if (d > 0 && axis.edge[1] && tiles.start(tiles.count - 1) + tiles.span != axis.end) return true;
+  }
+  return false;
+}
+
+template <class T, int steps, bool hollow, bool general>
+void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   constexpr int bytes = solid_bytes<T, steps>;
-  constexpr index_t halo = round_up(steps, length);
-  p.tiles[2] = tiles_of(p.axis[2], 32 * length, halo, length, halo);
-  p.tiles[1] = tiles_of(p.axis[1], Shape::warps * Shape::rows, steps, 1, 1);
-  const auto kernel = solid_pass<T, steps, hollow, given>;
+  const auto kernel = solid_pass<T, steps, hollow, general>;
   machine::cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                        "cudaFuncSetAttribute");
   const index_t others = checked_mul(p.tiles[1].count, p.tiles[2].count, "a launch");
@@ -76,21 +100,18 @@ void launch_solid(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
                                           : quickest_chunks(p.axis[0], steps, others, resident);
   p.tiles[0] = chunks_of(p.axis[0], steps, chunks);
   const index_t blocks = checked_mul(others, p.tiles[0].count, "a launch");
-  kernel<<<narrow<unsigned>(blocks), dim3(32, Shape::warps), bytes, stream>>>(p);
+  kernel<<<narrow<unsigned>(blocks), dim3(32, SolidShape<T, steps>::warps), bytes, stream>>>(p);
 }
 
 template <class T>
 void march_solid(const DeviceSweep<T>& s, int from, index_t done, index_t steps, const Tuning& tuning,
                  DeviceStream stream) {
-  const Pass<T> p = pass_of(s, from, done, steps);
-  bool given = false;
-  for (const Axis& axis : p.axis) {
-    for (const int side : {0, 1}) given = given || (axis.edge[side] && axis.fixed(side));
-  }
+  Pass<T> p = pass_of(s, from, done, steps);
   const auto launch = [&]<int length>() {
     if (steps != length) return;
+    cut_tiles<T, length>(p);
     const auto choose = [&](auto hollow) {
-      if (given) {
+      if (is_general(p)) {
         launch_solid<T, length, hollow, true>(p, tuning, stream);
       } else {
         launch_solid<T, length, hollow, false>(p, tuning, stream);

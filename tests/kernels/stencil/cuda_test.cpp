@@ -30,6 +30,8 @@ TYPED_TEST(Device, AFewFieldsUnderACheckHaveTheHostsBits) {
   for (const auto& [name, shape] : cases)
     expect_host_bits<TypeParam>(
         {named_stencil(name, shape[0] > 1 ? 3 : 2), sides_of(kinds[turn++ % 6]), shape, 5});
+  for (const Boundary kind : {Boundary::mirror, Boundary::constant})
+    expect_host_bits<TypeParam>({named_stencil("heat", 3), sides_of(kind), {{11, 55, 140}}, 4}, solid_passes);
 }
 
 TYPED_TEST(Device, EveryBoundaryHasTheHostsBits) {
