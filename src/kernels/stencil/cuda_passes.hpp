@@ -18,8 +18,9 @@ struct Axis {
   bool edge[2] = {false, false};       ///< sides where a boundary condition holds
   Boundary kind[2] = {Boundary::clamp, Boundary::clamp};
 
+  [[nodiscard]] TESSERA_HD bool constant(int side) const { return kind[side] == Boundary::constant; }
   [[nodiscard]] TESSERA_HD bool fixed(int side) const {
-    return kind[side] == Boundary::constant || kind[side] == Boundary::given;
+    return constant(side) || kind[side] == Boundary::given;
   }
   [[nodiscard]] TESSERA_HD bool mirrors(int side) const {
     return edge[side] && kind[side] == Boundary::mirror;

@@ -153,18 +153,6 @@ struct SolidMarch {
   __device__ __forceinline__ const T* row_in(int plane_read, int j) const {
     return row_at(plane_read, edges ? place_to_read(p.axis[1], y0 + j) : y0 + j);
   }
-  /// The thread's vector of a row that begins at `row`.
-  __device__ __forceinline__ V load_row(const T* row) const {
-    V v;
-#pragma unroll
-    for (int e = 0; e < length; ++e) v.at[e] = __ldg(row + (edges ? place_to_read(p.axis[2], x + e) : x + e));
-    return v;
-  }
-  /// The thread's own part of a plane that lies in memory.
-  __device__ __forceinline__ void load(int plane_read, Rows& c) const {
-#pragma unroll
-    for (int j = 0; j < rows; ++j) c[j] = load_row(row_in(plane_read, j));
-  }
   /// Copies plane `at` to a slot of the loaded ones.
   __device__ __forceinline__ void fetch(int to_slot, int at) const {
     const int plane_read = plane_to_read(walked, at);
@@ -182,7 +170,7 @@ struct SolidMarch {
     for (int j = 0; j < rows; ++j) {
       V& to = shared.loaded[to_slot][warp * rows + j][lane];
       const T* row = row_in(plane_read, j);
-#pragma unroll
+#pragma unroll 1
       for (int e = 0; e < length; ++e)
         kernels::copy_async<sizeof(T)>(kernels::shared_address(to.at + e),
                                        row + place_to_read(p.axis[2], x + e));
@@ -202,6 +190,12 @@ struct SolidMarch {
     const auto& ends = shared.ends[level - 1][(z & 1) ^ 1];
     return {ends[up][1][lane], ends[down][0][lane]};
   }
+  __device__ __forceinline__ static V all(T value) {
+    V v;
+#pragma unroll
+    for (int e = 0; e < length; ++e) v.at[e] = value;
+    return v;
+  }
   /// One of two vectors. All choices at ends are of values, made by selects: where only one place of an array
   /// is written under a condition, the compiler computes its index, and the array goes to local memory.
   __device__ __forceinline__ static V chosen(bool first, const V& one, const V& other) {
@@ -214,19 +208,12 @@ struct SolidMarch {
   __device__ __forceinline__ void end_rows(int level, int j, V& above, V& below) const {
     const Axis& across = p.axis[1];
     const V& c = plane[level][j];
-    const auto given_in = [&](index_t y, bool wanted, V& ghost) {
-      if (wanted) ghost = load_row(row_at(plane_to_read(walked, z - level - 1), static_cast<int>(y)));
+    const auto ghost = [&](int side, const V& mirrored) {
+      const V v = chosen(across.mirrors(side), mirrored, c);
+      return general ? chosen(across.constant(side), all(p.value[1][side]), v) : v;
     };
-    if (j == 0) {
-      V ghost = chosen(across.mirrors(0), below, c);
-      if (general && across.fixed(0)) given_in(across.begin - 1, marks.begins_rows(), ghost);
-      above = chosen(marks.begins_rows(), ghost, above);
-    }
-    if (general || j == rows - 1) {
-      V ghost = chosen(across.mirrors(1), above, c);
-      if (general && across.fixed(1)) given_in(across.end, marks.ends_rows() < rows, ghost);
-      below = chosen(j == marks.ends_rows(), ghost, below);
-    }
+    if (j == 0) above = chosen(marks.begins_rows(), ghost(0, below), above);
+    if (general || j == rows - 1) below = chosen(j == marks.ends_rows(), ghost(1, above), below);
   }
   /// Adds what lies within a level's last plane to the product, which is then the plane's own.
   __device__ __forceinline__ void add_within(int level, const Around& around, Rows& sum) {
@@ -267,19 +254,16 @@ struct SolidMarch {
   __device__ __forceinline__ void end_columns(int level, int j, T (&left)[length], T (&right)[length]) const {
     const Axis& along = p.axis[2];
     const V& c = plane[level][j];
-    const auto given_at = [&](index_t at, bool wanted) {
-      return wanted ? __ldg(row_in(plane_to_read(walked, z - level - 1), j) + at) : T{0};
+    const auto ghost = [&](int side, T mirrored, T own) {
+      const T value = along.mirrors(side) ? mirrored : own;
+      return general && along.constant(side) ? p.value[2][side] : value;
     };
-    T low = along.mirrors(0) ? right[0] : c.at[0], high = 0;
-    if (general && along.fixed(0)) low = given_at(along.begin - 1, marks.begins_row());
-    left[0] = marks.begins_row() ? low : left[0];
-    if (general && along.fixed(1)) high = given_at(along.end, marks.ends_row() < length);
-    const auto end_at = [&](int e) {
-      const T beyond = general && along.fixed(1) ? high : along.mirrors(1) ? left[e] : c.at[e];
-      right[e] = e == marks.ends_row() ? beyond : right[e];
-    };
+    left[0] = marks.begins_row() ? ghost(0, right[0], c.at[0]) : left[0];
 #pragma unroll
-    for (int e = general ? 0 : length - 1; e < length; ++e) end_at(e);
+    for (int e = general ? 0 : length - 1; e < length; ++e) {
+      const T beyond = ghost(1, left[e], c.at[e]);
+      right[e] = e == marks.ends_row() ? beyond : right[e];
+    }
   }
   __device__ __forceinline__ void multiply(const Rows& c, Rows& to) const {
 #pragma unroll
@@ -308,24 +292,23 @@ struct SolidMarch {
     const int at = z - level - 1;  // of the last plane
     Plane& mirrored = shared.mirrored[level - 1];
     if (walked.edge[0] && at == walked.begin) {
-      if (general && walked.fixed(0)) {
-        Rows before;
-        load(at - 1, before);
-        multiply(before, product[level]);
-      } else if (walked.mirrors(0)) {
-        multiply(c, product[level]);
-      } else {
-        multiply(plane[level], product[level]);
+      Rows before;
+#pragma unroll
+      for (int j = 0; j < rows; ++j) {
+        before[j] = chosen(walked.mirrors(0), c[j], plane[level][j]);
+        if (general && walked.constant(0)) before[j] = all(p.value[0][0]);
       }
+      multiply(before, product[level]);
     }
     if (!walked.edge[1]) return;
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
       V& kept_row = mirrored[warp * rows + j][lane];
       if (walked.mirrors(1) && at == walked.end - 2) kept_row = plane[level][j];
-      if (at == walked.end - 1) c[j] = chosen(walked.mirrors(1), kept_row, plane[level][j]);
+      if (at != walked.end - 1) continue;
+      c[j] = chosen(walked.mirrors(1), kept_row, plane[level][j]);
+      if (general && walked.constant(1)) c[j] = all(p.value[0][1]);
     }
-    if (general && walked.fixed(1) && at == walked.end - 1) load(at + 1, c);
   }
   /// Takes plane c, the present one of a level, to the sum of its last one: the next level's present plane.
   template <bool ends>

@@ -234,6 +234,9 @@ bool takes_passes(const DeviceSweep<T>& s) {
   if (s.star != 1 || s.two_levels || s.dims < 2) return false;
   for (int d = 3 - s.dims; d < 3; ++d) {
     if (s.extent[d] < 2) return false;  // both edges of a mirror at one point
+    for (const int side : {0, 1}) {
+      if (s.dims == 3 && s.line[d].kind[side] == Boundary::given) return false;  // solids keep no such ghosts
+    }
   }
   return s.extent[2] > plane_length && s.extent[2] < (index_t{1} << 30);  // no lane holds both ends of a row
 }

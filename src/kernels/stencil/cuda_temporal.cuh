@@ -19,13 +19,17 @@ struct Pass {
   Tiles tiles[3];
   Tiles end_rows;  ///< in two dimensions: tiles[1] of the tiles at the ends of rows, which take longer
   T weight[7];     ///< of the star, in as many dimensions as there are
+  T value[3][2];   ///< of sides that are constant
 };
 
 /// All weights and places of a pass; the tiles are left to the caller.
 template <class T>
 [[nodiscard]] Pass<T> pass_of(const DeviceSweep<T>& s, int from, index_t done, index_t steps) {
-  Pass<T> pass{s.level[from], s.level[1 - from], s.stride, {}, {}, {}, {}};
-  for (int d = 0; d < 3; ++d) pass.axis[d] = axis_of(s, d, done, steps);
+  Pass<T> pass{s.level[from], s.level[1 - from], s.stride, {}, {}, {}, {}, {}};
+  for (int d = 0; d < 3; ++d) {
+    pass.axis[d] = axis_of(s, d, done, steps);
+    for (const int side : {0, 1}) pass.value[d][side] = static_cast<T>(s.line[d].value[side]);
+  }
   for (int k = 0; k < 7; ++k) pass.weight[k] = s.weight[k];
   return pass;
 }

@@ -74,13 +74,13 @@ void cut_tiles(Pass<T>& p) {
   p.tiles[1] = tiles_of(p.axis[1], Shape::warps * Shape::rows, steps, 1);
 }
 
-/// Whether some side has values of its own, or the last tile does not end where the field does.
+/// Whether some side is constant, or the last tile does not end where the field does.
 template <class T>
 [[nodiscard]] bool is_general(const Pass<T>& p) {
   for (const int d : {0, 1, 2}) {
     const Axis& axis = p.axis[d];
     for (const int side : {0, 1}) {
-      if (axis.edge[side] && axis.fixed(side)) return true;
+      if (axis.edge[side] && axis.constant(side)) return true;
     }
     const Tiles& tiles = p.tiles[d];
     if (d > 0 && axis.edge[1] && tiles.start(tiles.count - 1) + tiles.span != axis.end) return true;
