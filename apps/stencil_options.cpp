@@ -42,9 +42,11 @@ void add_data(OptionSet& set) {
   set.add({.name = "type",
            .kind = Kind::choice,
            .fallback = "auto",
-           .help = "what is computed in (auto: f32 for files of f32 or smaller, else f64)",
+           .help =
+               "what is computed in (auto: f32 for files of f32 or smaller, else f64); f16: kept in 16 bits, "
+               "computed in f32, rounded once a step",
            .group = "Data",
-           .choices = {"auto", "f32", "f64"},
+           .choices = {"auto", "f16", "f32", "f64"},
            .axis = true});
   run::add_seed(set, "of generated fields and of the check");
 }

@@ -76,7 +76,9 @@ void resolve_field(const Values& point, const Inputs& inputs, const std::vector<
   (void)checked_mul(checked_mul(request.problem().global[0], request.problem().global[1], "the field"),
                     checked_mul(request.problem().global[2], 16, "the field"), "the field");
   const std::string type = point.text("type");
-  request.element = type == "f32" || (type == "auto" && small) ? Element::f32 : Element::f64;
+  request.element = type == "f16"                                ? Element::f16
+                    : type == "f32" || (type == "auto" && small) ? Element::f32
+                                                                 : Element::f64;
   request.shape.element_bytes = static_cast<index_t>(bytes(request.element));
 }
 
@@ -219,16 +221,15 @@ void choose_place(const mpi::Communicator& comm, const Values& point, const Inpu
                     asked > 0 ? asked : enough);
   };
   const auto* const row = run::asked_device_kernel(comm, point, tessera::stencil::variants(),
-                                                   tessera::stencil::best_device(), needed);
+                                                   tessera::stencil::best_device(request.element), needed);
   if (row != nullptr) {
     request.method.kernel = row;
     request.kernel = row->name;
   }
-  const auto choose = [&]<class T>(T) {
+  dispatch_kept(request.element, [&]<class T>(Type<T>) {
     choose_exchange<T>(comm, point, inputs, row, request);
     if (row != nullptr && request.gpus == nullptr) choose_slabs<T>(comm, point, request);
-  };
-  request.element == Element::f32 ? choose(float{}) : choose(double{});
+  });
 }
 
 void resolve_method(const Values& point, Request& request) {
@@ -260,10 +261,16 @@ void resolve_method(const Values& point, Request& request) {
   }
 }
 
-/// No device kernel reads terms.
+/// No device kernel reads terms, and not all know halves.
 void check_place(const Values& point, const Request& request) {
   const auto* const kernel = request.method.kernel;
   const bool device = kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
+  const bool half = request.element == Element::f16;
+  require(!half || kernel == nullptr || kernel->f16 != nullptr, ExitCode::usage,
+          fmt::format("kernel {} knows no fields in f16; take {}", request.kernel,
+                      device ? "cuda_streaming" : "streaming"));
+  require(!half || !request.problem().terms.any(), ExitCode::usage,
+          "fields in f16 take no --coefficients, --source or --mask; take --type f32 or f64");
   require(!device || !request.problem().terms.any(), ExitCode::usage,
           "no GPU kernel takes --coefficients, --source or --mask; take --device cpu or a kernel of the CPU");
 }

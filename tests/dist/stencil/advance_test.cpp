@@ -42,7 +42,8 @@ std::shared_ptr<const TermFields<T>> terms_of(const Problem& problem, const Plan
             if (problem.periodic()[static_cast<std::size_t>(d)])
               p[d] = kernels::oracle::outside_source(Boundary::periodic, p[d], problem.global[d]);
           }
-          view(z - box.low[0], y - box.low[1], x - box.low[2]) = kernels::oracle::term_at<T>(term, p);
+          view(z - box.low[0], y - box.low[1], x - box.low[2]) =
+              static_cast<T>(kernels::oracle::term_at<Arithmetic<T>>(term, p));
         }
       }
     }
@@ -107,6 +108,32 @@ TEST(Advance, GivesTheBitsOfOneRankForEveryBoundaryAndDepth) {
       expect_oracle<double>(problem_of(named_stencil("star2", 3), sides, {{13, 12, 17}}), how);
       expect_oracle<double>(problem_of(named_stencil("wave", 2), sides, {{1, 31, 33}}), how);
     }
+  }
+}
+
+TEST(Advance, KeepsHalvesLikeOneRank) {
+  const auto comm = Communicator::world();
+  std::size_t turn = 0;
+  const auto usable = kernels::usable_variants();
+  const auto next = [&] {
+    do {
+      ++turn;
+    } while (usable[turn % usable.size()].f16 == nullptr);
+    return usable[turn % usable.size()].name.data();
+  };
+  for (const Boundary kind : boundaries) {
+    const Sides sides = all_sides({kind, 0.75});
+    for (const index_t halo_steps : {1, 4}) {
+      How how{.steps = 7, .halo_steps = halo_steps, .kernel = next(), .fields = 2};
+      how.window = halo_steps == 4;
+      how.overlap = turn % 2 == 0 ? Overlap::yes : Overlap::no;
+      expect_oracle<Half>(problem_of(named_stencil("heat", 2), sides, {{1, 57, 61}}), how);
+      expect_oracle<Half>(problem_of(named_stencil("box7x7", 2), sides, {{1, 60, 33}}), how);
+      expect_oracle<Half>(problem_of(named_stencil("wave", 3), sides, {{17, 16, 18}}), how);
+      expect_oracle<Half>(problem_of(named_stencil("advection", 1), sides, {{1, 1, 213}}), how);
+    }
+    expect_oracle<Half>(problem_of(named_stencil("heat", 2), sides, {{1, 40, 39}}),
+                        {.parts = Index3{{1, 1, comm.size()}}});
   }
 }
 
