@@ -4,6 +4,7 @@
 #include "picture.hpp"
 #include "run/common_options.hpp"
 #include "run/gpu_exchange.hpp"
+#include "run/shares.hpp"
 #include "stencil.hpp"
 
 namespace tessera::apps::stencil {
@@ -220,6 +221,7 @@ void add_method(OptionSet& set) {
            .axis = true});
   run::add_device_memory(set, "fields");
   run::add_gpu_exchange(set);
+  run::add_shares(set);
   set.add(
       {.name = "exchange",
        .kind = Kind::choice,

@@ -111,6 +111,7 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
     result.exchange_seconds += static_cast<double>(count) * travel;
     const bool streams = request.device_memory > 0;
     const auto computed = [&] {
+      if (request.weighted()) return points / request.weights[static_cast<std::size_t>(rank)];
       return streams ? streamed_seconds(request, box, steps)
                      : points * seconds_per_update(request, box, steps);
     };
