@@ -87,6 +87,14 @@ struct Interval {
 [[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                               const run::Ceilings& ceilings);
 
+/// The device sweeps where it is asked to. Where fields stay on the host they go there and back between two
+/// exchanges. Boxes go by the ranks' speed where those differ. Collective.
+void choose_place(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                  Request& request);
+/// Points times steps a second that this rank's kernel does on its own, between two exchanges as far apart as
+/// the plan's: for shares by speed.
+[[nodiscard]] double speed_of(const Request& request);
+
 /// What a rank plans to hold, of everything.
 [[nodiscard]] index_t memory_of(const Request& request, index_t rank);
 /// The largest memory of any rank if there were so many.

@@ -240,8 +240,10 @@ index_t resume(const Point& point, DistributedField<T>& u) {
   return 0;
 }
 
+template class Checkpoints<Half>;
 template class Checkpoints<float>;
 template class Checkpoints<double>;
+template index_t resume(const Point&, DistributedField<Half>&);
 template index_t resume(const Point&, DistributedField<float>&);
 template index_t resume(const Point&, DistributedField<double>&);
 

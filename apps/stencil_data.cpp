@@ -39,8 +39,8 @@ class Generator {
     for (index_t x = x0; x < x1; ++x, ++to) {
       const Index3 p{{z, y, x}};
       if (init_ == "random") {
-        const T value = random_symmetric<T>(seed_, 1, (z * n[1] + y) * n[2] + x);
-        *to = !whole ? value : value > 0 ? T{1} : T{0};
+        const auto value = random_symmetric<Arithmetic<T>>(seed_, 1, (z * n[1] + y) * n[2] + x);
+        *to = !whole ? static_cast<T>(value) : value > 0 ? T{1} : T{0};
       } else {
         *to = static_cast<T>(whole ? std::round(smooth(p)) : smooth(p));
       }
@@ -264,12 +264,15 @@ std::string identity_of(const Point& point, const DistributedField<T>& u) {
 #define TESSERA_INSTANTIATE(T)                                                                  \
   template std::shared_ptr<const TermFields<T>> load_terms(const Request&, const Inputs&, int); \
   template std::string identity_of(const Point&, const DistributedField<T>&);
+TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE
 
+template void load_given(const Request&, const Inputs&, DistributedField<Half>&);
 template void load_given(const Request&, const Inputs&, DistributedField<float>&);
 template void load_given(const Request&, const Inputs&, DistributedField<double>&);
+template void load(const Request&, const Inputs&, DistributedField<Half>&);
 template void load(const Request&, const Inputs&, DistributedField<float>&);
 template void load(const Request&, const Inputs&, DistributedField<double>&);
 

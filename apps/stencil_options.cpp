@@ -4,6 +4,7 @@
 #include "picture.hpp"
 #include "run/common_options.hpp"
 #include "run/gpu_exchange.hpp"
+#include "run/shares.hpp"
 #include "stencil.hpp"
 
 namespace tessera::apps::stencil {
@@ -42,9 +43,11 @@ void add_data(OptionSet& set) {
   set.add({.name = "type",
            .kind = Kind::choice,
            .fallback = "auto",
-           .help = "what is computed in (auto: f32 for files of f32 or smaller, else f64)",
+           .help =
+               "what is computed in (auto: f32 for files of f32 or smaller, else f64); f16: kept in 16 bits, "
+               "computed in f32, rounded once a step",
            .group = "Data",
-           .choices = {"auto", "f32", "f64"},
+           .choices = {"auto", "f16", "f32", "f64"},
            .axis = true});
   run::add_seed(set, "of generated fields and of the check");
 }
@@ -218,6 +221,7 @@ void add_method(OptionSet& set) {
            .axis = true});
   run::add_device_memory(set, "fields");
   run::add_gpu_exchange(set);
+  run::add_shares(set);
   set.add(
       {.name = "exchange",
        .kind = Kind::choice,

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "dist/stencil/samples.hpp"
 #include "io/grid.hpp"
+#include "run/shares.hpp"
 #include "stencil.hpp"
 
 namespace tessera::apps::stencil {
@@ -91,6 +92,11 @@ void print_plan(const Request& request) {
              request.plan.halo_steps, ceil_div(request.shape.steps, request.plan.halo_steps));
   if (request.gpus != nullptr)
     fmt::print("the fields stay on the GPUs; exchange: {}\n", request.gpus->text());
+  if (request.shape.weighted()) {
+    std::vector<double> shown = request.shape.weights;
+    for (double& speed : shown) speed /= 1e6;
+    fmt::print("boxes by measured speed, Mpoints/s a rank: {}\n", run::text_of_weights(shown));
+  }
   print_slabs(request);
   Table table({"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
   constexpr index_t most_rows = 32;

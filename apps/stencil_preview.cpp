@@ -200,6 +200,8 @@ std::string named_file(const std::string& file, const std::string& what) {
       .string();
 }
 
+template std::vector<Panel> panels_of(const mpi::Communicator&, const dist::stencil::DistributedField<Half>&,
+                                      index_t);
 template std::vector<Panel> panels_of(const mpi::Communicator&, const dist::stencil::DistributedField<float>&,
                                       index_t);
 template std::vector<Panel> panels_of(const mpi::Communicator&,

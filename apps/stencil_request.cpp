@@ -4,11 +4,9 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "dist/stencil/on_devices.hpp"
 #include "kernels/stencil/tuning.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
-#include "run/device.hpp"
 #include "stencil.hpp"
 
 namespace tessera::apps::stencil {
@@ -76,7 +74,9 @@ void resolve_field(const Values& point, const Inputs& inputs, const std::vector<
   (void)checked_mul(checked_mul(request.problem().global[0], request.problem().global[1], "the field"),
                     checked_mul(request.problem().global[2], 16, "the field"), "the field");
   const std::string type = point.text("type");
-  request.element = type == "f32" || (type == "auto" && small) ? Element::f32 : Element::f64;
+  request.element = type == "f16"                                ? Element::f16
+                    : type == "f32" || (type == "auto" && small) ? Element::f32
+                                                                 : Element::f64;
   request.shape.element_bytes = static_cast<index_t>(bytes(request.element));
 }
 
@@ -152,85 +152,6 @@ std::vector<index_t> extents_of(const Box3& box, int dims) {
   return extents;
 }
 
-/// What the plan knows of GPUs before one is looked at: the memory of any, some launches an exchange, and a
-/// link between two of them.
-dist::stencil::Rates gpu_rates(mpi::DeviceWay way) {
-  const auto& devices = machine::gpus().devices;
-  const double memory = devices.empty() ? 2e12 : 0.85 * devices.front().bus_bandwidth();
-  const double link = way == mpi::DeviceWay::staged ? 5e9 : 100e9;
-  return {memory, {.latency = 40e-6, .message = 5e-6, .bandwidth = link, .crowd_bandwidth = link}, true};
-}
-
-/// Whether the fields stay on the GPUs, how their halos travel then, and the steps between two exchanges.
-template <class T>
-void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                     const tessera::stencil::Variant* row, Request& request) {
-  run::Residence residence{
-      .ranks = request.shape.ranks, .limit = point.bytes("device-memory"), .saves_one_rank = true};
-  residence.possible = row != nullptr && !request.problem().terms.any();
-  auto shape = request.shape;
-  const auto plan = [&](mpi::DeviceWay way) {
-    shape.rates = gpu_rates(way);
-    return make_plan(shape);
-  };
-  if (residence.possible && shape.ranks == comm.size()) {
-    shape.pass_steps =
-        dist::stencil::steps_of_a_pass<T>(request.problem(), request.plan.grid, request.method);
-    residence.device_bytes =
-        dist::stencil::DeviceStencil<T>::device_bytes(request.problem(), request.plan.grid, comm.rank(),
-                                                      plan(mpi::DeviceWay::ipc).halo_steps, shape.fields);
-  }
-  request.gpus = inputs.gpus->at(comm, point, residence);
-  if (request.gpus == nullptr) return;
-  request.plan = plan(request.gpus->way());
-  request.shape = shape;
-  if (point.text("overlap") == "auto") request.method.overlap = dist::stencil::Overlap::yes;
-}
-
-/// How fields that stay on the host go through the GPUs between two exchanges, and the steps between those:
-/// the more, the less crosses the bus.
-template <class T>
-void choose_slabs(const mpi::Communicator& comm, const Values& point, Request& request) {
-  auto& shape = request.shape;
-  const index_t room = run::device_room(comm, point);
-  if (room == 0) return;  // a plan where there is no GPU
-  request.method.tuning.device_memory = shape.device_memory = room;
-  shape.pass_steps = dist::stencil::steps_of_a_pass<T>(request.problem(), request.plan.grid, request.method);
-  shape.device_rates = tessera::stencil::slab_rates();
-  shape.device_rates.memory = -comm.max(-shape.device_rates.memory);
-  mpi::together(comm, "plan", [&] {
-    request.plan = make_plan(shape);
-    const index_t steps = std::min(request.plan.halo_steps, std::max<index_t>(1, shape.steps));
-    request.slabs =
-        dist::stencil::slabs_of<T>(request.problem(), request.plan.grid,
-                                   std::min<index_t>(comm.rank(), shape.ranks - 1), steps, request.method);
-  });
-}
-
-/// The device sweeps where it is asked to. Where fields stay on the host they go there and back between two
-/// exchanges.
-void choose_place(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                  Request& request) {
-  // What a device does not hold goes through it in slabs: it needs room for some of them.
-  const auto needed = [&] {
-    constexpr index_t enough = index_t{1} << 30;
-    const index_t asked = point.bytes("device-memory");
-    return std::min(dist::stencil::forecast(request.shape, request.plan, comm.rank()).field_bytes,
-                    asked > 0 ? asked : enough);
-  };
-  const auto* const row = run::asked_device_kernel(comm, point, tessera::stencil::variants(),
-                                                   tessera::stencil::best_device(), needed);
-  if (row != nullptr) {
-    request.method.kernel = row;
-    request.kernel = row->name;
-  }
-  const auto choose = [&]<class T>(T) {
-    choose_exchange<T>(comm, point, inputs, row, request);
-    if (row != nullptr && request.gpus == nullptr) choose_slabs<T>(comm, point, request);
-  };
-  request.element == Element::f32 ? choose(float{}) : choose(double{});
-}
-
 void resolve_method(const Values& point, Request& request) {
   auto& method = request.method;
   method.threads = run::threads_of(point);
@@ -260,10 +181,16 @@ void resolve_method(const Values& point, Request& request) {
   }
 }
 
-/// No device kernel reads terms.
+/// No device kernel reads terms, and not all know halves.
 void check_place(const Values& point, const Request& request) {
   const auto* const kernel = request.method.kernel;
   const bool device = kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
+  const bool half = request.element == Element::f16;
+  require(!half || kernel == nullptr || kernel->f16 != nullptr, ExitCode::usage,
+          fmt::format("kernel {} knows no fields in f16; take {}", request.kernel,
+                      device ? "cuda_streaming" : "streaming"));
+  require(!half || !request.problem().terms.any(), ExitCode::usage,
+          "fields in f16 take no --coefficients, --source or --mask; take --type f32 or f64");
   require(!device || !request.problem().terms.any(), ExitCode::usage,
           "no GPU kernel takes --coefficients, --source or --mask; take --device cpu or a kernel of the CPU");
 }

@@ -172,10 +172,13 @@ void draw_picture(const Point& point, const DistributedField<T>& u, index_t step
   }
 }
 
+template class Series<Half>;
 template class Series<float>;
 template class Series<double>;
+template class Frames<Half>;
 template class Frames<float>;
 template class Frames<double>;
+template void draw_picture(const Point&, const DistributedField<Half>&, index_t, const std::string&);
 template void draw_picture(const Point&, const DistributedField<float>&, index_t, const std::string&);
 template void draw_picture(const Point&, const DistributedField<double>&, index_t, const std::string&);
 

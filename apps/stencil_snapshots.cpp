@@ -72,6 +72,7 @@ std::vector<index_t> frames_of(const Request& request, index_t first) {
   return frames;
 }
 
+template class Snapshots<Half>;
 template class Snapshots<float>;
 template class Snapshots<double>;
 

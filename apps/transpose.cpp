@@ -50,7 +50,7 @@ DistributedRecords load_matrix(const Point& point, const run::Input* input, std:
   DistributedRecords matrix;
   mpi::together(point.comm, "read", [&] {
     const mpi::PhaseScope scope(phases, "read");
-    matrix = DistributedRecords(point.comm, layout::row_blocks(rows, cols, point.comm.size()),
+    matrix = DistributedRecords(point.comm, point.request.shape.home(rows, cols),
                                 point.request.shape.element_bytes);
     load(point.request, input, stream, {rows, cols}, slab_of(matrix.box()), matrix.view().data);
   });
@@ -62,7 +62,7 @@ DistributedRecords make_result(const Point& point) {
   const auto& comm = point.comm;
   const auto& request = point.request;
   const auto extents = request.result_extents();
-  const auto home = layout::row_blocks(extents[0], extents[1], comm.size());
+  const auto home = request.shape.home(extents[0], extents[1]);
   DistributedRecords b;
   if (request.method.algorithm == Algorithm::shared && comm.size() > 1) {
     b = DistributedRecords(comm, home, request.shape.element_bytes, comm.node());

@@ -42,6 +42,9 @@ struct Request {
 
 [[nodiscard]] run::OptionSet declare();
 
+/// How fast this rank transposes on its own memory, bytes read and written a second: for shares by speed.
+[[nodiscard]] double speed_of(const Request& request);
+
 /// Refuses what no rank needs to look at files for.
 void check_options(const run::OptionSet& set, const run::Parsed& parsed);
 

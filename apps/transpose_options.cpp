@@ -4,6 +4,7 @@
 #include "kernels/transpose/permute.hpp"
 #include "run/common_options.hpp"
 #include "run/gpu_exchange.hpp"
+#include "run/shares.hpp"
 #include "transpose.hpp"
 
 namespace tessera::apps::transpose {
@@ -85,6 +86,7 @@ void add_method(OptionSet& set) {
   run::add_device(
       set, "the CPU, or the GPU where it is asked for: the bus to it is slower than the host's memory");
   run::add_gpu_exchange(set);
+  run::add_shares(set);
   set.add({.name = "algorithm",
            .kind = Kind::choice,
            .fallback = "auto",

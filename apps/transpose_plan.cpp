@@ -5,6 +5,7 @@
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "dist/transpose/axes.hpp"
+#include "run/shares.hpp"
 #include "transpose.hpp"
 
 namespace tessera::apps::transpose {
@@ -37,8 +38,7 @@ std::vector<Forecast> matrix_forecast(const Request& request) {
   for (std::size_t r = 0; r < result.size(); ++r) {
     const auto rank = static_cast<index_t>(r);
     const auto extents = request.result_extents();
-    const index_t mine =
-        layout::row_blocks(extents[0], extents[1], q.ranks).of(rank).area() * q.element_bytes;
+    const index_t mine = q.home(extents[0], extents[1]).of(rank).area() * q.element_bytes;
     if (q.scale.beta != 0) result[r].home_bytes += mine;
     result[r].work_bytes = std::max(result[r].work_bytes, 2 * mine + check[r].work_bytes);
   }
@@ -51,8 +51,10 @@ std::vector<Forecast> forecast_of(const Request& request) {
 
 /// Memory at the measured rate of copies, then the messages; nothing overlaps. -1 where the machine was never
 /// measured.
-double predicted_seconds(const Request& request, const Forecast& f, const run::Ceilings& ceilings,
-                         double exchange) {
+double predicted_seconds(const Request& request, const Forecast& f, std::size_t rank,
+                         const run::Ceilings& ceilings, double exchange) {
+  if (const auto& speeds = request.shape.weights; !speeds.empty())
+    return static_cast<double>(f.touched_bytes) / speeds[rank] + exchange;
   const index_t per_node = request.shape.ranks_per_node;
   const auto copy = ceilings.at("copy", request.method.tuning.threads * per_node);
   if (!copy) return -1;
@@ -82,9 +84,10 @@ index_t most_memory(const Request& request, index_t ranks) {
 Need need_of(const Request& request, const run::Ceilings& ceilings) {
   Need need;
   const double exchange = exchange_of(request, ceilings);
-  for (const Forecast& f : forecast_of(request)) {
-    need.memory = std::max(need.memory, f.memory());
-    need.seconds = std::max(need.seconds, predicted_seconds(request, f, ceilings, exchange));
+  const auto forecasts = forecast_of(request);
+  for (std::size_t r = 0; r < forecasts.size(); ++r) {
+    need.memory = std::max(need.memory, forecasts[r].memory());
+    need.seconds = std::max(need.seconds, predicted_seconds(request, forecasts[r], r, ceilings, exchange));
   }
   return need;
 }
@@ -97,6 +100,11 @@ void print_plan(const Request& request, const run::Ceilings& ceilings) {
              request.algorithm, request.kernel);
   if (request.gpus != nullptr)
     fmt::print("the matrices stay on the GPUs; exchange: {}\n", request.gpus->text());
+  if (!request.shape.weights.empty()) {
+    std::vector<double> shown = request.shape.weights;
+    for (double& speed : shown) speed /= 1e9;
+    fmt::print("rows by measured speed, GB/s a rank: {}\n", run::text_of_weights(shown));
+  }
   Table table(
       {"rank", "memory traffic", "received", "sent", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_of(request, ceilings);
@@ -105,7 +113,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings) {
   constexpr std::size_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
-    const double seconds = predicted_seconds(request, f, ceilings, exchange);
+    const double seconds = predicted_seconds(request, f, r, ceilings, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
     most = std::max(most, f.memory());

@@ -11,6 +11,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/shared_memory.hpp"
 #include "run/device.hpp"
+#include "run/shares.hpp"
 #include "transpose.hpp"
 
 namespace tessera::apps::transpose {
@@ -194,6 +195,18 @@ void choose_place(const mpi::Communicator& comm, const Values& point, Request& r
   if (row == nullptr) return;
   request.method.kernel = row;
   request.kernel = row->name;
+  const bool drives = run::drives_gpu(comm, point);
+  if (comm.sum(index_t{drives ? 1 : 0}) == comm.size()) return;
+  request.kernel += "+auto";
+  if (!drives) request.method.kernel = nullptr;  // the best one of the host
+}
+
+/// How fast each rank is, where rows go by it; in place and for more axes they do not.
+void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& request) {
+  if (request.shape.in_place || request.permutes()) return;
+  const auto* const kernel = request.method.kernel;
+  const bool on_gpu = kernel != nullptr && kernel->space == Space::device;
+  request.shape.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
 }
 
 /// Whether the matrices stay on the GPUs, and how they go from one to another.
@@ -202,12 +215,13 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
   const auto* const kernel = request.method.kernel;
   const auto& q = request.shape;
   run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
-  residence.possible = kernel != nullptr && kernel->space == Space::device && !q.in_place &&
-                       !request.permutes() && q.scale.plain();
+  residence.possible = kernel != nullptr && kernel->space == Space::device &&
+                       request.kernel == kernel->name &&  // on every rank
+                       !q.in_place && !request.permutes() && q.scale.plain();
   if (residence.possible && q.ranks == comm.size()) {
-    const auto a = layout::row_blocks(q.rows, q.cols, q.ranks);
+    const auto a = q.home(q.rows, q.cols);
     const auto extents = request.result_extents();
-    const auto b = layout::row_blocks(extents[0], extents[1], q.ranks);
+    const auto b = q.home(extents[0], extents[1]);
     residence.device_bytes =
         dist::transpose::DeviceTranspose::device_bytes({a, q.op, b, q.element_bytes}, comm.rank());
   }
@@ -267,6 +281,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   });
   choose_place(comm, point, request);
   choose_exchange(comm, point, inputs, request);
+  if (request.gpus == nullptr) weigh_ranks(comm, point, request);
   return request;
 }
 

@@ -32,8 +32,8 @@ endfunction()
 # namespace (baseline, avx2, avx512) that it must put its functions in. Such a file must not instantiate inline
 # functions or templates of others: the linker keeps one copy of those, perhaps the one that needs AVX-512
 # (tests/isa_symbols.cmake checks it).
-set(TESSERA_ISA_FLAGS_avx2 -mavx2 -mfma -mbmi2)
-set(TESSERA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mbmi2
+set(TESSERA_ISA_FLAGS_avx2 -mavx2 -mfma -mbmi2 -mf16c)
+set(TESSERA_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd -mfma -mbmi2 -mf16c
                              -mprefer-vector-width=512)
 function(tessera_isa_source target file)
   set(sets baseline)

@@ -9,10 +9,11 @@
 
 #include "base/complex.hpp"
 #include "base/error.hpp"
+#include "base/half.hpp"
 
 namespace tessera {
 
-enum class Element { f32, f64, i32, i64, u32, u64, c64, c128 };
+enum class Element { f32, f64, i32, i64, u32, u64, c64, c128, f16 };
 
 struct ElementInfo {
   Element element;
@@ -31,8 +32,14 @@ inline constexpr std::array<ElementInfo, 6> elements{{{Element::f32, "f32", 4},
 inline constexpr std::array<ElementInfo, 2> complex_elements{
     {{Element::c64, "c64", 8}, {Element::c128, "c128", 16}}};
 
-[[nodiscard]] constexpr bool is_complex_element(Element element) { return element >= Element::c64; }
+/// Numbers that are kept so, and computed with in f32.
+inline constexpr ElementInfo half_element{Element::f16, "f16", 2};
+
+[[nodiscard]] constexpr bool is_complex_element(Element element) {
+  return element == Element::c64 || element == Element::c128;
+}
 [[nodiscard]] constexpr const ElementInfo& info(Element element) {
+  if (element == Element::f16) return half_element;
   const auto at = static_cast<std::size_t>(element);
   return at < elements.size() ? elements[at] : complex_elements[at - elements.size()];
 }
@@ -57,6 +64,8 @@ template <>
 struct ElementOf<Complex<float>> : std::integral_constant<Element, Element::c64> {};
 template <>
 struct ElementOf<Complex<double>> : std::integral_constant<Element, Element::c128> {};
+template <>
+struct ElementOf<Half> : std::integral_constant<Element, Element::f16> {};
 template <class T>
 inline constexpr Element element_of = ElementOf<T>::value;
 
@@ -74,6 +83,13 @@ decltype(auto) dispatch_floating(Element element, F&& f) {
   return std::forward<F>(f)(Type<double>{});
 }
 
+/// The same, and f(Type<Half>{}).
+template <class F>
+decltype(auto) dispatch_kept(Element element, F&& f) {
+  if (element == Element::f16) return std::forward<F>(f)(Type<Half>{});
+  return dispatch_floating(element, std::forward<F>(f));
+}
+
 /// f(Type<T>{}) for any type whose elements are real or complex numbers with a fraction.
 template <class F>
 decltype(auto) dispatch_field(Element element, F&& f) {
@@ -86,6 +102,7 @@ decltype(auto) dispatch_field(Element element, F&& f) {
 template <class F>
 decltype(auto) dispatch_element(Element element, F&& f) {
   require(!is_complex_element(element), ExitCode::usage, "complex numbers have no order");
+  require(element != Element::f16, ExitCode::usage, "halves are no keys");
   switch (element) {
     case Element::f32:
       return std::forward<F>(f)(Type<float>{});
@@ -100,6 +117,7 @@ decltype(auto) dispatch_element(Element element, F&& f) {
     case Element::u64:
     case Element::c64:
     case Element::c128:
+    case Element::f16:
       break;
   }
   return std::forward<F>(f)(Type<std::uint64_t>{});

@@ -269,4 +269,13 @@ Handle native_form(const DatasetName& name) {
   return {h5_check(H5Tget_native_type(stored, H5T_DIR_ASCEND), ExitCode::bad_data, name.text()), H5Tclose};
 }
 
+bool holds_halves(const DatasetName& name) {
+  const Handle stored = stored_type(name), half = owned_type(Element::f16);
+  if (H5Tequal(stored, half) > 0) return true;
+  const H5T_order_t own = H5Tget_order(half);
+  h5_check_rc(H5Tset_order(half, own == H5T_ORDER_LE ? H5T_ORDER_BE : H5T_ORDER_LE), ExitCode::internal,
+              "H5Tset_order");
+  return H5Tequal(stored, half) > 0;
+}
+
 }  // namespace tessera::io

@@ -71,6 +71,9 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name);
 /// The same in this machine's byte order.
 [[nodiscard]] Handle native_form(const DatasetName& name);
 
+/// Whether its elements are IEEE halves, in either byte order: reading them as such changes no bit.
+[[nodiscard]] bool holds_halves(const DatasetName& name);
+
 /// What `read_slab` fills: elements of `type`, the last dimension fastest, in rows of `ld` elements.
 struct SlabTarget {
   hid_t type;

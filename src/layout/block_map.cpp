@@ -30,16 +30,19 @@ std::vector<index_t> BlockMap::offsets() const {
   return result;
 }
 
-std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>& weights) {
+std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>& weights, index_t least) {
+  TESSERA_EXPECTS(static_cast<index_t>(weights.size()) * least <= extent);
   const long double all = std::accumulate(weights.begin(), weights.end(), 0.0L);
   long double before = 0;
   std::vector<index_t> result{0};
   for (const double weight : weights) {
     before += weight;
     const auto at = static_cast<index_t>(before / all * static_cast<long double>(extent) + 0.5L);
-    result.push_back(std::clamp(at, result.back(), extent));
+    result.push_back(std::clamp(at, result.back() + least, std::max(extent, result.back() + least)));
   }
   result.back() = extent;
+  for (std::size_t part = result.size() - 1; part > 0; --part)
+    result[part - 1] = std::min(result[part - 1], result[part] - least);
   return result;
 }
 

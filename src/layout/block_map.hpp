@@ -47,7 +47,8 @@ class BlockMap {
 };
 
 /// Where the parts of [0, extent) begin, and its end, if their sizes go by weights above 0, each to an index
-/// more or less: weights.size() + 1 values.
-[[nodiscard]] std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>& weights);
+/// more or less, and none below `least`, for all of which there is room: weights.size() + 1 values.
+[[nodiscard]] std::vector<index_t> weighted_offsets(index_t extent, const std::vector<double>& weights,
+                                                    index_t least = 0);
 
 }  // namespace tessera::layout

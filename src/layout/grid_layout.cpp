@@ -1,7 +1,6 @@
 #include "layout/grid_layout.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace tessera::layout {
 namespace {
@@ -77,11 +76,25 @@ Box3 GridLayout::of(index_t rank) const {
   if (rank >= active()) return box;
   const Index3 at = place(rank);
   for (int d = 0; d < 3; ++d) {
-    const Range range = BlockMap(global[d], parts[d]).range(at[d]);
-    box.low[d] = range.begin;
-    box.high[d] = range.end;
+    const Range mine = range(d, at[d]);
+    box.low[d] = mine.begin;
+    box.high[d] = mine.end;
   }
   return box;
+}
+
+Range GridLayout::range(int d, index_t part) const {
+  const auto& cut = cuts[static_cast<std::size_t>(d)];
+  if (cut.empty()) return BlockMap(global[d], parts[d]).range(part);
+  const auto at = static_cast<std::size_t>(part);
+  return {cut[at], cut[at + 1]};
+}
+
+index_t GridLayout::shortest(int d) const {
+  if (cuts[static_cast<std::size_t>(d)].empty()) return global[d] / parts[d];
+  index_t least = global[d];
+  for (index_t part = 0; part < parts[d]; ++part) least = std::min(least, range(d, part).size());
+  return least;
 }
 
 bool fits(const Index3& parts, const GridRequest& request) {
@@ -120,6 +133,20 @@ GridLayout choose_grid(const GridRequest& request) {
     if (best) return {request.global, *best, request.ranks};
   }
   return {request.global, {{1, 1, 1}}, request.ranks};
+}
+
+std::optional<GridLayout> weighted_grid(const GridRequest& request, const std::vector<double>& weights) {
+  const auto least = [&](int d) { return std::max<index_t>(request.depth[d], 1); };
+  int longest = 0;
+  for (int d = 1; d < 3; ++d) {
+    if (request.global[d] / least(d) > request.global[longest] / least(longest)) longest = d;
+  }
+  GridLayout grid{request.global, {{1, 1, 1}}, request.ranks};
+  grid.parts[longest] = request.ranks;
+  if (!fits(grid.parts, request)) return std::nullopt;
+  grid.cuts[static_cast<std::size_t>(longest)] =
+      weighted_offsets(request.global[longest], weights, least(longest));
+  return grid;
 }
 
 std::string parts_text(const Index3& parts, int dims) {

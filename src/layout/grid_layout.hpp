@@ -2,6 +2,7 @@
 // Which rank holds which box of a field in one to three dimensions, and who needs whose border.
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,17 @@ struct GridLayout {
   Index3 global{{1, 1, 1}};
   Index3 parts{{1, 1, 1}};
   index_t ranks = 1;
+  /// By dimension: where its ranges begin, and its end, where they are not even.
+  std::array<std::vector<index_t>, 3> cuts = {};
 
   [[nodiscard]] index_t active() const { return parts.volume(); }
   [[nodiscard]] Index3 place(index_t rank) const;
   [[nodiscard]] index_t rank_at(Index3 place) const;
   /// In global indices; empty for ranks beyond active().
   [[nodiscard]] Box3 of(index_t rank) const;
+  [[nodiscard]] Range range(int d, index_t part) const;
   /// The shortest range of a dimension.
-  [[nodiscard]] index_t shortest(int d) const { return global[d] / parts[d]; }
+  [[nodiscard]] index_t shortest(int d) const;
 };
 
 /// What limits a grid: halo points on either side, by dimension, and elements that memory moves at once.
@@ -39,6 +43,10 @@ struct GridRequest {
 /// as long as the halo is deep; among those the one whose largest halo is least, then the one that cuts slow
 /// dimensions.
 [[nodiscard]] GridLayout choose_grid(const GridRequest& request);
+/// All ranks behind one another along the dimension that is longest for its halo, their shares by weights but
+/// no shorter than the halo is deep; nothing where there is no room for that.
+[[nodiscard]] std::optional<GridLayout> weighted_grid(const GridRequest& request,
+                                                      const std::vector<double>& weights);
 /// Whether every range that is cut is at least as long as the halo is deep, and none is empty.
 [[nodiscard]] bool fits(const Index3& parts, const GridRequest& request);
 /// Elements of the halo of the largest box, whole lines along the last dimension.

@@ -43,6 +43,14 @@ MatrixLayout row_blocks(index_t rows, index_t cols, index_t ranks) {
   return grid_blocks(BlockMap(rows, ranks), BlockMap(cols, 1), {ranks, 1});
 }
 
+MatrixLayout row_blocks(index_t rows, index_t cols, const std::vector<index_t>& offsets) {
+  TESSERA_EXPECTS(offsets.front() == 0 && offsets.back() == rows);
+  MatrixLayout layout{rows, cols, {}};
+  for (std::size_t rank = 0; rank + 1 < offsets.size(); ++rank)
+    layout.boxes.push_back({{offsets[rank], offsets[rank + 1]}, {0, cols}});
+  return layout;
+}
+
 MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols, const ProcessGrid& grid) {
   MatrixLayout layout{rows.extent(), cols.extent(), {}};
   for (index_t rank = 0; rank < grid.size(); ++rank) {

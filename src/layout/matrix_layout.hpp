@@ -51,6 +51,8 @@ struct MatrixLayout {
 
 /// Blocks of whole rows: how files are read and written.
 [[nodiscard]] MatrixLayout row_blocks(index_t rows, index_t cols, index_t ranks);
+/// The same where offsets, one more than ranks, say where the rows of each begin.
+[[nodiscard]] MatrixLayout row_blocks(index_t rows, index_t cols, const std::vector<index_t>& offsets);
 /// The row map by the column map over a grid.
 [[nodiscard]] MatrixLayout grid_blocks(const BlockMap& rows, const BlockMap& cols, const ProcessGrid& grid);
 

@@ -46,7 +46,7 @@ class SameBits(tessera.Case):
     def test_every_rank_count_halo_and_kernel(self):
         """Every (ranks, threads), every halo and every kernel; fields and types go round."""
         rng = random.Random(tessera.SEED)
-        kinds = list(itertools.product(FIELDS, ("f32", "f64")))
+        kinds = list(itertools.product(FIELDS, ("f16", "f32", "f64")))
         rng.shuffle(kinds)
         kind, halo, kernel = itertools.cycle(kinds), itertools.cycle(HALOS), itertools.cycle(KERNELS)
         ways = list(itertools.product(RANKS, THREADS)) + [(rng.choice(RANKS[1:]), 1) for _ in range(22)]
@@ -56,7 +56,7 @@ class SameBits(tessera.Case):
     @unittest.skipUnless(tessera.SLOW, "the complete set takes some minutes; TESSERA_TEST_SLOW=1")
     def test_every_combination(self):
         rng = random.Random(tessera.SEED)
-        ways = list(itertools.product(FIELDS, ("f32", "f64"), RANKS, THREADS))
+        ways = list(itertools.product(FIELDS, ("f16", "f32", "f64"), RANKS, THREADS))
         self.check((*way, halo, kernel, rng.choice(("no", "yes"))) for way in ways for halo, kernel in
                    [(rng.choice(HALOS), kernel) for kernel in KERNELS] + [(0, "auto")])
 

@@ -16,7 +16,7 @@ FIELDS = {  # stencil, shape, boundary, steps
     "wave": ("60x56x55", "z-=reflect,z+=clamp,x=periodic", 19),
     "box5x5": ("283x170", "y=periodic,x-=mirror,x+=constant:0.5", 20),
 }
-KINDS = ("f32", "f64")
+KINDS = ("f16", "f32", "f64")
 WAYS = ("auto", "staged", "host")
 
 

@@ -32,6 +32,24 @@ TEST(Half, KnowsItsValues) {
   EXPECT_EQ(half_value(0x7bff), 65504);
 }
 
+/// Not first to a float and then to a half.
+TEST(Half, RoundsDoublesOnce) {
+  for (unsigned bits = 0; bits + 1 < 0x7c00U; ++bits) {
+    const double low = half_value(static_cast<std::uint16_t>(bits)),
+                 high = half_value(static_cast<std::uint16_t>(bits + 1)), middle = low + (high - low) / 2;
+    ASSERT_EQ(Half(middle).bits, bits % 2 == 0 ? bits : bits + 1);
+    ASSERT_EQ(Half(std::nextafter(middle, 0.0)).bits, bits);
+    ASSERT_EQ(Half(std::nextafter(middle, 1e9)).bits, bits + 1);
+    ASSERT_EQ(Half(-std::nextafter(middle, 1e9)).bits, (bits + 1) | 0x8000U);
+  }
+  EXPECT_EQ(Half(65520.0).bits, 0x7c00U);
+  EXPECT_EQ(Half(std::nextafter(65520.0, 0.0)).bits, 0x7bffU);
+  EXPECT_EQ(Half(1e300).bits, 0x7c00U);
+  EXPECT_EQ(Half(-1e-300).bits, 0x8000U);
+  EXPECT_EQ(Half(index_t{1} << 40).bits, 0x7c00U);
+  EXPECT_TRUE(std::isnan(static_cast<float>(Half(std::numeric_limits<double>::quiet_NaN()))));
+}
+
 TEST(Half, InfinitiesAndNaNsStayWhatTheyAre) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(half_bits(infinity), 0x7c00U);
@@ -40,6 +58,7 @@ TEST(Half, InfinitiesAndNaNsStayWhatTheyAre) {
   EXPECT_EQ(half_value(0x7c00), infinity);
   EXPECT_TRUE(std::isnan(half_value(half_bits(std::numeric_limits<float>::quiet_NaN()))));
   EXPECT_TRUE(std::isnan(half_value(0x7c01)));
+  EXPECT_EQ(half_bits(half_value(0xfe15)), 0xfe15U);
 }
 
 }  // namespace

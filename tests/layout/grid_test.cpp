@@ -60,32 +60,60 @@ Box3 shifted(Box3 box, Index3 by) {
   return box;
 }
 
+TEST(WeightedGrid, CutsTheLongestDimensionByWeights) {
+  const auto grid = weighted_grid(request({{1, 100, 40}}, 4, 2), {1, 6, 2, 1});
+  ASSERT_TRUE(grid);
+  EXPECT_EQ(grid->parts, (Index3{{1, 4, 1}}));
+  EXPECT_EQ(grid->of(1), (Box3{{{0, 10, 0}}, {{1, 70, 40}}}));
+  EXPECT_EQ(grid->shortest(1), 10);
+  EXPECT_EQ(weighted_grid(request({{1, 40, 100}}, 3, 2), {1, 1, 1e9})->of(0), (Box3{{}, {{1, 40, 2}}}));
+  EXPECT_FALSE(weighted_grid(request({{1, 5, 4}}, 3, 2), {1, 1, 1})) << "no room for three of two rows";
+  index_t points = 0;
+  for (index_t rank = 0; rank < 4; ++rank) points += grid->of(rank).volume();
+  EXPECT_EQ(points, 4000);
+}
+
+/// Of every rank of the grid: each piece that one takes is one that another gives.
+void expect_mutual(const GridLayout& grid, Index3 depth, const std::array<bool, 3>& periodic);
+
+TEST(Halo, IsMutualBetweenBoxesByWeights) {
+  const GridRequest wanted = request({{9, 40, 12}}, 5, 3);
+  const auto grid = weighted_grid(wanted, {1, 50, 3, 0.1, 7});
+  ASSERT_TRUE(grid);
+  expect_mutual(*grid, wanted.depth, {false, false, false});
+  expect_mutual(*grid, wanted.depth, {true, true, false});
+}
+
 TEST(Halo, WhatOneGivesTheOtherTakes) {
   for (const std::array<bool, 3> periodic :
        {std::array{false, false, false}, std::array{true, false, true}}) {
     for (const Index3 parts : {Index3{{1, 2, 3}}, Index3{{2, 2, 2}}, Index3{{3, 1, 2}}, Index3{{1, 1, 1}}}) {
       const Index3 global{{9, 10, 12}}, depth{{3, 2, 4}};
-      const GridLayout grid{global, parts, parts.volume()};
-      for (index_t rank = 0; rank < grid.ranks; ++rank) {
-        std::set<std::pair<index_t, int>> seen;
-        for (const HaloPiece& in : halo_receives(grid, rank, depth, periodic)) {
-          EXPECT_TRUE(seen.insert({in.peer, in.tag}).second) << "one message would be taken for another";
-          int matches = 0;
-          for (const HaloPiece& out : halo_sends(grid, in.peer, depth, periodic)) {
-            if (out.peer != rank || out.tag != in.tag) continue;
-            ++matches;
-            const Box3 from = shifted(out.box, grid.of(in.peer).low), to = shifted(in.box, grid.of(rank).low);
-            for (int d = 0; d < 3; ++d) {
-              EXPECT_EQ(((from.low[d] - to.low[d]) % global[d] + global[d]) % global[d], 0);
-              EXPECT_EQ(from.size()[d], to.size()[d]);
-            }
-          }
-          EXPECT_EQ(matches, 1);
-        }
-        EXPECT_EQ(halo_receives(grid, rank, depth, periodic).size(),
-                  halo_sends(grid, rank, depth, periodic).size());
-      }
+      expect_mutual({global, parts, parts.volume()}, depth, periodic);
     }
+  }
+}
+
+void expect_mutual(const GridLayout& grid, Index3 depth, const std::array<bool, 3>& periodic) {
+  const Index3 global = grid.global;
+  for (index_t rank = 0; rank < grid.ranks; ++rank) {
+    std::set<std::pair<index_t, int>> seen;
+    for (const HaloPiece& in : halo_receives(grid, rank, depth, periodic)) {
+      EXPECT_TRUE(seen.insert({in.peer, in.tag}).second) << "one message would be taken for another";
+      int matches = 0;
+      for (const HaloPiece& out : halo_sends(grid, in.peer, depth, periodic)) {
+        if (out.peer != rank || out.tag != in.tag) continue;
+        ++matches;
+        const Box3 from = shifted(out.box, grid.of(in.peer).low), to = shifted(in.box, grid.of(rank).low);
+        for (int d = 0; d < 3; ++d) {
+          EXPECT_EQ(((from.low[d] - to.low[d]) % global[d] + global[d]) % global[d], 0);
+          EXPECT_EQ(from.size()[d], to.size()[d]);
+        }
+      }
+      EXPECT_EQ(matches, 1);
+    }
+    EXPECT_EQ(halo_receives(grid, rank, depth, periodic).size(),
+              halo_sends(grid, rank, depth, periodic).size());
   }
 }
 

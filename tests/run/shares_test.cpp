@@ -57,5 +57,19 @@ TEST(WeightedOffsets, GoByTheWeights) {
   }
 }
 
+TEST(WeightedOffsets, LeaveNobodyLessThanTheLeast) {
+  EXPECT_EQ(layout::weighted_offsets(10, {1000, 1, 1}, 2), (std::vector<index_t>{0, 6, 8, 10}));
+  EXPECT_EQ(layout::weighted_offsets(10, {1, 1, 1000}, 2), (std::vector<index_t>{0, 2, 4, 10}));
+  EXPECT_EQ(layout::weighted_offsets(10, {1, 1000, 1}, 2), (std::vector<index_t>{0, 2, 8, 10}));
+  EXPECT_EQ(layout::weighted_offsets(6, {1e-9, 7, 1}, 2), (std::vector<index_t>{0, 2, 4, 6}));
+  const std::vector<double> weights{0.3, 1e-9, 41000, 210.5, 7};
+  for (const index_t extent : {15, 16, 29, 1000}) {
+    const auto offsets = layout::weighted_offsets(extent, weights, 3);
+    EXPECT_EQ(offsets.front(), 0);
+    EXPECT_EQ(offsets.back(), extent);
+    for (std::size_t r = 0; r < weights.size(); ++r) EXPECT_GE(offsets[r + 1] - offsets[r], 3);
+  }
+}
+
 }  // namespace
 }  // namespace tessera::run

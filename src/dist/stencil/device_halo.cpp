@@ -184,6 +184,7 @@ index_t DeviceHalo<T>::received_bytes() const {
   return elements * size_of<T>;
 }
 
+template class DeviceHalo<Half>;
 template class DeviceHalo<float>;
 template class DeviceHalo<double>;
 

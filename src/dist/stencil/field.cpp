@@ -121,6 +121,7 @@ index_t field_bytes(const Problem& problem, const layout::GridLayout& grid, inde
   template class TermFields<T>;       \
   template class DistributedField<T>; \
   template index_t field_bytes<T>(const Problem&, const layout::GridLayout&, index_t, index_t, index_t);
+TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

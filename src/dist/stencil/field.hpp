@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/half.hpp"
 #include "dist/stencil/problem.hpp"
 #include "kernels/stencil/sweep.hpp"
 #include "layout/grid_layout.hpp"

@@ -45,6 +45,12 @@ double device_seconds(const PlanRequest& request, double points, index_t steps, 
   return std::max(passes * std::max(pass, launch), travel) + edges + launch;
 }
 
+/// f(T{}) for the type of fields with elements of that size.
+template <class F>
+auto of_size(index_t element_bytes, const F& f) {
+  return element_bytes == 2 ? f(Half{}) : element_bytes == 4 ? f(float{}) : f(double{});
+}
+
 /// Of a stretch whose fields come from the host and go back to it, one after the other.
 double streamed_seconds(const PlanRequest& request, const Box3& box, index_t steps) {
   const auto seconds = [&]<class T>(T) {
@@ -52,8 +58,7 @@ double streamed_seconds(const PlanRequest& request, const Box3& box, index_t ste
                                  request.pass_steps, request.device_rates);
     return plan ? plan->seconds : std::numeric_limits<double>::max();
   };
-  return static_cast<double>(request.fields) *
-         (request.element_bytes == 4 ? seconds(float{}) : seconds(double{}));
+  return static_cast<double>(request.fields) * of_size(request.element_bytes, seconds);
 }
 
 /// The greater of what memory and what arithmetic takes for a point.
@@ -70,7 +75,7 @@ double seconds_per_update(const PlanRequest& request, const Box3& box, index_t s
                           ? 2 * static_cast<double>(2 * stencil.radius[2] + 1)
                           : static_cast<double>(stencil.taps.size());
   return std::max(levels * bytes / request.rates.memory * passes,
-                  sums * bytes / 8 * seconds_per_term / request.threads);
+                  sums * std::max(bytes, 4.0) / 8 * seconds_per_term / request.threads);
 }
 
 }  // namespace
@@ -106,6 +111,7 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
     result.exchange_seconds += static_cast<double>(count) * travel;
     const bool streams = request.device_memory > 0;
     const auto computed = [&] {
+      if (request.weighted()) return points / request.weights[static_cast<std::size_t>(rank)];
       return streams ? streamed_seconds(request, box, steps)
                      : points * seconds_per_update(request, box, steps);
     };
@@ -116,9 +122,9 @@ Forecast forecast(const PlanRequest& request, const Plan& plan, index_t rank) {
   };
   if (request.steps >= plan.halo_steps) add(plan.halo_steps, request.steps / plan.halo_steps);
   if (request.steps % plan.halo_steps > 0) add(request.steps % plan.halo_steps, 1);
-  result.field_bytes = request.element_bytes == 4
-                           ? field_bytes<float>(problem, plan.grid, rank, plan.halo_steps, request.fields)
-                           : field_bytes<double>(problem, plan.grid, rank, plan.halo_steps, request.fields);
+  result.field_bytes = of_size(request.element_bytes, [&]<class T>(T) {
+    return field_bytes<T>(problem, plan.grid, rank, plan.halo_steps, request.fields);
+  });
   if (request.overlap) {  // three halos deep on every exchanged side, two levels
     for (int d = 0; d < 3; ++d) {
       const index_t layers = box.size()[d] == 0 ? 0 : box.volume() / box.size()[d];

@@ -151,8 +151,10 @@ index_t sent_elements(const DistributedField<T>& field, index_t rank) {
   return elements * field.fields() * (problem.stencil.two_levels() ? 2 : 1);
 }
 
+template class Halo<Half>;
 template class Halo<float>;
 template class Halo<double>;
+template index_t sent_elements(const DistributedField<Half>&, index_t);
 template index_t sent_elements(const DistributedField<float>&, index_t);
 template index_t sent_elements(const DistributedField<double>&, index_t);
 

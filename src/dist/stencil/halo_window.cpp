@@ -33,6 +33,7 @@ const T* HaloWindow<T>::of(index_t rank) const {
   return member == members_.end() ? nullptr : half_of(static_cast<int>(member - members_.begin()));
 }
 
+template class HaloWindow<Half>;
 template class HaloWindow<float>;
 template class HaloWindow<double>;
 

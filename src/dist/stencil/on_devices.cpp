@@ -28,14 +28,10 @@ Index3 times(Index3 radius, index_t steps) {
 
 template <class T>
 DeviceKernel<T> kernel_of(const Method& method) {
-  const Variant* const row = method.kernel != nullptr ? method.kernel : tessera::stencil::best_device();
+  const Variant* const row =
+      method.kernel != nullptr ? method.kernel : tessera::stencil::best_device(element_of<T>);
   DeviceKernel<T> kernel;
-  if (row != nullptr) {
-    if constexpr (std::is_same_v<T, float>)
-      kernel = row->on_device.f32;
-    else
-      kernel = row->on_device.f64;
-  }
+  if (row != nullptr) kernel = row->on_device.template of<T>();
   require(kernel.run != nullptr, ExitCode::usage,
           "fields on devices need a kernel for devices; name a cuda_ one, or use a build with CUDA");
   return kernel;
@@ -129,15 +125,15 @@ DeviceStencil<T>::DeviceStencil(const mpi::DeviceExchange& exchange, const Distr
       for (device::Block& level : field)
         level = device::Block(shape.count * size_of<T>, device::Home::device);
     }
-    std::vector<T> weights;
+    std::vector<Arithmetic<T>> weights;
     std::vector<Index3> places;
     for (const Tap& tap : problem_.stencil.taps) {
-      weights.push_back(static_cast<T>(tap.weight));
+      weights.push_back(static_cast<Arithmetic<T>>(tap.weight));
       places.push_back(tap.offset);
     }
     weights_ = on_device(weights);
     places_ = on_device(places);
-    sweep_.tap_weight = reinterpret_cast<const T*>(weights_.data());
+    sweep_.tap_weight = reinterpret_cast<const Arithmetic<T>*>(weights_.data());
     sweep_.tap_place = reinterpret_cast<const Index3*>(places_.data());
   });
 }
@@ -342,11 +338,14 @@ void DeviceStencil<T>::finish(mpi::Phases& phases) {
   interior_seconds_ = edge_seconds_ = 0;
 }
 
+template index_t steps_of_a_pass<Half>(const Problem&, const layout::GridLayout&, const Method&);
 template index_t steps_of_a_pass<float>(const Problem&, const layout::GridLayout&, const Method&);
 template index_t steps_of_a_pass<double>(const Problem&, const layout::GridLayout&, const Method&);
+template SlabPlan slabs_of<Half>(const Problem&, const layout::GridLayout&, index_t, index_t, const Method&);
 template SlabPlan slabs_of<float>(const Problem&, const layout::GridLayout&, index_t, index_t, const Method&);
 template SlabPlan slabs_of<double>(const Problem&, const layout::GridLayout&, index_t, index_t,
                                    const Method&);
+template class DeviceStencil<Half>;
 template class DeviceStencil<float>;
 template class DeviceStencil<double>;
 

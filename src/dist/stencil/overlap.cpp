@@ -108,6 +108,7 @@ void EdgeField<T>::give(DistributedField<T>& u) {
   }
 }
 
+template class EdgeField<Half>;
 template class EdgeField<float>;
 template class EdgeField<double>;
 

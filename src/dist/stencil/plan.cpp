@@ -21,7 +21,11 @@ layout::GridRequest grid_request(const PlanRequest& request) {
 }
 
 layout::GridLayout grid_of(const PlanRequest& request) {
-  if (!request.parts) return choose_grid(grid_request(request));
+  if (!request.parts) {
+    std::optional<layout::GridLayout> uneven;
+    if (request.weighted()) uneven = weighted_grid(grid_request(request), request.weights);
+    return uneven ? *uneven : choose_grid(grid_request(request));
+  }
   const Index3 parts = *request.parts;
   const int dims = request.problem.stencil.dims;
   require(parts.volume() <= request.ranks, ExitCode::usage,

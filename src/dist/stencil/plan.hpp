@@ -35,6 +35,9 @@ struct PlanRequest {
   index_t pass_steps = 0;     ///< on devices: what their kernel takes in one pass
   index_t device_memory = 0;  ///< of a rank, for fields on the host that go through devices
   tessera::stencil::SlabRates device_rates = {};  ///< of those
+  std::vector<double> weights = {};  ///< updates a second of every rank, by which boxes go; empty: all alike
+
+  [[nodiscard]] bool weighted() const { return static_cast<index_t>(weights.size()) == ranks; }
 };
 
 struct Plan {

@@ -175,13 +175,14 @@ T Samples<T>::recomputed(const Sample& sample) const {
     }
     return static_cast<T>(values[static_cast<std::size_t>((p[0] * size[1] + p[1]) * size[2] + p[2])]);
   };
-  const auto term = [&](Term which, Index3 p) -> std::optional<T> {
+  using A = Arithmetic<T>;
+  const auto term = [&](Term which, Index3 p) -> std::optional<A> {
     if (!problem_.terms.has(which)) return {};
-    return value(sample.terms[static_cast<std::size_t>(which)], p);
+    return static_cast<A>(value(sample.terms[static_cast<std::size_t>(which)], p));
   };
-  const auto terms = [&](Index3 p) -> tessera::stencil::PointTerms<T> {
+  const auto terms = [&](Index3 p) -> tessera::stencil::PointTerms<A> {
     return {term(Term::coefficients, p), term(Term::source, p), term(Term::mask, p),
-            static_cast<T>(problem_.terms.source_factor)};
+            static_cast<A>(problem_.terms.source_factor)};
   };
   return tessera::stencil::recompute<T>(
       problem_.stencil, problem_.sides, problem_.global, sample.point, steps_,
@@ -217,6 +218,7 @@ index_t Samples<T>::wrong() const {
   return comm_.sum(different);
 }
 
+template class Samples<Half>;
 template class Samples<float>;
 template class Samples<double>;
 

@@ -12,9 +12,9 @@ struct Homes {
 };
 
 Homes homes_of(const ForecastRequest& q) {
-  const MatrixLayout a = layout::row_blocks(q.rows, q.cols, q.ranks);
+  const MatrixLayout a = q.home(q.rows, q.cols);
   if (q.op == Op::none) return {a, a, a};
-  return {a, layout::transposed(a), layout::row_blocks(q.cols, q.rows, q.ranks)};
+  return {a, layout::transposed(a), q.home(q.cols, q.rows)};
 }
 
 /// The counts of steps, and the four buffers that they go through.

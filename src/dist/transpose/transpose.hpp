@@ -89,6 +89,14 @@ struct ForecastRequest {
   index_t ranks = 1;
   index_t ranks_per_node = 1;
   bool in_place = false;
+  std::vector<double> weights =
+      {};  ///< bytes a second of every rank, by which rows are shared; empty: equally
+
+  /// Where a matrix of that shape lives, before and after.
+  [[nodiscard]] layout::MatrixLayout home(index_t m, index_t n) const {
+    if (static_cast<index_t>(weights.size()) != ranks) return layout::row_blocks(m, n, ranks);
+    return layout::row_blocks(m, n, layout::weighted_offsets(m, weights));
+  }
 };
 
 /// The forecast for every rank. Arithmetic only.

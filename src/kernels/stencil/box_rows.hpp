@@ -8,12 +8,13 @@ namespace {
 
 /// The sum of the 2r + 1 values u[0], u[step], ... by doubling (Form::box).
 template <int r, class T>
-T doubled_sum(const T* u, index_t step) {
-  if constexpr (r == 1) return (u[0] + u[step]) + u[2 * step];
-  const T p4 = (u[0] + u[step]) + (u[2 * step] + u[3 * step]);
-  if constexpr (r == 2) return p4 + u[4 * step];
-  if constexpr (r == 3) return (p4 + (u[4 * step] + u[5 * step])) + u[6 * step];
-  return (p4 + ((u[4 * step] + u[5 * step]) + (u[6 * step] + u[7 * step]))) + u[8 * step];
+Arithmetic<T> doubled_sum(const T* u, index_t step) {
+  const auto at = [&](index_t i) -> decltype(auto) { return widened(u[i * step]); };
+  if constexpr (r == 1) return (at(0) + at(1)) + at(2);
+  const Arithmetic<T> p4 = (at(0) + at(1)) + (at(2) + at(3));
+  if constexpr (r == 2) return p4 + at(4);
+  if constexpr (r == 3) return (p4 + (at(4) + at(5))) + at(6);
+  return (p4 + ((at(4) + at(5)) + (at(6) + at(7)))) + at(8);
 }
 
 /// The plain loops: column sums of a piece of the row, then sums of those.
@@ -24,10 +25,10 @@ TESSERA_RACY_LANES void reference_box(const Taps<T>& taps, const Rows<T>& a) {
     for (index_t x0 = 0; x0 < a.n; x0 += piece) {
       const index_t n = a.n - x0 < piece ? a.n - x0 : piece;
       const T* in = a.in + (y - r) * a.stride_y + x0 - r;
-      T columns[piece + 2 * r];
+      Arithmetic<T> columns[piece + 2 * r];
       for (index_t x = 0; x < n + 2 * r; ++x) columns[x] = doubled_sum<r>(in + x, a.stride_y);
       T* out = a.out + y * a.stride_y + x0;
-      for (index_t x = 0; x < n; ++x) out[x] = doubled_sum<r>(columns + x, 1) * taps.weight[0];
+      for (index_t x = 0; x < n; ++x) put_narrowed(out[x], doubled_sum<r>(columns + x, 1) * taps.weight[0]);
     }
   }
 }

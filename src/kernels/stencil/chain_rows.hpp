@@ -63,8 +63,9 @@ struct Chain {
   }
 
   [[gnu::always_inline]] static Type alive(Type sum) {
-    const auto stays = (sum == V::all(T{3})) | (sum == V::all(T{11})) | (sum == V::all(T{12}));
-    return stays ? V::all(T{1}) : V::all(T{0});
+    using A = Arithmetic<T>;
+    const auto stays = (sum == V::all(A{3})) | (sum == V::all(A{11})) | (sum == V::all(A{12}));
+    return stays ? V::all(A{1}) : V::all(A{0});
   }
 
   TESSERA_RACY_LANES static void row(const Taps<T>& taps, const T* in, T* out, index_t n) {

@@ -53,6 +53,7 @@ const ResidentKernels<T>* resident_kernels() {
   static constexpr ResidentKernels<T> kernels{fill_ghosts<T>, pack<T>, unpack<T>};
   return &kernels;
 }
+template const ResidentKernels<Half>* resident_kernels();
 template const ResidentKernels<float>* resident_kernels();
 template const ResidentKernels<double>* resident_kernels();
 
@@ -63,6 +64,7 @@ void add_halo_functions(std::vector<machine::DeviceFunction>& to) {
     to.push_back(
         machine::device_function("halos", type + ", unpacked", move_pieces<Way::unpack, T>, int{threads}));
   };
+  add("f16", Half{});
   add("f32", 0.0F);
   add("f64", 0.0);
 }

@@ -9,6 +9,7 @@ template <class T>
 const ResidentKernels<T>* resident_kernels() {
   return nullptr;
 }
+template const ResidentKernels<Half>* resident_kernels();
 template const ResidentKernels<float>* resident_kernels();
 template const ResidentKernels<double>* resident_kernels();
 

@@ -4,6 +4,7 @@
 
 namespace tessera::stencil {
 
+template class Engine<Half>;
 template class Engine<float>;
 template class Engine<double>;
 

@@ -57,12 +57,12 @@ class Engine {
   void fill_boundary() const;
 
   Sweep<T> sweep_;
-  std::vector<T> weights_;
+  std::vector<Arithmetic<T>> weights_;
   std::vector<index_t> offsets_;
   Taps<T> taps_;
   RowKernel<T> kernel_;
   TermKernel<T> finish_ = nullptr;  ///< of a step with terms
-  T weight_sum_{};
+  Arithmetic<T> weight_sum_{};
   bool keeps_past_ = false;        ///< the kernel leaves the level before to finish_
   std::vector<Image> images_[3];   ///< ghosts that repeat a point, by dimension
   Index3 plain_low_, plain_high_;  ///< points in [low, high) have no image

@@ -24,11 +24,11 @@ template <class T>
 Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Isa isa) : sweep_(sweep) {
   const Index3 stride = sweep.level[0].stride;
   for (const Tap& tap : sweep.stencil.taps) {
-    weights_.push_back(static_cast<T>(tap.weight));
+    weights_.push_back(static_cast<Arithmetic<T>>(tap.weight));
     offsets_.push_back(tap.offset[0] * stride[0] + tap.offset[1] * stride[1] + tap.offset[2]);
   }
   taps_ = {weights_.data(), offsets_.data(), static_cast<index_t>(offsets_.size()),
-           static_cast<T>(sweep.stencil.previous)};
+           static_cast<Arithmetic<T>>(sweep.stencil.previous)};
   // Sums that are still to be finished stay in cache.
   KernelKey key = kernel_key(sweep.stencil, loops, sweep.terms.any() ? Stores::cached : stores);
   if (sweep.terms.any()) choose_terms(isa);
@@ -40,7 +40,7 @@ Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Is
 
 template <class T>
 void Engine<T>::choose_terms(machine::Isa isa) {
-  if constexpr (!is_traced<T>) {
+  if constexpr (!is_traced<T> && !std::is_same_v<T, Half>) {  // there are no such kernels for those
     const Terms<T>& terms = sweep_.terms;
     weight_sum_ = static_cast<T>(sweep_.stencil.tap_sum());
     keeps_past_ = sweep_.stencil.two_levels() && terms.has(Term::coefficients);
@@ -91,7 +91,7 @@ void Engine<T>::part_with_terms(index_t step, const Box3& part) const {
     const index_t x = part.low[2];
     finish_({in.row(z, y) + x, out.row(z, y) + x, kept, terms.row(Term::coefficients, z, y, x),
              terms.row(Term::source, z, y, x), terms.row(Term::mask, z, y, x), weight_sum_, taps_.previous,
-             static_cast<T>(terms.source_factor), size[2]});
+             static_cast<Arithmetic<T>>(terms.source_factor), size[2]});
   });
 }
 

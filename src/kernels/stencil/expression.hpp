@@ -33,7 +33,7 @@ TESSERA_HD T apply_rule(Rule rule, T sum) {
 template <class T>
 struct PointTerms {
   std::optional<T> coefficient, source, mask;
-  T source_factor = 1;
+  T source_factor{1};
 };
 
 /// What a step makes of the sum over the taps at a point of value u (terms.hpp).

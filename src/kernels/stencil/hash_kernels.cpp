@@ -34,5 +34,8 @@ std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first) {
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first) {
   return hash<std::uint64_t>(u, n, first);
 }
+std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first) {
+  return hash<std::uint16_t>(u, n, first);
+}
 
 }  // namespace tessera::stencil::TESSERA_ISA

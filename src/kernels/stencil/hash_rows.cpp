@@ -10,5 +10,9 @@ template <>
 HashRow<double> hash_row(machine::Isa isa) {
   return TESSERA_OF_ISA(isa, hash_row_f64);
 }
+template <>
+HashRow<Half> hash_row(machine::Isa isa) {
+  return TESSERA_OF_ISA(isa, hash_row_f16);
+}
 
 }  // namespace tessera::stencil

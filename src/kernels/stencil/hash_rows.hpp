@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/index.hpp"
+#include "base/half.hpp"
 #include "machine/isa.hpp"
 
 namespace tessera::stencil {
@@ -17,14 +17,17 @@ template <class T>
 namespace baseline {
 std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
+std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
 }  // namespace baseline
 namespace avx2 {
 std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
+std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
 }  // namespace avx2
 namespace avx512 {
 std::uint64_t hash_row_f32(const float* u, index_t n, std::uint64_t first);
 std::uint64_t hash_row_f64(const double* u, index_t n, std::uint64_t first);
+std::uint64_t hash_row_f16(const Half* u, index_t n, std::uint64_t first);
 }  // namespace avx512
 
 }  // namespace tessera::stencil

@@ -1,4 +1,4 @@
-// The host variants for plain elements.
+// The host variants for plain elements and for halves.
 
 #include "kernels/stencil/cache_oblivious.hpp"
 #include "kernels/stencil/column.hpp"
@@ -9,6 +9,7 @@
 namespace tessera::stencil {
 
 #define TESSERA_INSTANTIATE(variant)                         \
+  template void variant(const Sweep<Half>&, const Tuning&);  \
   template void variant(const Sweep<float>&, const Tuning&); \
   template void variant(const Sweep<double>&, const Tuning&)
 

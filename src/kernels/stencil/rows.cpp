@@ -21,5 +21,9 @@ template <>
 RowKernel<double> row_kernel(const KernelKey& key, machine::Isa isa) {
   return TESSERA_OF_ISA(isa, row_kernel_f64)(key);
 }
+template <>
+RowKernel<Half> row_kernel(const KernelKey& key, machine::Isa isa) {
+  return TESSERA_OF_ISA(isa, row_kernel_f16)(key);
+}
 
 }  // namespace tessera::stencil

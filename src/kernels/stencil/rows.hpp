@@ -1,7 +1,7 @@
 #pragma once
 // Row kernels: one step for a block of rows, compiled for several instruction sets.
 
-#include "base/index.hpp"
+#include "base/half.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "machine/isa.hpp"
 
@@ -10,10 +10,10 @@ namespace tessera::stencil {
 /// The stencil as a kernel reads it; offsets in elements for the strides of the field.
 template <class T>
 struct Taps {
-  const T* weight;
+  const Arithmetic<T>* weight;
   const index_t* offset;
   index_t count;
-  T previous;
+  Arithmetic<T> previous;
 };
 
 /// out[y * stride_y + x] for 0 <= y < rows, 0 <= x < n from in at the same places and around them. Up to a
@@ -55,14 +55,17 @@ template <class T>
 namespace baseline {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);
+RowKernel<Half> row_kernel_f16(const KernelKey& key);
 }  // namespace baseline
 namespace avx2 {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);
+RowKernel<Half> row_kernel_f16(const KernelKey& key);
 }  // namespace avx2
 namespace avx512 {
 RowKernel<float> row_kernel_f32(const KernelKey& key);
 RowKernel<double> row_kernel_f64(const KernelKey& key);
+RowKernel<Half> row_kernel_f16(const KernelKey& key);
 }  // namespace avx512
 
 }  // namespace tessera::stencil

@@ -2,6 +2,7 @@
 // The end of a step with terms (terms.hpp): a row of sums becomes a row of results, compiled for several
 // instruction sets.
 
+#include "base/half.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "machine/isa.hpp"
 
@@ -15,7 +16,7 @@ struct TermRow {
   const T* coefficients;  ///< these three: where the kernel was chosen for them
   const T* source;
   const T* mask;
-  T weight_sum, previous, source_factor;
+  Arithmetic<T> weight_sum, previous, source_factor;
   index_t n;
 };
 

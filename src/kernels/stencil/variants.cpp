@@ -12,19 +12,37 @@ namespace {
 
 std::vector<Variant> make_table() {
   std::vector<Variant> table{
-      {{"naive", Space::host, "the whole field step by step, row by row"}, naive<float>, naive<double>},
-      {{"tiled", Space::host, "step by step in tiles of x and y"}, tiled<float>, tiled<double>},
+      {{"naive", Space::host, "the whole field step by step, row by row"},
+       naive<float>,
+       naive<double>,
+       {},
+       naive<Half>},
+      {{"tiled", Space::host, "step by step in tiles of x and y"},
+       tiled<float>,
+       tiled<double>,
+       {},
+       tiled<Half>},
       {{"column", Space::host, "step by step in columns walked from top to bottom"},
        column<float>,
-       column<double>},
-      {{"zigzag", Space::host, "columns, every other row from right to left"}, zigzag<float>, zigzag<double>},
+       column<double>,
+       {},
+       column<Half>},
+      {{"zigzag", Space::host, "columns, every other row from right to left"},
+       zigzag<float>,
+       zigzag<double>,
+       {},
+       zigzag<Half>},
       {{"streaming", Space::host, "step by step, vector kernels, stores past the caches"},
        streaming<float>,
-       streaming<double>},
+       streaming<double>,
+       {},
+       streaming<Half>},
       {{"cache_oblivious", Space::host,
         "trapezoids in time and space (Frigo and Strumpen 2005; Tang et al. 2011)"},
        cache_oblivious<float>,
-       cache_oblivious<double>},
+       cache_oblivious<double>,
+       {},
+       cache_oblivious<Half>},
   };
   const std::vector<Variant> cuda = cuda_rows();
   table.insert(table.end(), cuda.begin(), cuda.end());
@@ -39,20 +57,23 @@ std::span<const Variant> variants() {
 }
 
 void run(const Variant& variant, const Sweep<Half>& sweep, const Tuning& tuning) {
-  require(
-      variant.f16 != nullptr, ExitCode::usage,
-      std::string(variant.name) +
-          " has no kernel for f16; take cuda_naive, cuda_tiled, cuda_column, cuda_zigzag or cuda_streaming");
+  require(variant.f16 != nullptr, ExitCode::usage,
+          std::string(variant.name) + " has no kernel for f16; take cuda_streaming");
+  require(!sweep.terms.any(), ExitCode::usage,
+          "fields in f16 take no coefficients, sources or masks; take f32 or f64");
   variant.f16(sweep, tuning);
 }
 
-const Variant* best_device() { return find_variant(variants(), "cuda_temporal"); }
+const Variant* best_device(Element element) {
+  return find_variant(variants(), element == Element::f16 ? "cuda_streaming" : "cuda_temporal");
+}
 
 template <class T>
 const Variant& best(const Sweep<T>& sweep) {
   const bool plain = sweep.steps <= 1 || fits_in_cache(sweep);
   return *find_variant(variants(), plain ? "streaming" : "cache_oblivious");
 }
+template const Variant& best(const Sweep<Half>&);
 template const Variant& best(const Sweep<float>&);
 template const Variant& best(const Sweep<double>&);
 

@@ -2,8 +2,9 @@
 // The table of stencil variants.
 
 #include <span>
+#include <type_traits>
 
-#include "base/half.hpp"
+#include "base/element.hpp"
 #include "kernels/stencil/sweep.hpp"
 #include "kernels/variant.hpp"
 #include "machine/isa.hpp"
@@ -42,6 +43,17 @@ struct DeviceKernels {
   DeviceKernel<float> f32;
   DeviceKernel<double> f64;
   DeviceKernel<Half> f16 = {};
+
+  template <class T>
+  [[nodiscard]] const DeviceKernel<T>& of() const {
+    if constexpr (std::is_same_v<T, Half>) {
+      return f16;
+    } else if constexpr (std::is_same_v<T, float>) {
+      return f32;
+    } else {
+      return f64;
+    }
+  }
 };
 
 /// on_device: what a device's variants do with fields that lie there already.
@@ -49,13 +61,14 @@ struct Variant : VariantInfo {
   void (*f32)(const Sweep<float>&, const Tuning&);
   void (*f64)(const Sweep<double>&, const Tuning&);
   DeviceKernels on_device = {};
-  /// Kept in 16 bits, computed in f32 and rounded once a step; nullptr where it does not do that.
+  /// Kept in 16 bits, computed in f32 and rounded once a step, without terms; nullptr where it does not do
+  /// that.
   void (*f16)(const Sweep<Half>&, const Tuning&) = nullptr;
 };
 
 [[nodiscard]] std::span<const Variant> variants();
-/// The fastest one on a device; nullptr in a build without CUDA.
-[[nodiscard]] const Variant* best_device();
+/// The fastest one on a device for fields of that type; nullptr in a build without CUDA.
+[[nodiscard]] const Variant* best_device(Element element);
 /// The fastest variant for the sweep on this machine: what `auto` means.
 template <class T>
 [[nodiscard]] const Variant& best(const Sweep<T>& sweep);

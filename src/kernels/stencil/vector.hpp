@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-#include "base/index.hpp"
+#include "base/half.hpp"
 
 namespace tessera::stencil {
 namespace {
@@ -57,6 +57,26 @@ struct Vec<double> {
         _mm512_maskz_alignr_epi64(all_lanes64, _mm512_castpd_si512(b), _mm512_castpd_si512(a), k));
   }
 };
+/// Kept in 16 bits, a float in registers.
+template <>
+struct Vec<Half> : Vec<float> {
+  static __m256i narrow(type v) {
+    return _mm512_maskz_cvtps_ph(all_lanes32, v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
+  static type load(const Half* p) {
+    return _mm512_maskz_cvtph_ps(all_lanes32, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static void store(Half* p, type v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), narrow(v)); }
+  static void stream(Half* p, type v) { _mm256_stream_si256(reinterpret_cast<__m256i*>(p), narrow(v)); }
+  static void store_lanes(Half* p, type v, index_t from, index_t to) {
+    _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1U << to) - (1U << from)), narrow(v));
+  }
+};
+/// One of them.
+[[gnu::always_inline]] inline float widened(const Half& x) { return _cvtsh_ss(x.bits); }
+[[gnu::always_inline]] inline void put_narrowed(Half& to, float x) {
+  to.bits = _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+}
 constexpr int jam = 4;  // rows at once: 32 registers hold three vectors of each, sums and weights
 constexpr bool shifts_are_cheap = true;  // a load at x +- 1 always crosses a line: twice the cost
 inline void fence() { _mm_sfence(); }
@@ -91,6 +111,26 @@ struct Vec<double> {
     for (index_t i = from; i < to; ++i) p[i] = v[i];
   }
 };
+/// Kept in 16 bits, a float in registers.
+template <>
+struct Vec<Half> : Vec<float> {
+  static __m128i narrow(type v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT); }
+  static type load(const Half* p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static void store(Half* p, type v) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), narrow(v)); }
+  static void stream(Half* p, type v) { _mm_stream_si128(reinterpret_cast<__m128i*>(p), narrow(v)); }
+  static void store_lanes(Half* p, type v, index_t from, index_t to) {
+    Half all[lanes];
+    store(all, v);
+    for (index_t i = from; i < to; ++i) p[i].bits = all[i].bits;
+  }
+};
+/// One of them.
+[[gnu::always_inline]] inline float widened(const Half& x) { return _cvtsh_ss(x.bits); }
+[[gnu::always_inline]] inline void put_narrowed(Half& to, float x) {
+  to.bits = _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+}
 constexpr int jam = 2;
 constexpr bool shifts_are_cheap = false;
 inline void fence() { _mm_sfence(); }
@@ -123,11 +163,38 @@ struct Vec {
   static float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
   static double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 };
+/// Kept in 16 bits, a float in registers.
+template <>
+struct Vec<Half> : Vec<float> {
+  static type load(const Half* p) {
+    type v;
+    for (int i = 0; i < lanes; ++i) v[i] = half_value(p[i].bits);
+    return v;
+  }
+  static void store(Half* p, type v) { store_lanes(p, v, 0, lanes); }
+  static void stream(Half* p, type v) { store(p, v); }
+  static void store_lanes(Half* p, type v, index_t from, index_t to) {
+    for (index_t i = from; i < to; ++i) p[i].bits = half_bits(v[i]);
+  }
+};
+/// One of them.
+[[gnu::always_inline]] inline float widened(const Half& x) { return half_value(x.bits); }
+[[gnu::always_inline]] inline void put_narrowed(Half& to, float x) { to.bits = half_bits(x); }
 constexpr int jam = 2;
 constexpr bool shifts_are_cheap = false;
 inline void fence() {}
 
 #endif
+
+/// A value as it is computed with, and one that is kept.
+template <class T>
+[[gnu::always_inline]] inline const T& widened(const T& x) {
+  return x;
+}
+template <class T>
+[[gnu::always_inline]] inline void put_narrowed(T& to, const T& x) {
+  to = x;
+}
 
 /// The vector k elements right of the one at p (left for k < 0): from its neighbours' registers or from
 /// memory.

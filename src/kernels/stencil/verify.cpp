@@ -43,9 +43,10 @@ class Cone {
   }
 
   T value_after_step(Index3 p, T past) {
-    return point_value<T>(
-        stencil_, [&](Index3 offset) { return outside(plus(p, offset)); }, past,
-        terms_ ? terms_(wrapped(p)) : PointTerms<T>{});
+    using A = Arithmetic<T>;
+    return static_cast<T>(point_value<A>(
+        stencil_, [&](Index3 offset) { return static_cast<A>(outside(plus(p, offset))); },
+        static_cast<A>(past), terms_ ? terms_(wrapped(p)) : PointTerms<A>{}));
   }
 
   /// p with the unrolled dimensions rolled up.
@@ -171,6 +172,7 @@ std::uint64_t field_hash(const GridView<const T>& u, Index3 origin, Index3 globa
                        const Initial<T>&, const TermsAt<T>&);                                    \
   template Sum sum(const GridView<const T>&);                                                    \
   template std::uint64_t field_hash(const GridView<const T>&, Index3, Index3, int);
+TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/half.hpp"
 #include "kernels/stencil/expression.hpp"
 #include "kernels/stencil/sweep.hpp"
 
@@ -15,9 +16,10 @@ namespace tessera::stencil {
 template <class T>
 using Initial = std::function<T(Index3 global)>;
 
-/// The terms of the sweep at a point inside the global field; empty where there are none.
+/// The terms of the sweep at a point inside the global field, as they are computed with; empty where there
+/// are none.
 template <class T>
-using TermsAt = std::function<PointTerms<T>(Index3 global)>;
+using TermsAt = std::function<PointTerms<Arithmetic<T>>(Index3 global)>;
 
 /// What a sweep of `steps` steps from `initial` over the whole field gives at one point: recomputed by plain
 /// scalar code from the points it depends on, (2 * radius * steps + 1) in each dimension. `past` is the level

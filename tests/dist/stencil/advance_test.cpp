@@ -42,7 +42,8 @@ std::shared_ptr<const TermFields<T>> terms_of(const Problem& problem, const Plan
             if (problem.periodic()[static_cast<std::size_t>(d)])
               p[d] = kernels::oracle::outside_source(Boundary::periodic, p[d], problem.global[d]);
           }
-          view(z - box.low[0], y - box.low[1], x - box.low[2]) = kernels::oracle::term_at<T>(term, p);
+          view(z - box.low[0], y - box.low[1], x - box.low[2]) =
+              static_cast<T>(kernels::oracle::term_at<Arithmetic<T>>(term, p));
         }
       }
     }
@@ -59,12 +60,14 @@ struct How {
   Overlap overlap = Overlap::no;
   int fields = 1;
   bool window = false;
+  std::vector<double> weights = {};
 };
 
 template <class T>
 void expect_oracle(const Problem& problem, const How& how) {
   const auto comm = Communicator::world();
   PlanRequest request{problem, sizeof(T), how.steps, comm.size(), how.threads, how.halo_steps, how.parts};
+  request.weights = how.weights;
   const Plan plan = make_plan(request);
   DistributedField<T> u(problem, plan.grid, comm.rank(), plan.halo_steps, how.fields);
   for (int field = 0; field < how.fields; ++field) fill(u, field);
@@ -110,6 +113,32 @@ TEST(Advance, GivesTheBitsOfOneRankForEveryBoundaryAndDepth) {
   }
 }
 
+TEST(Advance, KeepsHalvesLikeOneRank) {
+  const auto comm = Communicator::world();
+  std::size_t turn = 0;
+  const auto usable = kernels::usable_variants();
+  const auto next = [&] {
+    do {
+      ++turn;
+    } while (usable[turn % usable.size()].f16 == nullptr);
+    return usable[turn % usable.size()].name.data();
+  };
+  for (const Boundary kind : boundaries) {
+    const Sides sides = all_sides({kind, 0.75});
+    for (const index_t halo_steps : {1, 4}) {
+      How how{.steps = 7, .halo_steps = halo_steps, .kernel = next(), .fields = 2};
+      how.window = halo_steps == 4;
+      how.overlap = turn % 2 == 0 ? Overlap::yes : Overlap::no;
+      expect_oracle<Half>(problem_of(named_stencil("heat", 2), sides, {{1, 57, 61}}), how);
+      expect_oracle<Half>(problem_of(named_stencil("box7x7", 2), sides, {{1, 60, 33}}), how);
+      expect_oracle<Half>(problem_of(named_stencil("wave", 3), sides, {{17, 16, 18}}), how);
+      expect_oracle<Half>(problem_of(named_stencil("advection", 1), sides, {{1, 1, 213}}), how);
+    }
+    expect_oracle<Half>(problem_of(named_stencil("heat", 2), sides, {{1, 40, 39}}),
+                        {.parts = Index3{{1, 1, comm.size()}}});
+  }
+}
+
 TEST(Advance, GivesTheSameBitsForEveryGridAndKernel) {
   const auto comm = Communicator::world();
   const Sides sides{{{{{Boundary::clamp, 0}, {Boundary::mirror, 0}}},
@@ -148,6 +177,27 @@ TEST(Advance, GivesTheSameBitsWhileTheHaloTravels) {
       const index_t ranks = Communicator::world().size();
       square.parts = Index3{{1, ranks % 2 == 0 ? 2 : 1, ranks % 2 == 0 ? ranks / 2 : ranks}};
       expect_oracle<float>(problem_of(named_stencil("wave", 2), sides, {{1, 47, 95}}), square);
+    }
+  }
+}
+
+/// As if one rank drove a GPU, or all were of different machines.
+TEST(Advance, GivesTheSameBitsWhereBoxesGoBySpeed) {
+  const int ranks = Communicator::world().size();
+  std::vector<double> one(static_cast<std::size_t>(ranks), 1), all;
+  one.front() = 40;
+  for (int rank = 0; rank < ranks; ++rank) all.push_back(1 + rank * 37 % 11);
+  for (const Boundary kind : boundaries) {
+    const Sides sides = all_sides({kind, 0.75});
+    for (const auto& weights : {one, all}) {
+      for (const Overlap overlap : {Overlap::no, Overlap::yes}) {
+        How how{.steps = 7, .halo_steps = 2, .overlap = overlap, .weights = weights};
+        expect_oracle<double>(problem_of(named_stencil("heat", 2), sides, {{1, 97, 41}}), how);
+        expect_oracle<Half>(problem_of(named_stencil("box5x5", 2), sides, {{1, 33, 95}}), how);
+        how.window = true;
+        how.fields = 2;
+        expect_oracle<float>(problem_of(named_stencil("wave", 3), sides, {{61, 12, 17}}, 5), how);
+      }
     }
   }
 }

@@ -32,7 +32,7 @@ void fill(DistributedField<T>& u, int field = 0) {
                    (p[d] >= problem.global[d] && problem.given(d, 1));
           beyond = beyond && p[d] >= frame.low[d] && p[d] < frame.high[d];
         }
-        const T nan = std::numeric_limits<T>::quiet_NaN();
+        const T nan = static_cast<T>(std::numeric_limits<Arithmetic<T>>::quiet_NaN());
         const T value = own || beyond ? oracle::initial<T>(problem.stencil, p, own ? 2 * field : 0) : nan;
         u.now(field)(local) = value;
         u.past(field)(local) = own ? oracle::initial<T>(problem.stencil, p, 2 * field + 1) : value;

@@ -22,11 +22,12 @@ using kernels::Part;
 using kernels::Side;
 
 /// The rows for devices; in a build without CUDA what stands in for them.
+template <class T>
 std::vector<Variant> device_variants() {
   if (!machine::gpus().built) return kernels::standing_in::variants();
   std::vector<Variant> rows;
   for (const Variant& row : kernels::variants())
-    if (row.on_device.f32.run != nullptr) rows.push_back(row);
+    if (row.on_device.of<T>().run != nullptr) rows.push_back(row);
   std::reverse(rows.begin(), rows.end());  // the usual one first
   return rows;
 }
@@ -62,7 +63,7 @@ struct StencilOnDevices : ::testing::Test {
       want.emplace_back(oracle::Case<T>{stencil, sides, global, steps, {}, field});
       for (index_t s = 0; s < steps; ++s) want.back().step();
     }
-    const std::vector<Variant> rows = device_variants();
+    const std::vector<Variant> rows = device_variants<T>();
     for (const auto& exchange : mpi::ways_here()) {
       for (std::size_t v = 0; v < std::min(how.variants, rows.size()); ++v) {
         for (const Overlap overlap : {Overlap::yes, Overlap::no}) {
@@ -100,6 +101,22 @@ TEST_F(StencilOnDevices, HasTheBitsOfTheHostForEveryBoundaryAndDepth) {
     }
     expect_oracle<float>(named_stencil("advection", 1), sides, {{1, 1, 113}});
     expect_oracle<float>(named_stencil("box5x5", 2), sides, {{1, 40, 29}});
+  }
+}
+
+TEST_F(StencilOnDevices, KeepsHalvesWithTheBitsOfTheHost) {
+  std::vector<double> weights(15);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.01 * static_cast<double>(i + 1) / 3;
+  for (const Boundary kind : boundaries) {
+    const Sides sides = all_sides({kind, 0.7});
+    for (const index_t halo_steps : {1, 3, 8}) {
+      const How how{.halo_steps = halo_steps, .calls = {9}, .variants = 6};
+      expect_oracle<Half>(named_stencil("heat", 2), sides, {{1, 67, 41}}, how);
+      expect_oracle<Half>(named_stencil("wave", 3), sides, {{23, 22, 17}}, {.halo_steps = halo_steps});
+    }
+    expect_oracle<Half>(named_stencil("box5x5", 2), sides, {{1, 40, 29}}, {.fields = 2});
+    expect_oracle<Half>(make_stencil("weights", 2, {{1, 3, 5}}, weights, -0.5), sides, {{1, 40, 37}},
+                        {.calls = {1, 3}});
   }
 }
 
@@ -193,7 +210,7 @@ TEST_F(StencilOnDevices, BringsBackPartsAndNothingElse) {
   const Plan plan = make_plan({problem, 8, 4, comm.size(), 1, 2});
   DistributedField<double> u(problem, plan.grid, comm.rank(), plan.halo_steps);
   fill(u);
-  const auto rows = device_variants();
+  const auto rows = device_variants<double>();
   DeviceStencil<double> there(mpi::ways_here().back(), u, {.kernel = &rows.front()}, resident<double>());
   there.put(u);
   const Index3 size = u.box().size();
@@ -221,7 +238,7 @@ TEST_F(StencilOnDevices, NeedsAKernelForThemAndNoTerms) {
   Problem with_terms = problem;
   with_terms.terms = oracle::terms_of(1);
   const DistributedField<double> v(with_terms, plan.grid, comm.rank(), plan.halo_steps);
-  const auto rows = device_variants();
+  const auto rows = device_variants<double>();
   EXPECT_THROW(
       DeviceStencil<double>(mpi::ways_here().back(), v, {.kernel = &rows.front()}, resident<double>()),
       Error);

@@ -38,6 +38,23 @@ TEST(MakePlan, KeepsTheHaloWithinTheBoxes) {
   EXPECT_LE(make_plan(request_of({{1, 40, 20}}, 7, 3)).halo_steps, 3);
 }
 
+TEST(MakePlan, GivesBoxesBySpeedAndForecastsByIt) {
+  PlanRequest request = request_of({{1, 1000, 300}}, 4);
+  request.weights = {7e9, 1e9, 1e9, 1e9};
+  request.halo_steps = 5;
+  const Plan plan = make_plan(request);
+  EXPECT_EQ(plan.grid.of(0).size()[1], 700);
+  EXPECT_EQ(plan.grid.of(3).size()[1], 100);
+  EXPECT_LT(forecast(request, plan, 0).seconds, 1.2 * forecast(request, plan, 1).seconds);
+  PlanRequest alike = request;
+  alike.weights = {};
+  EXPECT_EQ(make_plan(alike).grid.of(3).size()[1], 250);
+  request.halo_steps = 1000;
+  EXPECT_EQ(make_plan(request).halo_steps, 100) << "the thinnest box can give no more";
+  request.ranks = 3;  // a plan for others than were measured
+  EXPECT_EQ(make_plan(request).grid.of(0).size()[1], 334);
+}
+
 TEST(MakePlan, RefusesGridsThatCannotBe) {
   PlanRequest request = request_of({{1, 40, 20}}, 4);
   request.parts = Index3{{1, 3, 2}};

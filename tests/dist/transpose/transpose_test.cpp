@@ -98,6 +98,31 @@ TEST(TransposeMatrix, MovesEveryByteForEveryAlgorithmShapeAndOp) {
   }
 }
 
+TEST(TransposeMatrix, MovesEveryByteWhereRowsGoBySpeed) {
+  const auto comm = mpi::Communicator::world();
+  ForecastRequest q{.rows = 97, .cols = 61, .ranks = comm.size(), .ranks_per_node = comm.size()};
+  for (const double first : {0.001, 1.0, 40.0, 1e9}) {
+    q.weights.assign(static_cast<std::size_t>(comm.size()), 1);
+    q.weights.front() = first;
+    q.weights.back() += 0.5;
+    for (const auto& info : algorithms()) {
+      for (const Op op : {Op::transpose, Op::none}) {
+        DistributedRecords a(comm, q.home(q.rows, q.cols), 8);
+        fill(a);
+        const MatrixLayout home = op == Op::transpose ? q.home(q.cols, q.rows) : q.home(q.rows, q.cols);
+        auto b = target(comm, home, 8, info.algorithm);
+        poison(b);
+        mpi::Phases phases;
+        transpose_matrix(comm, {a, op, b}, method_of(info.algorithm), phases);
+        EXPECT_EQ(comm.sum(wrong(b, op)), 0) << info.name << ' ' << first;
+      }
+    }
+    index_t held = 0;
+    for (const Forecast& f : forecast(q, method_of(Algorithm::pairwise))) held += f.home_bytes;
+    EXPECT_EQ(held, 2 * q.rows * q.cols * q.element_bytes);
+  }
+}
+
 TEST(TransposeMatrix, MovesRecordsOfAnySize) {
   const auto comm = mpi::Communicator::world();
   for (const auto& info : algorithms()) {

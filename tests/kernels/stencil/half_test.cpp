@@ -45,14 +45,42 @@ TEST(HalfSteps, StayNearTheExactOnes) {
   }
 }
 
-TEST(HalfVariants, AreThoseOfTheDeviceStepByStep) {
-  Sweep<Half> sweep;
-  EXPECT_THROW(run(*find_variant(variants(), "naive"), sweep), Error);
-  for (const char* name : {"cuda_naive", "cuda_tiled", "cuda_column", "cuda_zigzag", "cuda_streaming"}) {
-    const Variant* const row = find_variant(variants(), name);
-    if (row == nullptr) GTEST_SKIP() << "built without CUDA";
-    EXPECT_NE(row->f16, nullptr) << name;
-    EXPECT_NE(row->on_device.f16.run, nullptr) << name;
+TEST(HalfVariants, AreAllThatTakeSingleSteps) {
+  for (const Variant& row : variants()) {
+    if (row.name == "cuda_temporal") continue;
+    EXPECT_NE(row.f16, nullptr) << row.name;
+    EXPECT_EQ(row.on_device.f16.run != nullptr, row.space == Space::device) << row.name;
+  }
+  const Variant* const device = best_device(Element::f16);
+  if (device == nullptr) GTEST_SKIP() << "built without CUDA";
+  EXPECT_NE(device->on_device.f16.run, nullptr);
+}
+
+/// The rounding of processors and that of base/half.hpp: every half and what lies around it, by a stencil
+/// that copies, on every instruction set.
+TEST(HalfVariants, RoundAlikeOnEverySet) {
+  const Stencil copy = make_stencil("copy", 1, {{1, 1, 1}}, std::vector<double>{1});
+  const Stencil scaled = make_stencil("scaled", 1, {{1, 1, 1}}, std::vector<double>{1.0 / 3});
+  for (const Stencil& stencil : {copy, scaled}) {
+    Field<Half> field = whole_field<Half>(stencil, {{1, 1, 65536}});
+    const Sweep<Half> sweep = whole_sweep(stencil, {}, field, 1, 1);
+    for (index_t i = 0; i < 65536; ++i) sweep.level[0](0, i).bits = static_cast<std::uint16_t>(i);
+    for (int isa = 0; isa <= static_cast<int>(machine::isa()); ++isa) {
+      for (const char* name : {"naive", "streaming"}) {
+        run(*find_variant(variants(), name), sweep, {.isa = static_cast<machine::Isa>(isa)});
+        index_t wrong = 0;
+        for (index_t i = 0; i < 65536; ++i) {
+          const auto u = static_cast<float>(sweep.level[0](0, i));
+          if (std::isnan(u)) {
+            wrong += std::isnan(static_cast<float>(sweep.level[1](0, i))) ? 0 : 1;
+          } else {
+            const float product = static_cast<float>(stencil.taps[0].weight) * u;
+            wrong += sweep.level[1](0, i).bits != half_bits(product) ? 1 : 0;
+          }
+        }
+        EXPECT_EQ(wrong, 0) << name << " " << machine::name(static_cast<machine::Isa>(isa));
+      }
+    }
   }
 }
 

@@ -245,7 +245,8 @@ class TermData {
                 p[d] = outside_source(Boundary::periodic, p[d], c.extent[d]);
             }
             const bool inside = x >= -right[2][0] && x < n[2] + right[2][1];
-            view(z, y, x) = inside ? term_at<T>(term, p) : std::numeric_limits<T>::quiet_NaN();
+            view(z, y, x) = static_cast<T>(inside ? term_at<Arithmetic<T>>(term, p)
+                                                  : std::numeric_limits<Arithmetic<T>>::quiet_NaN());
           }
         }
       }

@@ -22,17 +22,21 @@ void each_point(const Index3& low, const Index3& high, const F& f) {
 /// at(point) is the value there at the level before.
 template <class T, class At>
 T value(const DeviceSweep<T>& s, Index3 p, const At& at, T past) {
-  const auto near = [&](Index3 o) { return at(Index3{{p[0] + o[0], p[1] + o[1], p[2] + o[2]}}); };
-  T sum = 0;
+  using A = Arithmetic<T>;
+  const auto near = [&](Index3 o) {
+    return static_cast<A>(at(Index3{{p[0] + o[0], p[1] + o[1], p[2] + o[2]}}));
+  };
+  A sum = 0;
   if (s.form == Form::box) {
     const int r = static_cast<int>(s.radius[2]);
-    const auto column = [&](int x) { return doubled_sum<T>(r, [&](int y) { return near({{0, y, x}}); }); };
-    sum = doubled_sum<T>(r, column) * s.weight[0];
+    const auto column = [&](int x) { return doubled_sum<A>(r, [&](int y) { return near({{0, y, x}}); }); };
+    sum = doubled_sum<A>(r, column) * s.weight[0];
   } else {
     sum = s.tap_weight[0] * near(s.tap_place[0]);
     for (index_t k = 1; k < s.taps; ++k) sum = std::fma(s.tap_weight[k], near(s.tap_place[k]), sum);
   }
-  return apply_rule(s.rule, s.two_levels ? std::fma(s.previous, past, sum) : sum);
+  return static_cast<T>(
+      apply_rule(s.rule, s.two_levels ? std::fma(s.previous, static_cast<A>(past), sum) : sum));
 }
 
 template <class T>
@@ -161,9 +165,13 @@ const ResidentKernels<T>* kernels() {
 
 inline std::vector<Variant> variants() {
   Variant steps{{"by_steps", Space::device, "in the place of a device's"}, nullptr, nullptr};
-  steps.on_device = {{by_steps<float>, single_steps<float>}, {by_steps<double>, single_steps<double>}};
+  steps.on_device = {{by_steps<float>, single_steps<float>},
+                     {by_steps<double>, single_steps<double>},
+                     {by_steps<Half>, single_steps<Half>}};
   Variant passes{{"by_passes", Space::device, "in the place of a device's"}, nullptr, nullptr};
-  passes.on_device = {{by_passes<float>, some_passes<float>}, {by_passes<double>, some_passes<double>}};
+  passes.on_device = {{by_passes<float>, some_passes<float>},
+                      {by_passes<double>, some_passes<double>},
+                      {by_passes<Half>, some_passes<Half>}};
   return {steps, passes};
 }
 
