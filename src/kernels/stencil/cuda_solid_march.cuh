@@ -170,7 +170,7 @@ struct SolidMarch {
     for (int j = 0; j < rows; ++j) {
       V& to = shared.loaded[to_slot][warp * rows + j][lane];
       const T* row = row_in(plane_read, j);
-#pragma unroll 1
+#pragma unroll
       for (int e = 0; e < length; ++e)
         kernels::copy_async<sizeof(T)>(kernels::shared_address(to.at + e),
                                        row + place_to_read(p.axis[2], x + e));
