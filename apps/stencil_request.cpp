@@ -181,14 +181,11 @@ void resolve_method(const Values& point, Request& request) {
   }
 }
 
-/// No device kernel reads terms, and not all know halves.
+/// No device kernel reads terms, and no kernel does beside halves.
 void check_place(const Values& point, const Request& request) {
   const auto* const kernel = request.method.kernel;
   const bool device = kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
   const bool half = request.element == Element::f16;
-  require(!half || kernel == nullptr || kernel->f16 != nullptr, ExitCode::usage,
-          fmt::format("kernel {} knows no fields in f16; take {}", request.kernel,
-                      device ? "cuda_streaming" : "streaming"));
   require(!half || !request.problem().terms.any(), ExitCode::usage,
           "fields in f16 take no --coefficients, --source or --mask; take --type f32 or f64");
   require(!device || !request.problem().terms.any(), ExitCode::usage,

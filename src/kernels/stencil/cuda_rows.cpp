@@ -84,10 +84,11 @@ std::vector<Variant> cuda_rows() {
           row<cuda_streaming<float>, cuda_streaming<double>, streaming_passes<float>,
               streaming_passes<double>>("cuda_streaming",
                                         "step by step, the rows or planes of the stencil kept in registers")),
-      row<cuda_temporal<float>, cuda_temporal<double>, temporal_passes<float>, temporal_passes<double>>(
-          "cuda_temporal",
-          "stars of radius 1: several steps a pass, in registers (after Matsumura et al. 2020) or shared "
-          "memory"),
+      with_half<cuda_temporal<Half>, temporal_passes<Half>>(
+          row<cuda_temporal<float>, cuda_temporal<double>, temporal_passes<float>, temporal_passes<double>>(
+              "cuda_temporal",
+              "stars of radius 1: several steps a pass, in registers (after Matsumura et al. 2020) or shared "
+              "memory")),
   };
 }
 

@@ -11,13 +11,14 @@
 namespace tessera::stencil {
 namespace {
 
-constexpr int plane_warps = 4;   // of a block; they share nothing
-constexpr int plane_length = 4;  // elements of a lane
+constexpr int plane_warps = 4;  // of a block; they share nothing
+template <class T>
+constexpr int plane_length = sizeof(T) == 2 ? 8 : 4;  // elements of a lane
 
 /// Blocks of a multiprocessor: a thread needs registers for two values a level and element, and others.
 template <class T, int steps>
 constexpr int plane_blocks() {
-  constexpr int registers = 2 * steps * plane_length * static_cast<int>(sizeof(T)) / 4 + 80;
+  constexpr int registers = 2 * steps * plane_length<T> * static_cast<int>(sizeof(Arithmetic<T>)) / 4 + 80;
   return registers <= 128 ? 4 : registers <= 168 ? 3 : 2;
 }
 
@@ -26,18 +27,19 @@ template <class T, int steps, bool edges>
 struct Levels {
   /// By level: the last row and the sum for it, which lacks the row to come. Far from the first and the last
   /// row of the field the product of the row with the first weight takes its place.
-  Vector<T, plane_length> last[steps], sum[steps];
-  T ghost[edges ? steps + 1 : 1];  ///< beside the row that comes to a level and the one before
+  using A = Arithmetic<T>;
+  Vector<A, plane_length<T>> last[steps], sum[steps];
+  A ghost[edges ? steps + 1 : 1];  ///< beside the row that comes to a level and the one before
 
-  __device__ __forceinline__ void bring(T beside) {
+  __device__ __forceinline__ void bring(A beside) {
     if constexpr (edges) {
 #pragma unroll
       for (int level = steps; level > 0; --level) ghost[level] = ghost[level - 1];
       ghost[0] = beside;
     }
   }
-  [[nodiscard]] __device__ __forceinline__ T beside(int level) const { return ghost[edges ? level : 0]; }
-  __device__ __forceinline__ void multiply(T weight) {
+  [[nodiscard]] __device__ __forceinline__ A beside(int level) const { return ghost[edges ? level : 0]; }
+  __device__ __forceinline__ void multiply(A weight) {
 #pragma unroll
     for (int level = 0; level < steps; ++level) last[level] = times(weight, last[level]);
   }
@@ -51,16 +53,18 @@ struct Kept {
 /// A warp's walk down a chunk of a tile, which reaches an end of the rows if `edges`.
 template <class T, int steps, bool hollow, bool edges>
 struct PlaneMarch {
-  using V = Vector<T, plane_length>;
+  static constexpr int length = plane_length<T>;
+  using A = Arithmetic<T>;
+  using V = Vector<A, length>;
   using State = Levels<T, steps, edges>;
   const Pass<T>& p;
   const Axis& walked;
-  Lane<plane_length> lane;
+  Lane<length> lane;
   Kept kept;
   Cursor cursor;
-  int y;              ///< the row that comes next to the first level
-  V next{}, after{};  ///< the rows to come, on their way
-  T ghost_next{}, ghost_after{};
+  int y;                              ///< the row that comes next to the first level
+  Vector<T, length> next{}, after{};  ///< the rows to come, on their way
+  A ghost_next{}, ghost_after{};
   State levels{};
 
   __device__ PlaneMarch(const Pass<T>& pass, index_t x, int first, Kept what)
@@ -85,20 +89,20 @@ struct PlaneMarch {
   }
   __device__ __forceinline__ void keep(const V& c) const {
     if (y - steps >= kept.low)
-      put_part(p.out + (y - steps) * p.stride[1], lane.x, kept.low_x, kept.high_x, c);
+      put_part(p.out + (y - steps) * p.stride[1], lane.x, kept.low_x, kept.high_x, all_kept<T>(c));
   }
   /// A row beyond the field that is fixed.
   __device__ __forceinline__ V ghost_row(int at) const {
-    return lane.template load<edges>(p.in + at * p.stride[1]);
+    return all_computed(lane.template load<edges>(p.in + at * p.stride[1]));
   }
-  __device__ __forceinline__ void add_along(const V& c, T beside, V& to) const {
+  __device__ __forceinline__ void add_along(const V& c, A beside, V& to) const {
     lane.template add_along<edges, hollow>(p.weight + 1, c, beside, to);
   }
 
   /// Rows far from the field's first and last one.
   __device__ __forceinline__ void inner_rows(int end) {
     for (; y < end; ++y) {
-      V c = next;
+      V c = all_computed(next);
       levels.bring(ghost_next);
       fetch();
 #pragma unroll
@@ -109,7 +113,7 @@ struct PlaneMarch {
         sum = levels.last[level];
         add_along(c, levels.beside(level), sum);
         levels.last[level] = times(p.weight[0], c);
-        c = result;
+        c = all_computed(all_kept<T>(result));
       }
       keep(c);
     }
@@ -131,14 +135,14 @@ struct PlaneMarch {
     add_along(c, l.beside(level), s);
     l.sum[level] = s;
     l.last[level] = walked.mirrors(1) && at == walked.end - 1 ? before : c;  // its own mirror image stays
-    return result;
+    return all_computed(all_kept<T>(result));
   }
   /// The few rows near the field's first or last one, level by level in a loop: so they need no more
   /// registers than the others.
   __device__ __forceinline__ void edge_rows(int end, bool multiplied) {
     State l = levels;
     for (; y < end; ++y) {
-      V c = next;
+      V c = all_computed(next);
       l.bring(ghost_next);
       fetch();
 #pragma unroll 1
@@ -176,7 +180,7 @@ __global__ void __launch_bounds__(32 * plane_warps, plane_blocks<T, steps>())
   const index_t start = across.start(tile), low = down.low(chunk) - steps;
   const Kept kept{static_cast<int>(low + steps), static_cast<int>(down.high(chunk)),
                   static_cast<int>(across.low(tile)), static_cast<int>(across.high(tile))};
-  const index_t x = start + threadIdx.x * plane_length;
+  const index_t x = start + threadIdx.x * plane_length<T>;
   const int first = static_cast<int>(p.axis[1].edge[0] ? max(low, p.axis[1].begin) : low);
   if (at_end(p.axis[2], start, start + across.span)) {
     PlaneMarch<T, steps, hollow, true>(p, x, first, kept).run();
@@ -187,9 +191,9 @@ __global__ void __launch_bounds__(32 * plane_warps, plane_blocks<T, steps>())
 
 template <class T, int steps, bool hollow>
 void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
-  constexpr index_t halo = round_up(steps, plane_length);
+  constexpr index_t length = plane_length<T>, halo = round_up(steps, length);
   const Axis& walked = p.axis[1];
-  p.tiles[2] = tiles_of(p.axis[2], 32 * plane_length, halo, plane_length);
+  p.tiles[2] = tiles_of(p.axis[2], 32 * length, halo, length);
   const auto kernel = plane_pass<T, steps, hollow>;
   const index_t resident = resident_blocks(kernel, 32 * plane_warps, 0) * plane_warps;
   const index_t ends = std::min(p.tiles[2].count, most_ends), others = p.tiles[2].count - ends;
@@ -212,7 +216,7 @@ index_t attribute(cudaDeviceAttr which) {
 /// at 512^3 and above. Solids that fit in the second-level cache are swept step by step.
 template <class T>
 index_t default_steps(const DeviceSweep<T>& s) {
-  if (s.dims < 3) return sizeof(T) == 4 ? 8 : 6;
+  if (s.dims < 3) return sizeof(T) == 2 ? 4 : sizeof(T) == 4 ? 8 : 6;
   if (2 * s.extent.volume() * static_cast<index_t>(sizeof(T)) <= attribute(cudaDevAttrL2CacheSize)) return 1;
   return sizeof(T) == 4 ? 4 : 3;
 }
@@ -238,14 +242,18 @@ bool takes_passes(const DeviceSweep<T>& s) {
       if (s.dims == 3 && s.line[d].kind[side] == Boundary::given) return false;  // solids keep no such ghosts
     }
   }
-  return s.extent[2] > plane_length && s.extent[2] < (index_t{1} << 30);  // no lane holds both ends of a row
+  if (std::is_same_v<T, Half> && s.dims == 3) return false;
+  return s.extent[2] > plane_length<T> &&
+         s.extent[2] < (index_t{1} << 30);  // no lane holds both ends of a row
 }
 
 template <class T>
 std::vector<index_t> passes_of(const DeviceSweep<T>& s, const Tuning& tuning) {
   const index_t most = tuning.base_steps > 0 ? tuning.base_steps : default_steps(s);
-  return s.dims == 3 ? pass_lengths(s.steps, steps_that_fit<T>(most), solid_steps)
-                     : pass_lengths(s.steps, most, plane_steps<T>);
+  if constexpr (!std::is_same_v<T, Half>) {
+    if (s.dims == 3) return pass_lengths(s.steps, steps_that_fit<T>(most), solid_steps);
+  }
+  return pass_lengths(s.steps, most, plane_steps<T>);
 }
 
 }  // namespace
@@ -281,10 +289,10 @@ int cuda_temporal(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream st
       // the other parts of the box have it all
     } else if (steps == 1) {
       streaming_step(s, done, level, tuning, stream);
-    } else if (s.dims == 3) {
-      march_solid(s, level, done, steps, tuning, stream);
-    } else {
+    } else if (s.dims == 2) {
       march_plane(s, level, done, steps, tuning, stream);
+    } else if constexpr (!std::is_same_v<T, Half>) {
+      march_solid(s, level, done, steps, tuning, stream);
     }
     level = 1 - level;
     done += steps;
@@ -300,8 +308,10 @@ Passes temporal_passes(const DeviceSweep<T>& s, const Tuning& tuning) {
   return {static_cast<index_t>(all.size()), single.reads_ghosts && !all.empty() && all.front() == 1};
 }
 
+template int cuda_temporal(const DeviceSweep<Half>&, const Tuning&, DeviceStream);
 template int cuda_temporal(const DeviceSweep<float>&, const Tuning&, DeviceStream);
 template int cuda_temporal(const DeviceSweep<double>&, const Tuning&, DeviceStream);
+template Passes temporal_passes(const DeviceSweep<Half>&, const Tuning&);
 template Passes temporal_passes(const DeviceSweep<float>&, const Tuning&);
 template Passes temporal_passes(const DeviceSweep<double>&, const Tuning&);
 
@@ -316,6 +326,7 @@ void add_temporal_functions(std::vector<machine::DeviceFunction>& to) {
     add(type + ", two dimensions, 6 steps", plane_pass<T, 6, false>);
     add(type + ", two dimensions, 4 steps, star without its middle", plane_pass<T, 4, true>);
   };
+  lengths("f16", Half{});
   lengths("f32", 0.0F);
   lengths("f64", 0.0);
   add("f32, two dimensions, 8 steps", plane_pass<float, 8, false>);

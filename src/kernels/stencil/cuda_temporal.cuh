@@ -18,8 +18,8 @@ struct Pass {
   Axis axis[3];
   Tiles tiles[3];
   Tiles end_rows;  ///< in two dimensions: tiles[1] of the tiles at the ends of rows, which take longer
-  T weight[7];     ///< of the star, in as many dimensions as there are
-  T value[3][2];   ///< of sides that are constant
+  Arithmetic<T> weight[7];    ///< of the star, in as many dimensions as there are
+  Arithmetic<T> value[3][2];  ///< of sides that are constant
 };
 
 /// All weights and places of a pass; the tiles are left to the caller.
@@ -28,7 +28,8 @@ template <class T>
   Pass<T> pass{s.level[from], s.level[1 - from], s.stride, {}, {}, {}, {}, {}};
   for (int d = 0; d < 3; ++d) {
     pass.axis[d] = axis_of(s, d, done, steps);
-    for (const int side : {0, 1}) pass.value[d][side] = static_cast<T>(s.line[d].value[side]);
+    for (const int side : {0, 1})
+      pass.value[d][side] = static_cast<Arithmetic<T>>(static_cast<T>(s.line[d].value[side]));
   }
   for (int k = 0; k < 7; ++k) pass.weight[k] = s.weight[k];
   return pass;
@@ -116,21 +117,21 @@ struct Lane {
     for (int e = 0; e < length; ++e) offset[e] = static_cast<int>(axis.readable(x + e));
   }
 
-  /// The lane's elements of the row that begins, with x = 0, at `row`.
+  /// The lane's elements of the row that begins, with x = 0, at `row`, as they are kept.
   template <bool edges, class T>
   __device__ __forceinline__ Vector<T, length> load(const T* row) const {
     if (edges && wraps) {
       Vector<T, length> v;
 #pragma unroll
-      for (int e = 0; e < length; ++e) v.at[e] = __ldg(row + offset[e]);
+      for (int e = 0; e < length; ++e) v.at[e] = load_once(row + offset[e]);
       return v;
     }
     return load_vectors<T, length>(row + x);
   }
   /// What is fixed beside the lane's end of that row, if anything is.
   template <class T>
-  __device__ __forceinline__ T ghost(const T* row) const {
-    return fixed ? __ldg(row + ghost_x) : T{0};
+  __device__ __forceinline__ Arithmetic<T> ghost(const T* row) const {
+    return fixed ? computed(load_once(row + ghost_x)) : Arithmetic<T>{0};
   }
 
   /// sum and the products with the elements beside each, and itself, of row c.
@@ -186,6 +187,22 @@ __device__ __forceinline__ void walk(const Axis& walked, int steps, int high, co
   }
 }
 
+/// A vector as it is computed with, and as it is kept; what it is after that.
+template <class T, int length>
+__device__ __forceinline__ Vector<Arithmetic<T>, length> all_computed(const Vector<T, length>& v) {
+  Vector<Arithmetic<T>, length> wide;
+#pragma unroll
+  for (int e = 0; e < length; ++e) wide.at[e] = computed(v.at[e]);
+  return wide;
+}
+template <class T, int length>
+__device__ __forceinline__ Vector<T, length> all_kept(const Vector<Arithmetic<T>, length>& v) {
+  Vector<T, length> narrow;
+#pragma unroll
+  for (int e = 0; e < length; ++e) narrow.at[e] = kept<T>(v.at[e]);
+  return narrow;
+}
+
 template <class T, int length>
 __device__ __forceinline__ Vector<T, length> times(T weight, const Vector<T, length>& v) {
   Vector<T, length> product;
@@ -215,6 +232,8 @@ __device__ __forceinline__ void put_part(T* row, index_t x, index_t low, index_t
 /// Passes over planes and over solids; steps is one of the lengths that there are for them.
 template <class T>
 constexpr int plane_steps[5] = {2, 3, 4, 6, 8};
+template <>
+inline constexpr int plane_steps<Half>[4] = {2, 3, 4, 6};
 template <>
 inline constexpr int plane_steps<double>[4] = {2, 3, 4, 6};
 constexpr int solid_steps[] = {2, 3, 4};

@@ -61,8 +61,7 @@ struct Variant : VariantInfo {
   void (*f32)(const Sweep<float>&, const Tuning&);
   void (*f64)(const Sweep<double>&, const Tuning&);
   DeviceKernels on_device = {};
-  /// Kept in 16 bits, computed in f32 and rounded once a step, without terms; nullptr where it does not do
-  /// that.
+  /// Kept in 16 bits, computed in f32 and rounded once a step, without terms.
   void (*f16)(const Sweep<Half>&, const Tuning&) = nullptr;
 };
 
@@ -80,7 +79,7 @@ inline void run(const Variant& variant, const Sweep<double>& sweep, const Tuning
   variant.f64(sweep, tuning);
 }
 
-/// Throws Error(usage) for a variant that has no such kernel.
+/// Throws Error(usage) for a sweep with terms.
 void run(const Variant& variant, const Sweep<Half>& sweep, const Tuning& tuning = {});
 
 // Each in the file of its name. All give the same bits.

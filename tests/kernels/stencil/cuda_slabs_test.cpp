@@ -82,7 +82,7 @@ void expect_boxes_right(const Case<T>& c, Index3 grid, index_t deep, Through thr
     sweep.level[1] = field.level(1);
     sweep.level[0].dims = sweep.level[1].dims = c.stencil.dims;
     const Tuning tuning = through == Through::slabs ? shares_of_memory(sweep).back() : asked;
-    for (const Variant& variant : device_variants<T>()) {
+    for (const Variant& variant : device_variants()) {
       oracle::load(before, sweep, ghosts, c);
       run(variant, sweep, tuning);
       index_t wrong = 0;
