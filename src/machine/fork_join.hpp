@@ -116,6 +116,22 @@ void parallel_for(index_t begin, index_t end, index_t grain, const Body& body) {
             [&] { parallel_for(middle, end, grain, body); });
 }
 
+/// body(part, parts) for every part, one for each thread and the same one every time: what a thread's own
+/// cache holds of the data since the last call is there again. Inside a region, or while a Recorder listens,
+/// the parts are forks.
+template <class Body>
+void parallel_parts(int threads, const Body& body) {
+  if (recorder() == nullptr && omp_in_parallel() == 0) {
+#pragma omp parallel num_threads(threads) default(shared) if (threads > 1)
+    body(omp_get_thread_num(), omp_get_num_threads());
+    return;
+  }
+  parallel(threads, [&] {
+    const int parts = team();
+    parallel_for(0, parts, 1, [&](index_t begin, index_t) { body(static_cast<int>(begin), parts); });
+  });
+}
+
 /// body(thread, threads) once on each thread of a fresh team of exactly `threads`: for probes and first
 /// touch.
 template <class Body>

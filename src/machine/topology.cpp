@@ -123,6 +123,22 @@ Topology topology() {
   return result;
 }
 
+Caches caches() {
+  // The C library's own answer for the last cache of a virtual machine is that of the whole host.
+  static const Caches here = [] {
+    Caches found;
+    const Topology all = topology();
+    for (const CacheLevel& level : all.caches) {
+      if (level.name == "L2" && level.bytes > 0) found.l2 = level.bytes;
+      if (level.name == "L3") found.l3 = level.bytes;
+    }
+    if (found.l3 == 0) found.l3 = found.l2;
+    found.l3_takes_evicted = all.processor.starts_with("AMD");
+    return found;
+  }();
+  return here;
+}
+
 index_t available_memory() {
   index_t least = control_group_allowance();
   if (const index_t free = kilobytes_line("/proc/meminfo", "MemAvailable"); free >= 0)

@@ -33,6 +33,14 @@ struct Topology {
 /// As hwloc and usable_units() say; never the whole machine when only a part is ours.
 [[nodiscard]] Topology topology();
 
+/// The caches that kernels reckon with, bytes: of a core, and of the cores that share the last one.
+struct Caches {
+  index_t l2 = index_t{1} << 20, l3 = 0;
+  bool l3_takes_evicted = false;  ///< what second levels give up goes there and comes back from there (AMD)
+};
+/// As topology() says, looked up once.
+[[nodiscard]] Caches caches();
+
 /// Bytes that can still be had on this node: the least of MemAvailable, what the control group leaves and the
 /// address space limit.
 [[nodiscard]] index_t available_memory();

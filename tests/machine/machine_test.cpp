@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <numeric>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -52,6 +53,33 @@ TEST(ForkJoin, WorksOutsideAnyRegionAndInsideTheCallersOwn) {
   on_each_thread(3,
                  [&](int, int) { parallel(2, [&] { fork_join([&] { sum += 10; }, [&] { sum += 10; }); }); });
   EXPECT_EQ(sum, 63);
+}
+
+/// How often each part of a call was run, and whether all calls agreed on the number of parts.
+void expect_parts_once(int threads, int want) {
+  std::vector<int> seen(static_cast<std::size_t>(want), 0);
+  std::atomic<bool> agreed = true;
+  parallel_parts(threads, [&](int part, int parts) {
+    if (parts == want)
+      ++seen[static_cast<std::size_t>(part)];
+    else
+      agreed = false;
+  });
+  EXPECT_TRUE(agreed);
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), want);
+}
+
+TEST(ForkJoin, RunsEveryPartOnce) {
+  expect_parts_once(1, 1);
+  expect_parts_once(3, 3);
+  parallel(2, [] { expect_parts_once(5, 2); });  // those of the team that is there
+  EXPECT_EQ(record(0, [] { expect_parts_once(4, 4); }).forks, 3);
+  std::set<int> threads;
+  for (int call = 0; call < 20; ++call)
+    parallel_parts(2, [&](int part, int) {
+      if (part == 1) threads.insert(omp_get_thread_num());
+    });
+  EXPECT_EQ(threads, std::set<int>{1});
 }
 
 TEST(ForkJoin, AWaitInsideOneSideIsNotForTheOther) {
