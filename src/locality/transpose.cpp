@@ -54,7 +54,7 @@ void recursive(const ConstRecords& a, const Records& b, const transpose::Tuning&
 }
 void cache_oblivious(const ConstRecords& a, const Records& b, const transpose::Tuning& t) {
   require(
-      a.rows * a.cols * a.bytes <= transpose::cached_bytes || rows_meet_lines(b), ExitCode::usage,
+      stays_in_cache(a, b) || rows_meet_lines(b), ExitCode::usage,
       "cache_oblivious copies through staging blocks here, which are not traced; choose rows of whole lines "
       "(m a multiple of 64 bytes) or up to 1 MiB");
   transpose_by_leaves(a, b, t.threads, transpose::traced::leaf_set, in_turn);

@@ -24,15 +24,32 @@ void transpose_records(const ConstRecords& a, const Records& b) {
   });
 }
 
+/// A part of the rows of b for each thread, always the same: they lie in its own cache.
+void transpose_in_cache(const ConstRecords& a, const Records& b, int threads) {
+  const LeafSet& set = leaf_set(machine::isa());
+  machine::parallel_parts(threads, [&](int part, int parts) {
+    const index_t share = round_up(ceil_div(a.cols, parts), line_bytes / a.bytes);
+    const index_t begin = std::min(a.cols, part * share);
+    const index_t count = std::min(share, a.cols - begin);
+    if (count == 0) return;
+    transpose_leaves(a.block(0, begin, a.rows, count), b.block(begin, 0, count, a.rows), Store::cached, 1,
+                     set, [](const Block&, const auto& left, const auto& right) {
+                       left();
+                       right();
+                     });
+  });
+}
+
 }  // namespace
 
 void cache_oblivious(const ConstRecords& a, const Records& b, const Tuning& tuning) {
   if (a.empty()) return;
   const int threads = threads_of(tuning);
+  if (has_leaf(a.bytes) && stays_in_cache(a, b)) return transpose_in_cache(a, b, threads);
   machine::parallel(threads, [&] {
     if (!has_leaf(a.bytes)) {
       transpose_records(a, b);
-    } else if (a.rows * a.cols * a.bytes <= cached_bytes || rows_meet_lines(b)) {
+    } else if (rows_meet_lines(b)) {
       transpose_by_leaves(a, b, threads, leaf_set(machine::isa()), as_tasks);
     } else if (stages_whole_rows(b)) {
       transpose_staged(a, b);

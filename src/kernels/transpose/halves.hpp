@@ -5,29 +5,47 @@
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/records.hpp"
 #include "kernels/transpose/walks.hpp"
+#include "machine/topology.hpp"
 
 namespace tessera::transpose {
 
-// Up to here ordinary stores: a result and its source of 1 MiB stay in most second-level caches, where the
-// next reader finds them; streaming would send them to memory. Larger ones are streamed: with ordinary stores
-// n = 1000 in f64 took four times as long on Sapphire Rapids, and was no faster on Zen 5.
-inline constexpr index_t cached_bytes = index_t{1} << 20;
+/// Whether rows at such a stride share few sets of a first-level cache.
+[[nodiscard]] constexpr bool rows_share_sets(index_t stride) { return stride % 1024 == 0; }
 
-// Bytes of a row of a that a strip walks along: long runs keep the prefetchers of a busy. Measured on Zen 5
-// with f32 and f64 at n = 4000, 4096, 8000 and 8192, between 2048 and 65536: from 16384 on within 5 % of the
-// best.
-[[nodiscard]] constexpr index_t strip_bytes(index_t record) { return record < 4 ? 4096 : 16384; }
+/// Whether ordinary stores pay: the result is left where its next reader finds it, and lines that a cache
+/// holds need not leave it. A result and its source of 1 MiB stay in most second-level caches; larger ones
+/// where the last cache takes what those give up and half of it holds both, with what lies between their rows
+/// (n = 1000, one core of Zen 5: f64 100 GB/s, streamed 73; f32 99, streamed 64; 1200 in f64, which is more
+/// than half, 70, streamed 77). On Sapphire Rapids n = 1000 in f64 took four times as long with them.
+[[nodiscard]] inline bool stays_in_cache(const ConstRecords& a, const Records& b) {
+  if (a.rows * a.cols * a.bytes <= index_t{1} << 20) return true;
+  const machine::Caches caches = machine::caches();
+  const index_t span = a.rows * a.stride() + b.rows * b.stride();
+  return caches.l3_takes_evicted && span <= caches.l3 / 2 && !rows_share_sets(b.stride());
+}
 
-/// Wide bands, so that a strip mostly goes on where the last one ended. Where lines are carried from panel to
-/// panel, tall ones instead: the two at the ends of a leaf are not whole, in every row of b.
-inline LeafShape largest_leaf(Store store) {
-  return store == Store::carried ? LeafShape{1536, 960} : LeafShape{192, 8192};
+/// The largest leaves, and the columns of a that a strip of theirs walks along.
+struct Walk {
+  LeafShape leaf;
+  index_t strip;
+};
+
+/// Long strips keep the prefetchers of a busy: measured on Zen 5 with f32 and f64 at n = 4000, 4096, 8000 and
+/// 8192, between 2048 and 65536 bytes of a row, from 16384 on within 5 % of the best. Wide leaves, so that a
+/// strip mostly goes on where the last one ended. Where lines are carried from panel to panel, tall ones
+/// instead: the two at the ends of a leaf are not whole, in every row of b. In the cache 64 rows of b at a
+/// time, which the first level of the TLB knows; f32 whose rows of b share sets of the second one, 256.
+[[nodiscard]] inline Walk walk_of(Store store, const Records& b) {
+  if (store == Store::cached) return {{1536, 8192}, 64};
+  const index_t strip = (b.bytes < 4 ? 4096 : 16384) / b.bytes;
+  if (store == Store::carried) return {{1536, 960}, strip};
+  if (b.bytes == 4 && b.stride() % 4096 == 0) return {{8192, 256}, 256};
+  return {{192, 8192}, strip};
 }
 
 /// Taller leaves of narrow matrices, for a leaf ends with a fence; smaller ones until every thread has about
 /// four.
-inline LeafShape leaf_shape(const ConstRecords& a, Store store, int threads) {
-  LeafShape shape = largest_leaf(store);
+inline LeafShape leaf_shape(const ConstRecords& a, LeafShape shape, int threads) {
   const index_t least_rows = 192;
   while (shape.cols >= 2 * a.cols && shape.cols > 64) shape = {2 * shape.rows, shape.cols / 2};
   const auto leaves = [&] { return ceil_div(a.rows, shape.rows) * ceil_div(a.cols, shape.cols); };
@@ -39,13 +57,13 @@ inline LeafShape leaf_shape(const ConstRecords& a, Store store, int threads) {
 template <class Both>
 void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads, const LeafSet& set,
                       const Both& both) {
-  const index_t strip = strip_bytes(a.bytes) / a.bytes;
+  const Walk walk = walk_of(store, b);
   const auto visit = [&](const Block& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
-                   block.cols, a.bytes, store, strip});
+                   block.cols, a.bytes, store, walk.strip});
     if (store != Store::cached) set.fence();
   };
-  walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, store, threads), visit, both);
+  walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, walk.leaf, threads), visit, both);
 }
 
 /// Whole lines of b begin after the same few elements in every row: those by ordinary stores, the rest
@@ -68,7 +86,7 @@ void transpose_streaming(const ConstRecords& a, const Records& b, index_t lead, 
 template <class Both>
 void transpose_by_leaves(const ConstRecords& a, const Records& b, int threads, const LeafSet& set,
                          const Both& both) {
-  if (a.rows * a.cols * a.bytes <= cached_bytes) {
+  if (stays_in_cache(a, b)) {
     transpose_leaves(a, b, Store::cached, threads, set, both);
   } else {
     transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, both);

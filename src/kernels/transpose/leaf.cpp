@@ -24,7 +24,8 @@ inline constexpr int squares_in_panel<2> = 1;
 template <>
 inline constexpr int squares_in_panel<8> = 3;
 
-/// A panel of squares from left to right, straight into b.
+/// A panel of squares from left to right, straight into b. For ordinary stores the rows of the next panel are
+/// asked for meanwhile.
 template <int Bytes, Put To, int Squares>
 [[gnu::always_inline]] inline void plain_panel(const std::byte* a, index_t a_stride, std::byte* b,
                                                index_t b_stride, index_t cols) {
@@ -33,6 +34,9 @@ template <int Bytes, Put To, int Squares>
 #pragma GCC unroll 3
     for (int q = 0; q < Squares; ++q)
       line_square<Bytes, To>(from + q * side * a_stride, a_stride, to + q * line_bytes, b_stride);
+    if constexpr (To == Put::target) {
+      for (index_t r = 0; r < Squares * side; ++r) __builtin_prefetch(from + (Squares * side + r) * a_stride);
+    }
   };
   const index_t whole = cols / side * side;
   for (index_t j = 0; j < whole; j += side) squares(a + j * Bytes, b + j * b_stride);
@@ -48,10 +52,27 @@ template <int Bytes, Put To, int Squares>
   }
 }
 
+/// The squares of a panel at column `at` into a stage, whose rows lie `pitch` apart; meanwhile the lines of a
+/// that come next are on their way: prefetch_bytes to the right of column j, or beyond the end of the panel,
+/// where reading goes on at `next`.
+template <int Bytes, int Squares>
+[[gnu::always_inline]] inline void stage_squares(const std::byte* a, index_t a_stride, index_t j, index_t at,
+                                                 index_t cols, const std::byte* next, std::byte* stage,
+                                                 index_t pitch) {
+  constexpr index_t side = line_bytes / Bytes;
+  const index_t beyond = (j - cols) * Bytes + prefetch_bytes;
+  const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
+#pragma GCC unroll 3
+  for (int q = 0; q < Squares; ++q) {
+    line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride, stage + q * line_bytes,
+                                   pitch);
+    for (index_t r = q * side; r < (q + 1) * side; ++r) __builtin_prefetch(ahead + r * a_stride);
+  }
+}
+
 /// A panel of squares from left to right: they meet in a stage, from where the lines of a row of b leave one
-/// right after the other, as memory wants its writes; meanwhile the lines of a that come next are on their
-/// way. `next`: where reading goes on after the panel. (Squares of 1 and 2 bytes are slower for it: 0.8 of
-/// their rate.)
+/// right after the other, as memory wants its writes. `next`: where reading goes on after the panel. (Squares
+/// of 1 and 2 bytes are slower for it: 0.8 of their rate.)
 template <int Bytes, int Squares>
 void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t cols,
                   const std::byte* next) {
@@ -60,14 +81,7 @@ void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_
   alignas(line_bytes) std::byte stage[side * run];
   for (index_t j = 0; j < cols; j += side) {
     const index_t at = square_column<Bytes>(j, cols);
-    const index_t beyond = (j - cols) * Bytes + prefetch_bytes;
-    const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
-#pragma GCC unroll 3
-    for (int q = 0; q < Squares; ++q) {
-      line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride, stage + q * line_bytes,
-                                     run);
-      for (index_t r = q * side; r < (q + 1) * side; ++r) __builtin_prefetch(ahead + r * a_stride);
-    }
+    stage_squares<Bytes, Squares>(a, a_stride, j, at, cols, next, stage, run);
     for (index_t r = 0; r < side; ++r) stream_lines(b + (at + r) * b_stride, stage + r * run, Squares);
   }
 }
@@ -100,21 +114,13 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
   alignas(line_bytes) std::byte stage[side * pitch];
   for (index_t j = 0; j < cols; j += side) {
     const index_t at = square_column<Bytes>(j, cols);
-    const index_t beyond = (j - cols) * Bytes + prefetch_bytes;
-    const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
-#pragma GCC unroll 3
-    for (int q = 0; q < Squares; ++q) {
-      line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride,
-                                     stage + (q + 1) * line_bytes, pitch);
-      if constexpr (Bytes >= 4) {
-        for (index_t r = q * side; r < (q + 1) * side; ++r) __builtin_prefetch(ahead + r * a_stride);
-      }
-    }
+    for (index_t column = j; column < at + side; ++column)
+      __builtin_memcpy(stage + (column - at) * pitch, carry.line(column), line_bytes);
+    stage_squares<Bytes, Squares>(a, a_stride, j, at, cols, next, stage + line_bytes, pitch);
     for (index_t column = j; column < at + side; ++column) {
       std::byte* const row = stage + (column - at) * pitch;
       std::byte* const to = b + column * b_stride;
       const index_t past = bytes_past_line(to);
-      __builtin_memcpy(row, carry.line(column), line_bytes);
       __builtin_memcpy(carry.line(column), row + run, line_bytes);
       if (first && past > 0) {
         if (carry.joins && column > 0)
@@ -189,13 +195,16 @@ template <int Bytes, Store Kind, int Squares>
 template <int Bytes, Store Kind>
 void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes;
-  constexpr int squares = squares_in_panel<Bytes>;
+  constexpr int squares = Kind == Store::cached ? 1 : squares_in_panel<Bytes>;
   const index_t rows = strip.rows / side * side;
   const auto from = [&](index_t i) { return i < rows ? strip.a + i * strip.a_stride : next; };
   index_t i = 0;
   for (; i + squares * side <= rows; i += squares * side)
     panel<Bytes, Kind, squares>(strip, i, from(i + squares * side), carry);
   for (; i < rows; i += side) panel<Bytes, Kind, 1>(strip, i, from(i + side), carry);
+  if constexpr (Kind == Store::cached) {  // the last panel tells rows of the one before again
+    if (rows < strip.rows) panel<Bytes, Kind, 1>(strip, strip.rows - side, next, carry);
+  }
   if constexpr (Kind == Store::carried) {
     if (rows < strip.rows) carry_rest<Bytes>(strip, strip.rows - rows, *carry);
     flush(strip, *carry);
@@ -217,7 +226,7 @@ void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
     const bool last = left + strip.cols == leaf.cols;
     walk_strip<Bytes, Kind>(strip, last ? leaf.a : strip.a + strip.cols * Bytes, carry);
   }
-  if constexpr (Kind == Store::carried) return;
+  if constexpr (Kind != Store::streaming) return;
   const index_t rows = leaf.rows / side * side;
   edge<Bytes>(leaf.a + rows * leaf.a_stride, leaf.a_stride, leaf.b + rows * Bytes, leaf.b_stride,
               leaf.rows - rows, leaf.cols);

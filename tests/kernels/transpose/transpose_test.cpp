@@ -9,6 +9,7 @@
 #include "kernels/transpose/records_test.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "machine/gpu.hpp"
+#include "machine/topology.hpp"
 
 namespace tessera::transpose {
 namespace {
@@ -83,12 +84,22 @@ TEST(Variants, KeepPaddingAndAcceptAnyAlignment) {
   }
 }
 
-TEST(Variants, TransposeWhatExceedsTheCaches) {
-  // Above 4 MiB results are streamed: rows of b on lines, off lines by the same amount, off lines by any
-  // amount, short and contiguous, and not even aligned to records.
+TEST(Variants, TransposeWhatTheLastCacheHolds) {
   const Variant& variant = *find_variant(variants(), "cache_oblivious");
   for (const index_t bytes : {1, 2, 4, 8, 16}) {
-    const index_t cols = 4'500'000 / 1024 / bytes + 7;
+    for (const int threads : {1, 2, 3}) {
+      expect_transposed(variant, {1001, 1'500'000 / 1000 / bytes}, bytes, 0, 0, {.threads = threads});
+      expect_transposed(variant, {1'500'000 / 70 / bytes, 71}, bytes, 1, bytes, {.threads = threads});
+    }
+  }
+}
+
+TEST(Variants, TransposeWhatExceedsTheCaches) {
+  // Results that are streamed: rows of b on lines, off lines by the same amount, off lines by any amount,
+  // short and contiguous, and not even aligned to records.
+  const Variant& variant = *find_variant(variants(), "cache_oblivious");
+  for (const index_t bytes : {1, 2, 4, 8, 16}) {
+    const index_t cols = std::max<index_t>(4'500'000, machine::caches().l3 / 4) / 1024 / bytes + 7;
     for (const index_t skew : {index_t{0}, bytes})
       expect_transposed(variant, {1024, cols}, bytes, 0, skew, {.threads = 2});
     expect_transposed(variant, {1025, cols}, bytes, 2, 3, {.threads = 2});
