@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dist/transpose/blocks.hpp"
+#include "kernels/transpose/in_place.hpp"
 
 namespace tessera::dist::transpose {
 namespace {
@@ -70,6 +71,18 @@ std::vector<Step> steps_of(const ForecastRequest& q, const Method& method, const
                         [&](index_t peer) { return direct(q, method, rank, peer); });
 }
 
+/// One rank alone: squares by swaps, rectangles by chunks, the largest in three passes.
+void add_in_place(Forecast& f, const ForecastRequest& q, index_t mine, int threads) {
+  const index_t shorter = std::min(q.rows, q.cols), longer = std::max(q.rows, q.cols);
+  f.touched_bytes = (shorter == longer ? 2 : 6) * mine;
+  f.work_bytes = 16 * longer * q.element_bytes * threads;
+  if (shorter == longer || shorter == 0) return;
+  const auto plan = tessera::transpose::chunk_plan(shorter, longer, q.element_bytes);
+  if (!tessera::transpose::goes_by_chunks(plan, q.element_bytes, threads)) return;
+  f.touched_bytes = (plan.rest > 0 ? 6 : 4) * mine;
+  f.work_bytes = tessera::transpose::chunks_scratch_bytes(plan, q.element_bytes, threads);
+}
+
 Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Homes& homes, index_t rank) {
   const index_t element = q.element_bytes, most = method.piece_bytes / element;
   const index_t mine = homes.a.of(rank).area() * element, result = homes.b.of(rank).area() * element;
@@ -84,8 +97,7 @@ Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Hom
     if (q.ranks > 1) {
       add_steps(f, swap_steps(homes.a, rank, most), element);
     } else {
-      f.touched_bytes = (q.rows == q.cols ? 2 : 6) * mine;
-      f.work_bytes = 16 * std::max(q.rows, q.cols) * element * std::max(1, method.tuning.threads);
+      add_in_place(f, q, mine, std::max(1, method.tuning.threads));
     }
     return f;
   }

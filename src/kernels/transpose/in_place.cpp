@@ -21,8 +21,7 @@ index_t leaf_side(index_t bytes) {
 /// Swaps blocks across the diagonal.
 class Swapper {
  public:
-  explicit Swapper(const Records& m)
-      : m_(m), leaf_(leaf_side(m.bytes)), transpose_(leaf_set(machine::isa()).transpose) {}
+  explicit Swapper(const Records& m) : m_(m), leaf_(leaf_side(m.bytes)) {}
 
   /// The square block at (i, i).
   void diagonal(index_t i, index_t n) const {
@@ -56,29 +55,37 @@ class Swapper {
     const Records upper = m_.block(i, j, rows, cols);
     const Records lower = m_.block(j, i, cols, rows);
     const Records waiting{scratch, cols, rows, rows, m_.bytes};
-    move(upper, waiting);
-    if (i != j) move(lower, upper);
+    transpose_block(upper, waiting);
+    if (i != j) transpose_block(lower, upper);
     for (index_t row = 0; row < cols; ++row) {
       std::memcpy(lower.at(row, 0), waiting.at(row, 0), static_cast<std::size_t>(rows * m_.bytes));
     }
   }
 
-  void move(const ConstRecords& a, const Records& b) const {
-    if (has_leaf(a.bytes)) {
-      transpose_({a.data, a.stride(), b.data, b.stride(), a.rows, a.cols, a.bytes, Store::cached});
-      return;
-    }
-    with_record(a.bytes, [&](auto copy) {
-      walk_rows({0, 0, a.rows, a.cols}, [&](index_t i, index_t j) { copy(b.at(j, i), a.at(i, j)); });
-    });
-  }
-
   Records m_;
   index_t leaf_;
-  void (*transpose_)(const Leaf&);
 };
 
 }  // namespace
+
+void transpose_block(const ConstRecords& a, const Records& b) {
+  if (has_leaf(a.bytes)) {
+    leaf_set(machine::isa())
+        .transpose({a.data, a.stride(), b.data, b.stride(), a.rows, a.cols, a.bytes, Store::cached, 64});
+    return;
+  }
+  with_record(a.bytes, [&](auto copy) {
+    walk_halves(
+        {0, 0, a.rows, a.cols}, {64, 64},
+        [&](const Block& block) {
+          walk_rows(block, [&](index_t i, index_t j) { copy(b.at(j, i), a.at(i, j)); });
+        },
+        [](const Block&, const auto& left, const auto& right) {
+          left();
+          right();
+        });
+  });
+}
 
 void in_place_square(const Records& m, const Tuning& tuning) {
   TESSERA_EXPECTS(m.rows == m.cols);
@@ -90,7 +97,9 @@ void in_place(std::byte* data, index_t rows, index_t cols, index_t bytes, const 
   if (rows == cols) {
     in_place_square({data, rows, cols, cols, bytes}, tuning);
   } else if (rows > 1 && cols > 1) {  // a single row and a single column are the same bytes
-    in_place_rectangle(data, rows, cols, bytes, tuning);
+    const ChunkPlan plan = chunk_plan(std::min(rows, cols), std::max(rows, cols), bytes);
+    goes_by_chunks(plan, bytes, threads_of(tuning)) ? in_place_chunks(data, rows, cols, bytes, tuning)
+                                                    : in_place_rectangle(data, rows, cols, bytes, tuning);
   }
 }
 

@@ -21,7 +21,8 @@ std::vector<Variant> make_table() {
         "halves the longer side (Frigo et al. 1999); vector blocks, streaming stores"},
        cache_oblivious,
        nullptr},
-      {{"in_place", Space::host, "recursive swaps; rectangles in three passes (Catanzaro et al. 2014)"},
+      {{"in_place", Space::host,
+        "recursive swaps; rectangles by chunks, or in three passes (Catanzaro et al. 2014)"},
        nullptr,
        in_place},
   };

@@ -40,6 +40,57 @@ TEST(InPlace, TransposesSquaresAndRectanglesOfEveryRecordSize) {
   }
 }
 
+/// Both ways of rectangles, chunks of several sizes.
+void expect_rectangle(index_t rows, index_t cols, index_t bytes, int threads) {
+  Fenced a(rows, cols, cols, bytes, 8);
+  a.fill(5);
+  const Fenced before = a;
+  const Records m = a.view();
+  const auto expect = [&](const char* way, index_t run, index_t chunk) {
+    EXPECT_EQ(differences(before.view(), ConstRecords{m.data, cols, rows, rows, bytes}), 0)
+        << way << " " << run << " " << chunk << ": " << rows << "x" << cols << " bytes " << bytes;
+    EXPECT_EQ(a.spoiled(), 0);
+    a = before;
+  };
+  in_place_rectangle(m.data, rows, cols, bytes, {.threads = threads});
+  expect("three passes", 0, 0);
+  for (const index_t run : {1, 24, 100}) {
+    for (const index_t chunk : {1, 1000, 1 << 20}) {
+      in_place_chunks(m.data, rows, cols, bytes, {.threads = threads}, {.run = run, .chunk = chunk});
+      expect("chunks", run, chunk);
+    }
+  }
+}
+
+TEST(InPlace, GoesByChunksOrInThreePasses) {
+  for (index_t rows = 2; rows <= 13; ++rows)
+    for (index_t cols = 2; cols <= 13; ++cols) expect_rectangle(rows, cols, 8, 1);
+  for (const index_t bytes : {1, 4, 12, 16}) {
+    for (const index_t length : {60, 97, 128}) {
+      for (const index_t side : {2, 3, 16, 37}) {
+        expect_rectangle(side, length, bytes, 2);
+        expect_rectangle(length, side, bytes, 3);
+      }
+    }
+  }
+}
+
+TEST(InPlace, ChunksHaveNoRestWhereADivisorAllowsIt) {
+  const ChunkPlan even = chunk_plan(100, 100000, 8);
+  EXPECT_EQ(even.k * even.b, 100000);
+  EXPECT_EQ(even.rest, 0);
+  EXPECT_GE(even.b * 8, ChunkSizes{}.run);
+  EXPECT_LE(100 * even.b * 8, ChunkSizes{}.chunk);
+  EXPECT_TRUE(goes_by_chunks(even, 8, 64));
+  EXPECT_FALSE(goes_by_chunks(chunk_plan(200000, 300000, 8), 8, 1));
+  const ChunkPlan prime = chunk_plan(100, 99991, 8);
+  EXPECT_EQ(prime.k * prime.b + prime.rest, 99991);
+  EXPECT_LT(prime.rest, prime.b);
+  const ChunkPlan thin = chunk_plan(2, 7, 8);  // all of it is one chunk
+  EXPECT_EQ(thin.k, 1);
+  EXPECT_EQ(thin.b, 7);
+}
+
 TEST(InPlace, SwapsASquareInsideALargerMatrix) {
   for (const index_t n : {1, 5, 64, 100, 131}) {
     Fenced a(n, n, n + 13, 8);
