@@ -10,6 +10,7 @@ namespace {
 
 constexpr index_t scratch_bytes =
     16 << 10;  // a stack block: half of a small L1, the other half is the block itself
+constexpr index_t blocks_in_task = 16;  // two threads of Zen 5, n = 8000: one block 42 GB/s, 16 blocks 52
 
 /// The side of a square leaf block, a power of two so that its lines stay whole.
 index_t leaf_side(index_t bytes) {
@@ -38,9 +39,10 @@ class Swapper {
  private:
   /// m[i:i+rows, j:j+cols] and m[j:j+cols, i:i+rows], apart from each other.
   void swap(index_t i, index_t j, index_t rows, index_t cols) const {
-    if (rows <= leaf_ && cols <= leaf_) {
-      swap_leaf(i, j, rows, cols);
-    } else if (rows >= cols) {
+    if (rows <= leaf_ && cols <= blocks_in_task * leaf_) {
+      for (index_t right = 0; right < cols; right += leaf_)
+        swap_leaf(i, j + right, rows, std::min(leaf_, cols - right));
+    } else if (rows * blocks_in_task >= cols) {
       const index_t half = halve(rows, leaf_);
       machine::fork_join([&] { swap(i, j, half, cols); }, [&] { swap(i + half, j, rows - half, cols); });
     } else {
