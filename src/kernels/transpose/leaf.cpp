@@ -12,17 +12,13 @@ constexpr index_t prefetch_bytes = 256;
 
 /// Squares, one above the other: their number in a panel. Each is unrolled, with loads of its own:
 /// prefetchers tell streams apart by the instruction (two squares in one loop body: 35 to 40 GB/s of f64 on
-/// Zen 5; the same squares through one copy of the code: 26). Memory takes runs of 256 bytes as fast as it
-/// takes longer ones, of 128 at 0.65 and of 64 at a third of that rate; but rows at strides of a power of two
-/// share the sets of a cache, and 32 of them are too many.
+/// Zen 5; the same squares through one copy of the code: 26). Memory takes runs of 128 bytes at 0.65 of the
+/// rate of longer ones, of 64 at a third, but many rows of a at once cost more than they gain: of f64 two
+/// squares have 1.17 of memcpy's rate at n = 4000, three 1.06; at strides of a power of two it is 0.87 and
+/// 0.94.
 template <int Bytes>
-inline constexpr int squares_in_panel = 2;
-template <>
-inline constexpr int squares_in_panel<1> = 1;
-template <>
-inline constexpr int squares_in_panel<2> = 1;
-template <>
-inline constexpr int squares_in_panel<8> = 3;
+inline constexpr int squares_in_panel = Bytes < 4 ? 1 : 2;
+inline constexpr int squares_at_powers = 3;
 
 /// A panel of squares from left to right, straight into b. For ordinary stores the rows of the next panel are
 /// asked for meanwhile.
@@ -192,15 +188,14 @@ template <int Bytes, Store Kind, int Squares>
 
 /// A strip from top to bottom: panels, and what is left of those that are carried. `next`: where reading goes
 /// on after it.
-template <int Bytes, Store Kind>
+template <int Bytes, Store Kind, int Squares>
 void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes;
-  constexpr int squares = Kind == Store::cached ? 1 : squares_in_panel<Bytes>;
   const index_t rows = strip.rows / side * side;
   const auto from = [&](index_t i) { return i < rows ? strip.a + i * strip.a_stride : next; };
   index_t i = 0;
-  for (; i + squares * side <= rows; i += squares * side)
-    panel<Bytes, Kind, squares>(strip, i, from(i + squares * side), carry);
+  for (; i + Squares * side <= rows; i += Squares * side)
+    panel<Bytes, Kind, Squares>(strip, i, from(i + Squares * side), carry);
   for (; i < rows; i += side) panel<Bytes, Kind, 1>(strip, i, from(i + side), carry);
   if constexpr (Kind == Store::cached) {  // the last panel tells rows of the one before again
     if (rows < strip.rows) panel<Bytes, Kind, 1>(strip, strip.rows - side, next, carry);
@@ -212,7 +207,7 @@ void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
 }
 
 /// Strips of at most `widest` columns, then what fills no square.
-template <int Bytes, Store Kind>
+template <int Bytes, Store Kind, int Squares>
 void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes;
   if (leaf.rows < side || leaf.cols < side)
@@ -224,7 +219,7 @@ void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
     strip.a = leaf.a + left * Bytes;
     strip.b = leaf.b + left * leaf.b_stride;
     const bool last = left + strip.cols == leaf.cols;
-    walk_strip<Bytes, Kind>(strip, last ? leaf.a : strip.a + strip.cols * Bytes, carry);
+    walk_strip<Bytes, Kind, Squares>(strip, last ? leaf.a : strip.a + strip.cols * Bytes, carry);
   }
   if constexpr (Kind != Store::streaming) return;
   const index_t rows = leaf.rows / side * side;
@@ -237,16 +232,21 @@ void carried_leaf(const Leaf& leaf) {
   constexpr index_t widest = Carry::columns - line_bytes / Bytes;
   Carry carry;
   carry.joins = leaf.b_stride == leaf.rows * Bytes;
-  walk_strips<Bytes, Store::carried>(leaf, leaf.strip < widest ? leaf.strip : widest, &carry);
+  walk_strips<Bytes, Store::carried, squares_in_panel<Bytes>>(leaf, leaf.strip < widest ? leaf.strip : widest,
+                                                              &carry);
 }
 
 template <int Bytes>
 void leaf_of(const Leaf& leaf) {
   switch (leaf.store) {
     case Store::cached:
-      return walk_strips<Bytes, Store::cached>(leaf, leaf.strip, nullptr);
+      return walk_strips<Bytes, Store::cached, 1>(leaf, leaf.strip, nullptr);
     case Store::streaming:
-      return walk_strips<Bytes, Store::streaming>(leaf, leaf.strip, nullptr);
+      if constexpr (Bytes == 8) {
+        if (leaf.b_stride % 4096 == 0)
+          return walk_strips<Bytes, Store::streaming, squares_at_powers>(leaf, leaf.strip, nullptr);
+      }
+      return walk_strips<Bytes, Store::streaming, squares_in_panel<Bytes>>(leaf, leaf.strip, nullptr);
     default:
       return carried_leaf<Bytes>(leaf);
   }
