@@ -7,6 +7,7 @@
 // so that the sums of all levels are independent of each other and one barrier a plane is enough.
 
 #include "kernels/cuda_async.cuh"
+#include "kernels/stencil/cuda_solid_marks.cuh"
 #include "kernels/stencil/cuda_temporal.cuh"
 
 namespace tessera::stencil {
@@ -23,11 +24,6 @@ struct SolidShape {
 constexpr int most_shared_bytes = 227 * 1024;
 extern __shared__ unsigned char shared_planes[];
 
-/// What a block keeps of its tile: planes [low, high), rows and points.
-struct KeptSolid {
-  int low, high, low_y, high_y, low_x, high_x;
-};
-
 /// The plane to read for plane i of a walk, perhaps one beyond the field; what lies farther nobody uses.
 [[nodiscard]] __device__ __forceinline__ int plane_to_read(const Axis& axis, int i) {
   const int begin = static_cast<int>(axis.begin), end = static_cast<int>(axis.end);
@@ -43,58 +39,8 @@ struct KeptSolid {
   return max(static_cast<int>(axis.begin), min(i, static_cast<int>(axis.end) - 1));
 }
 
-/// What a thread's rows and the elements of its vectors are, in one register: sums take the others.
-class Marks {
-  unsigned bits = 0;
-  enum : unsigned {
-    row = 0,
-    element = 8,
-    first_row = 16,
-    first_element,
-    beside,
-    last_row = 20,
-    last_element = 24
-  };
-  /// Which of the `count` points from `first` on is the last one of an axis; `count` if none is.
-  __device__ __forceinline__ static unsigned last_of(const Axis& axis, int first, int count) {
-    const int end = static_cast<int>(axis.end);
-    return static_cast<unsigned>(axis.edge[1] && first < end && end - first <= count ? end - 1 - first
-                                                                                     : count);
-  }
-
- public:
-  /// Of `rows` rows from y on, and `length` elements from x on.
-  __device__ Marks(const Axis& across, int y, int rows, const Axis& along, int x, int length,
-                   const KeptSolid& kept) {
-    for (int j = 0; j < rows; ++j)
-      bits |= unsigned{y + j >= kept.low_y && y + j < kept.high_y} << (row + static_cast<unsigned>(j));
-    for (int e = 0; e < length; ++e)
-      bits |= unsigned{x + e >= kept.low_x && x + e < kept.high_x} << (element + static_cast<unsigned>(e));
-    bits |= unsigned{across.edge[0] && y == across.begin} << first_row;
-    bits |= unsigned{along.edge[0] && x == along.begin} << first_element;
-    bits |=
-        unsigned{y >= across.begin && y + rows <= across.end && x >= along.begin && x + length <= along.end}
-        << beside;
-    bits |= last_of(across, y, rows) << last_row | last_of(along, x, length) << last_element;
-  }
-  __device__ __forceinline__ bool keeps_row(int j) const { return bits >> (row + j) & 1U; }
-  __device__ __forceinline__ bool keeps_element(int e) const { return bits >> (element + e) & 1U; }
-  __device__ __forceinline__ bool keeps_all(int length) const {
-    const unsigned all = (1U << length) - 1;
-    return (bits >> element & all) == all;
-  }
-  /// Whether the first row, or element, is the field's first one.
-  __device__ __forceinline__ bool begins_rows() const { return bits >> first_row & 1U; }
-  __device__ __forceinline__ bool begins_row() const { return bits >> first_element & 1U; }
-  /// Whether all are read one beside the other.
-  __device__ __forceinline__ bool reads_beside() const { return bits >> beside & 1U; }
-  /// Which is the field's last one; their number if none is.
-  __device__ __forceinline__ int ends_rows() const { return static_cast<int>(bits >> last_row & 15U); }
-  __device__ __forceinline__ int ends_row() const { return static_cast<int>(bits >> last_element & 15U); }
-};
-
 /// A block's walk along z, of a tile that reaches an end of the rows or columns if `edges`; `general`: some
-/// side of the field has values of its own, or rows or columns may end within a thread's.
+/// side of the field is constant, or rows or columns may end within a thread's.
 template <class T, int steps, bool hollow, bool general, bool edges>
 struct SolidMarch {
   using Shape = SolidShape<T, steps>;
