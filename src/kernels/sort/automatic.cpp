@@ -14,11 +14,11 @@
 namespace tessera::sort {
 namespace {
 
-constexpr index_t most_runs = 16;               // beyond, merging costs more than distributing
-constexpr index_t least_uneven = 1 << 16;       // below, radix works in the cache alone
-constexpr index_t most_in_cache = 1 << 21;      // keys; no more than a last-level cache has
-constexpr double few_distinct = 0.45;           // of a sample
-constexpr index_t alone_bytes = 16 << 20;       // are read before a team has started
+constexpr index_t most_runs = 16;           // beyond, merging costs more than distributing
+constexpr index_t least_uneven = 1 << 16;   // below, radix works in the cache alone
+constexpr index_t most_in_cache = 1 << 21;  // keys; no more than a last-level cache has
+constexpr double few_distinct = 0.45;       // of a sample
+constexpr index_t alone_bytes = 16 << 20;   // are sorted without a team if in order, nearly so, or reversed
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
 
 template <class Item>
@@ -156,11 +156,10 @@ bool sort_ordered(const Block<Item>& block, int threads) {
     bool all = true;
     if (first < block.n) machine::parallel(threads, [&] { all = in_order(part(first - 1, block.n), order); });
     if (all && order == Order::descending)
-      machine::parallel(block.n * bytes < alone_bytes / 4 ? 1 : threads,
-                        [&] { reverse(block.data, block.n); });
+      machine::parallel(first == block.n ? 1 : threads, [&] { reverse(block.data, block.n); });
     return all;
   }
-  return false;
+  return first == block.n && nearly_sorted(glance(block)) && put_back_displaced(block);
 }
 template bool sort_ordered(const Block<std::uint32_t>&, int);
 template bool sort_ordered(const Block<std::uint64_t>&, int);

@@ -42,9 +42,9 @@ void automatic(const Block<Item>& block);
 template <class B>
 [[nodiscard]] bool automatic_in_place(const Block<B>& block);
 
-/// The same for keys that are in order or reversed, outside of any region: false for others, which mostly
-/// show at once. No scratch memory is touched, and a team is started only where it reads on, behind some
-/// megabytes.
+/// The same for keys that are in order or reversed or, of some megabytes, nearly in order, outside of any
+/// region: false for others, which mostly show at once. No scratch memory is touched, and a team is started
+/// only behind some megabytes: where a core has other work, to wait for it takes longer than those.
 template <class B>
 [[nodiscard]] bool sort_ordered(const Block<B>& block, int threads);
 
@@ -66,7 +66,8 @@ void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order order = Order::ascending);
 
-/// keys[0:n] in place as `auto`, if they are in order or reversed; outside of any region (sort_ordered).
+/// keys[0:n] in place as `auto`, if they are in order, nearly so or reversed; outside of any region
+/// (sort_ordered).
 template <class T>
 [[nodiscard]] bool sort_ordered(std::span<T> keys, int threads, Order order = Order::ascending);
 
