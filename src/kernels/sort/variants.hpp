@@ -32,8 +32,6 @@ struct Variant : VariantInfo {
 enum class Plan { merge_runs, displaced, counting_bucketed, radix };
 [[nodiscard]] std::string_view name(Plan plan);
 [[nodiscard]] Plan choose(const Survey& seen, index_t n);
-/// Whether a survey of all might lead to another plan than radix.
-[[nodiscard]] bool promising(const Glance& seen, index_t n);
 
 /// Glances at the input; where that is promising, looks at all of it in one pass; sorts it by the best plan.
 template <class Item>
