@@ -33,22 +33,30 @@ struct Extent {
 
 class ByKey {
  public:
-  ByKey(const Rows& rows, const RowKey& key)
+  ByKey(const std::byte* rows, index_t row_bytes, index_t n, const RowKey& key)
       : rows_(rows),
+        row_bytes_(row_bytes),
+        n_(n),
         key_(key),
         flip_(key.order == Order::descending ? ~std::uint64_t{0} : 0),
-        pairs_(rows.n),
-        spare_(rows.n) {}
+        pairs_(n),
+        spare_(n) {}
 
   void sort() {
     const index_t taken = key_.bytes > word_bytes && repeats() ? load_packed() : load_first();
     sort_pairs("auto", pairs_.span(), spare_.span());
-    sort_equal_ones({0, rows_.n}, taken);
-    auto* const order = reinterpret_cast<std::uint64_t*>(spare_.data());
-    machine::parallel_for(0, rows_.n, grain, [&](index_t begin, index_t end) {
+    sort_equal_ones({0, n_}, taken);
+  }
+  void get_order(std::uint64_t* order) const {
+    machine::parallel_for(0, n_, grain, [&](index_t begin, index_t end) {
       for (index_t j = begin; j < end; ++j) order[j] = pairs_[j].index;
     });
-    permute_in_place(rows_, {order, static_cast<std::size_t>(rows_.n)});
+  }
+  /// In memory of its own.
+  [[nodiscard]] std::span<const std::uint64_t> order() {
+    auto* const order = reinterpret_cast<std::uint64_t*>(spare_.data());
+    get_order(order);
+    return {order, static_cast<std::size_t>(n_)};
   }
 
  private:
@@ -59,7 +67,7 @@ class ByKey {
 
   /// Bytes [8 word, 8 word + 8) of a row's key as a number, or as many of them as there are.
   [[nodiscard]] std::uint64_t word(index_t row, index_t word) const {
-    const std::byte* const first = rows_[row] + key_.begin + word_bytes * word;
+    const std::byte* const first = rows_ + row * row_bytes_ + key_.begin + word_bytes * word;
     const index_t bytes = std::min(word_bytes, key_.bytes - word_bytes * word);
     std::uint64_t bits = 0;
     if (bytes == word_bytes) {
@@ -72,16 +80,16 @@ class ByKey {
 
   /// Whether a sample has some first word twice.
   [[nodiscard]] bool repeats() const {
-    const index_t n = std::min(rows_.n, most_samples);
+    const index_t n = std::min(n_, most_samples);
     std::vector<std::uint64_t> sample;
-    for (index_t s = 0; s < n; ++s) sample.push_back(word(s * (rows_.n / n), 0));
+    for (index_t s = 0; s < n; ++s) sample.push_back(word(s * (n_ / n), 0));
     std::sort(sample.begin(), sample.end());
     return std::adjacent_find(sample.begin(), sample.end()) != sample.end();
   }
 
   /// The keys' first words into the pairs. Returns how many words that is.
   index_t load_first() {
-    machine::parallel_for(0, rows_.n, grain, [&](index_t begin, index_t end) {
+    machine::parallel_for(0, n_, grain, [&](index_t begin, index_t end) {
       for (index_t j = begin; j < end; ++j) pairs_[j] = {word(j, 0), static_cast<std::uint64_t>(j)};
     });
     return 1;
@@ -93,7 +101,7 @@ class ByKey {
     std::vector<int> shifts;  // to the left
     int room = 64;
     for (std::size_t w = 0; w < extents.size() && room > 0; ++w) shifts.push_back(room -= extents[w].bits());
-    machine::parallel_for(0, rows_.n, grain, [&](index_t begin, index_t end) {
+    machine::parallel_for(0, n_, grain, [&](index_t begin, index_t end) {
       for (index_t j = begin; j < end; ++j) {
         std::uint64_t bits = 0;
         for (std::size_t w = 0; w < shifts.size(); ++w) {
@@ -110,7 +118,7 @@ class ByKey {
     const auto words = static_cast<std::size_t>(ceil_div(key_.bytes, word_bytes));
     std::vector<Extent> all(words);
     std::mutex mutex;
-    machine::parallel_for(0, rows_.n, grain, [&](index_t begin, index_t end) {
+    machine::parallel_for(0, n_, grain, [&](index_t begin, index_t end) {
       std::vector<Extent> mine(words);
       for (index_t j = begin; j < end; ++j) {
         for (std::size_t w = 0; w < words; ++w) {
@@ -186,7 +194,8 @@ class ByKey {
     return this->word(static_cast<index_t>(pairs_[pair].index), word);
   }
 
-  Rows rows_;
+  const std::byte* rows_;
+  index_t row_bytes_, n_;
   RowKey key_;
   std::uint64_t flip_;
   machine::Buffer<Pair> pairs_, spare_;
@@ -194,10 +203,24 @@ class ByKey {
 
 }  // namespace
 
+void argsort_records(const std::byte* rows, index_t row_bytes, const RowKey& key,
+                     std::span<std::uint64_t> order, int threads) {
+  TESSERA_EXPECTS(key.begin >= 0 && key.begin + key.bytes <= row_bytes);
+  machine::parallel(threads, [&] {
+    ByKey by_key(rows, row_bytes, static_cast<index_t>(order.size()), key);
+    by_key.sort();
+    by_key.get_order(order.data());
+  });
+}
+
 void sort_records(const Rows& rows, const RowKey& key, int threads) {
   TESSERA_EXPECTS(key.begin >= 0 && key.begin + key.bytes <= rows.bytes);
   if (rows.n < 2 || key.bytes == 0) return;
-  machine::parallel(threads, [&] { ByKey(rows, key).sort(); });
+  machine::parallel(threads, [&] {
+    ByKey by_key(rows.data, rows.bytes, rows.n, key);
+    by_key.sort();
+    permute_in_place(rows, by_key.order());
+  });
 }
 
 }  // namespace tessera::sort

@@ -95,6 +95,9 @@ void expect_sorted(index_t n, const Case& c) {
     return c.key.order == Order::ascending ? difference < 0 : difference > 0;
   });
   for (const int threads : {1, 2, 3}) {
+    Order64 got(order.size());
+    argsort_records(before.data(), c.bytes, c.key, got, threads);
+    ASSERT_EQ(got, order);
     Bytes rows = before;
     sort_records({rows.data(), c.bytes, n}, c.key, threads);
     ASSERT_EQ(rows, gathered(before, c.bytes, order))
