@@ -40,6 +40,7 @@ dist::sort::ForecastRequest forecast_request(const Request& request, index_t ran
   if (request.task != Task::keys) {
     for (const SortColumn& column : request.by) q.passes += column.form.words();
     q.passes = std::max<index_t>(1, q.passes);
+    q.all_rows = !request.takes_first() && !request.unique;
   }
   return q;
 }

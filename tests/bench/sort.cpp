@@ -12,8 +12,8 @@
 
 #include "base/table.hpp"
 #include "base/text.hpp"
-#include "dist/sort/argsort.hpp"
 #include "kernels/sort/inputs.hpp"
+#include "kernels/sort/records.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
@@ -69,27 +69,12 @@ void sort_ours(const std::string& variant, std::span<KeyValue> data, int threads
   sort::sort_pairs(variant, {reinterpret_cast<sort::Pair*>(data.data()), data.size()}, threads);
 }
 
-/// As a table: the keys sorted by their permutation, the records gathered into a buffer of their own, which
-/// is allocated here.
+/// Records are sorted as `auto` sorts.
 template <>
-void sort_ours(const std::string& variant, std::span<Record> data, int threads) {
-  constexpr index_t key_bytes = 10;
-  const auto n = static_cast<index_t>(data.size());
-  const auto comm = mpi::Communicator::self();
-  const layout::BlockMap map(n, 1);
-  machine::Buffer<std::byte> keys(n * key_bytes);
-  machine::Buffer<std::uint64_t> order(n);
-  machine::Buffer<Record> sorted(n);
-  machine::parallel(threads, [&] {
-    machine::parallel_for(0, n, 1 << 14, [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i)
-        std::memcpy(keys.data() + i * key_bytes, data[static_cast<std::size_t>(i)].bytes, key_bytes);
-    });
-  });
-  mpi::Phases phases;
-  dist::sort::argsort(comm, map, {{dist::sort::KeyForm::string(key_bytes), keys.data()}},
-                      {.kernel = variant, .threads = threads}, order.data(), phases);
-  dist::sort::gather<Record>(comm, map, data.data(), order.span(), sorted.data(), threads);
+void sort_ours(const std::string&, std::span<Record> data, int threads) {
+  sort::sort_records({reinterpret_cast<std::byte*>(data.data()), static_cast<index_t>(sizeof(Record)),
+                      static_cast<index_t>(data.size())},
+                     {.bytes = 10}, threads);
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view word) {

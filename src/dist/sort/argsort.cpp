@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/sort/records.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -85,6 +86,15 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
   const layout::Range mine = map.range(comm.rank());
   const index_t n = mine.size();
   const std::span<Index> result(permutation, static_cast<std::size_t>(n));
+  if (comm.size() == 1 && columns.size() == 1 && !columns[0].form.number && method.kernel == "auto") {
+    const mpi::PhaseScope scope(phases, "sort");
+    const index_t bytes = columns[0].form.bytes;
+    mpi::together(comm, "sort", [&] {
+      tessera::sort::argsort_records(columns[0].data, bytes, {0, bytes, columns[0].order}, result,
+                                     method.threads);
+    });
+    return;
+  }
   std::vector<KeyDigit> digits;
   {
     const mpi::PhaseScope scope(phases, "sort");

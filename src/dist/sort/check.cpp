@@ -129,16 +129,24 @@ bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, 
   return comm.sum(difference) == 0 && count == map.extent();
 }
 
+std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n, std::uint64_t seed, int threads) {
+  return hash_at_indices(
+      column, n, seed, threads, [&](index_t j) { return static_cast<std::uint64_t>(first + j); },
+      [](index_t j) { return j; });
+}
+
+std::uint64_t hash_of_sources(ColumnView column, Indices permutation, std::uint64_t seed, int threads) {
+  return hash_at_indices(
+      column, static_cast<index_t>(permutation.size()), seed, threads,
+      [&](index_t j) { return permutation[static_cast<std::size_t>(j)]; }, [](index_t j) { return j; });
+}
+
 bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView before,
                    ColumnView after, Indices permutation, std::uint64_t seed, int threads) {
   const layout::Range mine = map.range(comm.rank());
-  const auto of_permutation = [&](index_t j) { return permutation[static_cast<std::size_t>(j)]; };
-  std::uint64_t difference = hash_at_indices(after, static_cast<index_t>(permutation.size()), seed, threads,
-                                             of_permutation, [](index_t j) { return j; });
+  std::uint64_t difference = hash_of_sources(after, permutation, seed, threads);
   if (comm.sum(static_cast<index_t>(permutation.size())) == map.extent()) {
-    difference -= hash_at_indices(
-        before, mine.size(), seed, threads,
-        [&](index_t j) { return static_cast<std::uint64_t>(mine.begin + j); }, [](index_t j) { return j; });
+    difference -= hash_of_places(before, mine.begin, mine.size(), seed, threads);
   } else {
     const std::vector<std::uint64_t> asked = sent_to_owners(comm, map, permutation);
     const auto index = [&](index_t j) { return asked[static_cast<std::size_t>(j)]; };

@@ -42,6 +42,12 @@ template <class T>
                                  ColumnView before, ColumnView after, Indices permutation, std::uint64_t seed,
                                  int threads);
 
+/// The same in two steps, of a column that is permuted in place: the sum before, and what it is after.
+[[nodiscard]] std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n, std::uint64_t seed,
+                                           int threads);
+[[nodiscard]] std::uint64_t hash_of_sources(ColumnView column, Indices permutation, std::uint64_t seed,
+                                            int threads);
+
 /// hashes[j] = a hash of itself and of element j: over all columns, a hash of whole rows. Local.
 void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads);
 

@@ -17,6 +17,15 @@ index_t gather_bytes(const ForecastRequest& q, index_t share, index_t element_by
   return mine * (8 + 4 + 4 + element_bytes) + asked * (8 + element_bytes);
 }
 
+/// A column and its elements in order; or, where they are permuted in place, what that takes beside them.
+index_t carry_bytes(const ForecastRequest& q, index_t share) {
+  const index_t bytes = q.widest_column_bytes;
+  if (bytes == 0) return 0;
+  if (!q.all_rows || !permuted_in_place(static_cast<int>(q.ranks), bytes))
+    return 2 * share * bytes + gather_bytes(q, share, bytes);
+  return share * (bytes + 8) + share / 256 * bytes;
+}
+
 Forecast of_rank(const ForecastRequest& q, index_t share) {
   const bool permutes = q.passes > 0;
   const index_t item_bytes = permutes ? static_cast<index_t>(sizeof(Pair)) : q.key_bytes;
@@ -46,10 +55,7 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
   const index_t values = q.passes > 1 ? share * 8 : 0;
   const index_t while_sorting = held + places + values + std::max(sorting, held + gather_bytes(q, share, 8));
   const index_t while_checking = share * (8 + 8 + 8 + 1) + gather_bytes(q, share, 8);
-  const index_t while_carrying =
-      q.widest_column_bytes == 0
-          ? 0
-          : 2 * share * q.widest_column_bytes + gather_bytes(q, share, q.widest_column_bytes);
+  const index_t while_carrying = carry_bytes(q, share);
   f.work_bytes = std::max({while_sorting, while_checking, while_carrying});
   f.sent_bytes *= static_cast<double>(q.passes);
   f.sent_bytes += static_cast<double>(q.passes - 1) * 4 * static_cast<double>(share * 8);

@@ -16,6 +16,7 @@ struct ForecastRequest {
   bool keeps_input = false;         ///< a copy of the keys stays, to sort them again
   index_t passes = 0;               ///< columns that a permutation is sorted by; 0: plain keys
   index_t widest_column_bytes = 0;  ///< of an element of the columns that are carried along
+  bool all_rows = true;             ///< and whether all of them are
   std::vector<double> weights{};    ///< by which plain keys come in, a rank; empty: in equal shares
 };
 

@@ -19,6 +19,12 @@ struct ColumnView {
 /// Requests that a rank makes at once; more are made in rounds.
 inline constexpr index_t requests_at_once = index_t{1} << 22;
 
+/// Whether a column that one rank has is best permuted where it lies (kernels/sort/permute.hpp): from a few
+/// words an element on, a copy in order costs more than the way along the cycles.
+[[nodiscard]] constexpr bool permuted_in_place(int ranks, index_t element_bytes) {
+  return ranks == 1 && element_bytes >= 32;
+}
+
 /// to[j] = element indices[j] of the whole; indices lie in [0, map.extent()), may repeat, and are as many as
 /// this rank likes. `column` is this rank's part. Collective.
 void gather(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView column,

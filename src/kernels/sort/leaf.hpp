@@ -17,6 +17,7 @@ namespace tessera::sort {
 /// two. Buckets are either even (table == nullptr): (place >> 12) * factor >> 16; or each slice has its own
 /// `width` buckets from `base` on: base + ((place & 0xffff) * width >> 16), table[slice] = base << 16 |
 /// width.
+/// Doubles that lie evenly as numbers, and so unevenly as bits, are divided as numbers: bucket_of_value.
 template <class B>
 struct Division {
   B low = 0, range = 0;
@@ -24,6 +25,8 @@ struct Division {
   std::uint32_t factor = 0;
   const std::uint32_t* table = nullptr;
   bool logarithmic = false;  ///< only with a table
+  bool by_value = false;     ///< only of doubles
+  double origin = 0, per_unit = 0, last = 0;
   KeyMap<B> map{};
 };
 
@@ -35,6 +38,14 @@ inline constexpr int log_bits = 22, log_least = 7;
   const std::uint64_t scaled =
       length > log_bits ? x >> (length - log_bits - 1) : x << (log_bits + 1 - length);
   return (static_cast<std::uint64_t>(length - log_least) << log_bits) + scaled;
+}
+
+/// Never goes down as bits go up: NaNs have the last bucket.
+template <class B>
+[[nodiscard]] constexpr std::uint64_t bucket_of_value(const Division<B>& division, double x) {
+  const double at = (x - division.origin) * division.per_unit;
+  const double bucket = at < division.last ? at : division.last;
+  return bucket > 0 ? static_cast<std::uint64_t>(bucket) : 0;
 }
 
 /// Keys classified in one call, at most: they stay in the first-level cache.

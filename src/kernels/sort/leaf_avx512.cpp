@@ -160,32 +160,58 @@ void look_up_buckets(const std::uint32_t* table, const std::uint32_t* place, ind
   }
 }
 
-enum class Places { even, linear, logarithmic };
+/// bucket_of_value of eight doubles. The minimum of a NaN and a number is its second operand.
+class ByValue {
+ public:
+  explicit ByValue(const Division<std::uint64_t>& division)
+      : origin_(_mm512_set1_pd(division.origin)),
+        per_unit_(_mm512_set1_pd(division.per_unit)),
+        last_(_mm512_set1_pd(division.last)) {}
+  explicit ByValue(const Division<std::uint32_t>&) {}
+
+  [[nodiscard]] __m512i bucket(__m512i raw) const {
+    const auto at = _mm512_mul_pd(_mm512_sub_pd(_mm512_castsi512_pd(raw), origin_), per_unit_);
+    return _mm512_cvttpd_epu64(_mm512_max_pd(_mm512_min_pd(at, last_), _mm512_setzero_pd()));
+  }
+
+ private:
+  __m512d origin_, per_unit_, last_;
+};
+
+enum class Places { even, linear, logarithmic, value };
 
 template <Places kind, class B>
 void classify_as(const Division<B>& division, const B* raw, index_t n, const B* ahead, B* bits,
                  std::uint16_t* bucket) {
   using L = LanesOf<B>;
   const Classifier<L> classifier(division);
+  const ByValue by_value(division);
   std::uint32_t places[classify_batch];
   for (index_t i = 0; i < n; i += L::lanes) {
     const auto valid = valid_lanes<L>(n, i);
     _mm_prefetch(reinterpret_cast<const char*>(ahead + i), _MM_HINT_T0);
-    const auto mapped = classifier.bits(L::load(raw + i, valid));
+    const auto loaded = L::load(raw + i, valid);
+    const auto mapped = classifier.bits(loaded);
     L::store(bits + i, valid, mapped);
-    if constexpr (kind == Places::even)
+    if constexpr (kind == Places::value)
+      L::store_u16(bucket + i, valid, by_value.bucket(loaded));
+    else if constexpr (kind == Places::even)
       L::store_u16(bucket + i, valid, classifier.even_bucket(classifier.place(mapped)));
     else if constexpr (kind == Places::linear)
       L::store_u32(places + i, classifier.place(mapped));
     else
       L::store_u32(places + i, classifier.log_place(mapped));
   }
-  if constexpr (kind != Places::even) look_up_buckets(division.table, places, n, bucket);
+  if constexpr (kind == Places::linear || kind == Places::logarithmic)
+    look_up_buckets(division.table, places, n, bucket);
 }
 
 template <class B>
 void classify(const Division<B>& division, const B* raw, index_t n, const B* ahead, B* bits,
               std::uint16_t* bucket) {
+  if constexpr (sizeof(B) == sizeof(double)) {
+    if (division.by_value) return classify_as<Places::value>(division, raw, n, ahead, bits, bucket);
+  }
   if (division.table == nullptr)
     classify_as<Places::even>(division, raw, n, ahead, bits, bucket);
   else if (division.logarithmic)

@@ -101,6 +101,13 @@ void classify(const Division<Plain<B>>& division, const B* raw, index_t n, const
   for (index_t i = 0; i < n; ++i) {
     const Plain<B> its = division.map.to_bits(raw[i]);
     bits[i] = its;
+    if constexpr (sizeof(Plain<B>) == sizeof(double)) {
+      if (division.by_value) {
+        const Plain<B> plain = raw[i];
+        bucket[i] = static_cast<std::uint16_t>(bucket_of_value(division, std::bit_cast<double>(plain)));
+        continue;
+      }
+    }
     const std::uint64_t above = std::max(its, division.low) - division.low;
     const std::uint64_t place = division.logarithmic
                                     ? log_place(above)

@@ -1,10 +1,12 @@
 #pragma once
 // How radix divides keys among buckets: evenly over the range where the keys are spread so, by the weight of
 // slices in a sample where they are not; slices are even themselves or, where one of them would have very
-// many keys, logarithmic.
+// many keys, logarithmic. Doubles may lie evenly as numbers: then they are divided as such.
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "kernels/sort/leaf.hpp"
@@ -67,7 +69,7 @@ class RadixPlan {
     divide_evenly(bounds, wanted, map);
     spread_ = Spread::even;
     Weights weights = weigh(samples);
-    if (is_even(weights, samples)) return;
+    if (is_even(weights, samples) || divide_by_value(samples, map)) return;
     const index_t most = *std::max_element(weights.begin(), weights.end());
     if (most > samples / 16) {
       division_.logarithmic = true;
@@ -110,6 +112,7 @@ class RadixPlan {
 
   /// The least bits that belong to bucket b > 0 or a later one; the greatest of all if none can.
   [[nodiscard]] B first_bits(index_t b) const {
+    if (division_.by_value) return first_bits_by_value(static_cast<std::uint64_t>(b));
     const std::uint64_t first = first_place(static_cast<std::uint64_t>(b));
     return division_.logarithmic ? first_bits_log(first) : first_bits_even(first);
   }
@@ -128,6 +131,24 @@ class RadixPlan {
     return static_cast<B>(division_.low + (steps << division_.right));
   }
 
+  [[nodiscard]] static double value_of(B bits, const KeyMap<B>& map) {
+    if constexpr (sizeof(B) == sizeof(double))
+      return std::bit_cast<double>(map.to_raw(bits));
+    else
+      return 0;
+  }
+  [[nodiscard]] B first_bits_by_value(std::uint64_t b) const {
+    B low = 0, high = all;
+    while (low < high) {
+      const B middle = static_cast<B>(low + (high - low) / 2);
+      if (bucket_of_value(division_, value_of(middle, division_.map)) >= b)
+        high = middle;
+      else
+        low = static_cast<B>(middle + 1);
+    }
+    return low;
+  }
+
   [[nodiscard]] std::uint64_t first_place(std::uint64_t b) const {
     if (division_.table == nullptr) return ((b << 16) + division_.factor - 1) / division_.factor << 12;
     const auto at =
@@ -139,16 +160,43 @@ class RadixPlan {
     return ((slice - 1) << 16) + (((b - base) << 16) + width - 1) / width;
   }
 
+  [[nodiscard]] index_t most_of_even(index_t samples) const { return 2 * ceil_div(samples, buckets_) + 8; }
+
   /// No bucket has much more than its share of the sample.
   [[nodiscard]] bool is_even(const Weights& weight, index_t samples) const {
     index_t share = 0, bucket = 0;
-    const index_t most = 2 * ceil_div(samples, buckets_) + 8;
+    const index_t most = most_of_even(samples);
     for (std::size_t slice = 0; slice < slices; ++slice) {
       const auto its = static_cast<index_t>(((slice << 4) * division_.factor) >> 16);
       share = its == bucket ? share + weight[slice] : weight[slice];
       bucket = its;
       if (share > most) return false;
     }
+    return true;
+  }
+
+  /// Whether the sample is one of doubles that lie evenly as numbers: then they are divided so.
+  [[nodiscard]] bool divide_by_value(index_t samples, const KeyMap<B>& map) {
+    if (sizeof(B) != sizeof(double) || map.spread == 0) return false;
+    double least = std::numeric_limits<double>::infinity(), most = -least;
+    for (index_t s = 0; s < samples; ++s) {
+      const double x = value_of(sample_[static_cast<std::size_t>(s)], map);
+      if (!std::isfinite(x)) continue;
+      least = std::min(least, x);
+      most = std::max(most, x);
+    }
+    const double per_unit = static_cast<double>(buckets_) / (most - least);
+    if (!std::isfinite(per_unit) || per_unit <= 0) return false;
+    Division<B> even = division_;
+    even.by_value = true;
+    even.origin = map.mirrored != 0 ? most : least;
+    even.per_unit = map.mirrored != 0 ? -per_unit : per_unit;
+    even.last = static_cast<double>(buckets_ - 1);
+    std::vector<index_t> count(static_cast<std::size_t>(buckets_));
+    for (index_t s = 0; s < samples; ++s)
+      ++count[bucket_of_value(even, value_of(sample_[static_cast<std::size_t>(s)], map))];
+    if (*std::max_element(count.begin(), count.end()) > most_of_even(samples)) return false;
+    division_ = even;
     return true;
   }
 

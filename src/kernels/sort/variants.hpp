@@ -32,8 +32,6 @@ struct Variant : VariantInfo {
 enum class Plan { merge_runs, displaced, counting_bucketed, radix };
 [[nodiscard]] std::string_view name(Plan plan);
 [[nodiscard]] Plan choose(const Survey& seen, index_t n);
-/// Whether a survey of all might lead to another plan than radix.
-[[nodiscard]] bool promising(const Glance& seen, index_t n);
 
 /// Glances at the input; where that is promising, looks at all of it in one pass; sorts it by the best plan.
 template <class Item>
@@ -42,9 +40,9 @@ void automatic(const Block<Item>& block);
 template <class B>
 [[nodiscard]] bool automatic_in_place(const Block<B>& block);
 
-/// The same for keys that are in order or reversed, outside of any region: false for others, which mostly
-/// show at once. No scratch memory is touched, and a team is started only where it reads on, behind some
-/// megabytes.
+/// The same for keys that are in order or reversed or, of some megabytes, nearly in order, outside of any
+/// region: false for others, which mostly show at once. No scratch memory is touched, and a team is started
+/// only behind some megabytes: where a core has other work, to wait for it takes longer than those.
 template <class B>
 [[nodiscard]] bool sort_ordered(const Block<B>& block, int threads);
 
@@ -66,7 +64,8 @@ void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch
 template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order order = Order::ascending);
 
-/// keys[0:n] in place as `auto`, if they are in order or reversed; outside of any region (sort_ordered).
+/// keys[0:n] in place as `auto`, if they are in order, nearly so or reversed; outside of any region
+/// (sort_ordered).
 template <class T>
 [[nodiscard]] bool sort_ordered(std::span<T> keys, int threads, Order order = Order::ascending);
 

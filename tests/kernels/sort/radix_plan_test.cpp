@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +63,54 @@ TYPED_TEST(Plans, BoundsHoldEveryKeyOfTheBucket) {
       if (this->HasFatalFailure()) return;
     }
   }
+}
+
+/// Doubles that lie evenly as numbers have even buckets as such, and bounds tell the truth of them: of any
+/// double, in both orders.
+TEST(Plan, EvenDoublesAreDividedByValue) {
+  using L = std::numeric_limits<double>;
+  std::vector<double> rare{
+      0.0,      -0.0,        L::infinity(), -L::infinity(),  L::quiet_NaN(),  -L::quiet_NaN(),
+      L::max(), L::lowest(), L::min(),      L::denorm_min(), -L::denorm_min()};
+  for (int e = -1074; e < 1024; e += 3) rare.insert(rare.end(), {std::ldexp(1.0, e), -std::ldexp(1.5, e)});
+  constexpr index_t n = 1 << 20;
+  const auto plan = std::make_unique<RadixPlan<std::uint64_t>>();
+  for (const Order order : {Order::ascending, Order::descending}) {
+    const auto map = key_map<double>(order);
+    for (const auto& [scale, shift] : {std::pair{1.0, 0.0}, {2e300, -1e300}, {1e-310, 0.0}, {-5.0, 3.0}}) {
+      std::vector<double> keys(n);
+      generate<double>(input("uniform"), 3, 0, n, keys);
+      for (double& key : keys) key = key * scale + shift;
+      for (const index_t wanted : {1, 16, 200, 2048}) {
+        const std::string what = std::to_string(scale) + " " + std::to_string(wanted);
+        plan->divide_sampled(reinterpret_cast<const std::uint64_t*>(keys.data()), n, wanted, map);
+        if (wanted == 16 || wanted == 200) {
+          EXPECT_EQ(plan->division().by_value, std::abs(scale) > 1e-300) << what;
+        }
+        EXPECT_LE(plan->buckets(), 2 * wanted + 2) << what;
+        std::vector<std::uint64_t> raw;
+        for (std::size_t k = 0; k < 5000; ++k) raw.push_back(std::bit_cast<std::uint64_t>(keys[k]));
+        for (const double key : rare) raw.push_back(std::bit_cast<std::uint64_t>(key));
+        expect_bounds_hold(*plan, raw, what);
+        if (HasFatalFailure()) return;
+      }
+    }
+    std::vector<double> keys(300000), scratch(keys.size());
+    generate<double>(input("uniform"), 3, 0, 300000, keys);
+    std::copy(rare.begin(), rare.end(), keys.begin() + 1000);
+    auto bits = [&](double key) { return map.to_bits(std::bit_cast<std::uint64_t>(key)); };
+    std::vector<std::uint64_t> want, got;
+    for (const double key : keys) want.push_back(bits(key));
+    std::sort(want.begin(), want.end());
+    sort_keys<double>("radix", keys, scratch, order);
+    for (const double key : keys) got.push_back(bits(key));
+    EXPECT_TRUE(got == want);
+  }
+  std::vector<double> skewed(100000);
+  generate<double>(input("exponential"), 3, 0, 100000, skewed);
+  plan->divide_sampled(reinterpret_cast<const std::uint64_t*>(skewed.data()), 100000, 256,
+                       key_map<double>(Order::ascending));
+  EXPECT_FALSE(plan->division().by_value);
 }
 
 TYPED_TEST(Plans, KeysNearTheLeastOneAreDividedByTheirLength) {

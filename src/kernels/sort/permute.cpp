@@ -1,0 +1,160 @@
+// Every row is read once and written once, along the cycles of the permutation: half the traffic of a copy in
+// order, and no memory that was never touched. A cycle is one long chain of cache misses, so it is cut: of
+// every 256 rows one, a leader, is copied away, and chains begin at these and end before the next one. A
+// thread follows sixteen chains by turns, each row of which was called into the cache a turn before. Short
+// cycles that no leader lies on are left for the end.
+
+#include "kernels/sort/permute.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <limits>
+
+#include "kernels/sort/common.hpp"
+#include "machine/buffer.hpp"
+
+namespace tessera::sort {
+namespace {
+
+constexpr index_t leader_step = 256;    // rows with one that is copied away
+constexpr index_t chains_at_once = 16;  // of a thread
+constexpr index_t chains_of_task = 128;
+constexpr int most_short = 64;  // rows of a cycle
+
+/// to[0:bytes] = from[0:bytes], which are other rows: in pieces of 16, the last of which overlaps.
+[[gnu::always_inline]] inline void copy_row(const std::byte* from, std::byte* to, index_t bytes) {
+  if (bytes == 8) {
+    std::memcpy(to, from, 8);
+  } else if (bytes < 16) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  } else {
+    for (index_t b = 0; b + 16 < bytes; b += 16) std::memcpy(to + b, from + b, 16);
+    std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+  }
+}
+
+template <class Index>
+class InPlace {
+ public:
+  InPlace(const Rows& rows, std::span<const std::uint64_t> order)
+      : rows_(rows), source_(rows.n), kept_(ceil_div(rows.n, leader_step) * rows.bytes) {
+    machine::parallel_for(0, rows.n, 8 * task_grain, [&](index_t begin, index_t end) {
+      for (index_t j = begin; j < end; ++j)
+        source_[j] = static_cast<Index>(order[static_cast<std::size_t>(j)]);
+    });
+  }
+
+  void permute() {
+    const index_t leaders = ceil_div(rows_.n, leader_step);
+    machine::parallel_for(0, leaders, chains_of_task, [&](index_t begin, index_t end) {
+      for (index_t k = begin; k < end; ++k) copy_row(rows_[leader(k)], kept(k), rows_.bytes);
+    });
+    machine::parallel_for(0, leaders, chains_of_task,
+                          [&](index_t begin, index_t end) { follow(begin, end); });
+    machine::parallel_for(0, rows_.n, 8 * task_grain, [&](index_t begin, index_t end) {
+      machine::Buffer<std::byte> first(rows_.bytes);
+      for (index_t j = begin; j < end; ++j) {
+        const index_t later = std::min(j + 16, rows_.n - 1);
+        if (source(later) > later) call_ahead(source(later));
+        if (source(j) != j && begins_short_cycle(j)) close_cycle(j, first.data());
+      }
+    });
+    for (index_t j = 0; j < rows_.n; ++j)
+      if (source(j) != j) close_cycle(j, kept(0));
+  }
+
+ private:
+  /// Any one of the k-th 256 rows: what rows have in common that follow each other at a power of two, orders
+  /// have too.
+  [[nodiscard]] index_t leader(index_t k) const {
+    const std::uint64_t at = (static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15u) >> 56;
+    return std::min(rows_.n - 1, k * leader_step + static_cast<index_t>(at));
+  }
+  /// Atomic, for threads that look at each other's cycles.
+  [[nodiscard]] index_t source(index_t row) const {
+    return static_cast<index_t>(
+        std::atomic_ref(const_cast<Index&>(source_[row])).load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] std::byte* kept(index_t leader) { return kept_.data() + leader * rows_.bytes; }
+  void is_done(index_t row) {
+    std::atomic_ref(source_[row]).store(static_cast<Index>(row), std::memory_order_relaxed);
+  }
+
+  /// Inlined: a function that does nothing but this has no effect for GCC 12, which drops its calls.
+  [[gnu::always_inline]] void call_ahead(index_t row) const {
+    const std::byte* const first = rows_[row];
+    for (index_t b = 0; b < std::min<index_t>(rows_.bytes, 256); b += 64) __builtin_prefetch(first + b, 1);
+    __builtin_prefetch(first + rows_.bytes - 1, 1);
+    __builtin_prefetch(source_.data() + row, 1);
+  }
+
+  /// The chains that begin at the leaders [begin, end).
+  void follow(index_t begin, index_t end) {
+    std::array<index_t, chains_at_once> at;  // of a chain: the row that is written next
+    std::size_t live = 0;
+    index_t next = begin;
+    for (; live < at.size() && next < end; ++next) at[live++] = leader(next);
+    while (live > 0) {
+      for (std::size_t c = 0; c < live;) {
+        const index_t row = at[c], from = source(row);
+        is_done(row);
+        if (from != leader(from / leader_step)) {
+          copy_row(rows_[from], rows_[row], rows_.bytes);
+          at[c] = from;
+          call_ahead(source(from));
+          ++c;
+        } else {
+          copy_row(kept(from / leader_step), rows_[row], rows_.bytes);
+          if (next < end)
+            at[c] = leader(next++);
+          else
+            at[c] = at[--live];
+        }
+      }
+    }
+  }
+
+  /// Whether a cycle that nobody has begun is short and this is its least row: it belongs to one thread.
+  [[nodiscard]] bool begins_short_cycle(index_t first) const {
+    index_t row = first;
+    for (int length = 1; length <= most_short; ++length) {
+      const index_t from = source(row);
+      if (from == first) return true;
+      if (from < first || from == row) return false;
+      row = from;
+    }
+    return false;
+  }
+
+  /// The cycle of this row, which no leader lies on; the row is kept at `saved`.
+  void close_cycle(index_t first, std::byte* saved) {
+    copy_row(rows_[first], saved, rows_.bytes);
+    index_t row = first;
+    for (index_t from = source(row); from != first; from = source(row)) {
+      copy_row(rows_[from], rows_[row], rows_.bytes);
+      is_done(row);
+      row = from;
+    }
+    copy_row(saved, rows_[row], rows_.bytes);
+    is_done(row);
+  }
+
+  Rows rows_;
+  machine::Buffer<Index> source_;    // of a row that is not done: the row it gets; of one that is: itself
+  machine::Buffer<std::byte> kept_;  // the leaders as they were
+};
+
+}  // namespace
+
+void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order) {
+  TESSERA_EXPECTS(static_cast<index_t>(order.size()) == rows.n);
+  if (rows.n < 2 || rows.bytes == 0) return;
+  if (rows.n <= static_cast<index_t>(std::numeric_limits<std::uint32_t>::max()))
+    InPlace<std::uint32_t>(rows, order).permute();
+  else
+    InPlace<std::uint64_t>(rows, order).permute();
+}
+
+}  // namespace tessera::sort

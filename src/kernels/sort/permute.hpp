@@ -1,0 +1,25 @@
+#pragma once
+// Rows brought in another order where they lie.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/index.hpp"
+
+namespace tessera::sort {
+
+/// Rows of so many bytes each, one behind the other.
+struct Rows {
+  std::byte* data = nullptr;
+  index_t bytes = 0;
+  index_t n = 0;
+
+  [[nodiscard]] std::byte* operator[](index_t row) const { return data + row * bytes; }
+};
+
+/// Row j becomes what was row order[j]; order is a permutation of 0 .. n-1. On the threads of the region it
+/// is called in, with memory for a 256th of the rows and 4 bytes a row (8 from 2^32 rows on).
+void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order);
+
+}  // namespace tessera::sort
