@@ -103,20 +103,56 @@ DistributedMatrix<T> allocate(const mpi::Communicator& comm, index_t rows, index
   return matrix;
 }
 
+/// A matrix that is filled as it passes by, from a file or with random values.
 template <class T>
-DistributedMatrix<T> load(const mpi::Communicator& comm, const run::Input* input, index_t rows, index_t cols,
-                          std::uint64_t seed, std::uint64_t stream, bool shared, mpi::Phases& phases) {
-  auto matrix = allocate<T>(comm, rows, cols, shared);
-  mpi::together(comm, "read", [&] {
-    const mpi::PhaseScope scope(phases, "read");
-    if (input != nullptr) {
-      io::read_box<T>(input->name(), matrix.box(), matrix.view());
-    } else {
-      fill_random(matrix, seed, stream);
-    }
-  });
-  return matrix;
-}
+class Loading : public dist::matmul::Parts<T> {
+ public:
+  struct Source {
+    const run::Input* input;
+    bool in_chunks;  ///< as the file has it
+    std::uint64_t seed, stream;
+  };
+  Loading(const mpi::Communicator& comm, const Source& source, DistributedMatrix<T>& matrix,
+          mpi::Phases& phases)
+      : comm_(comm), source_(source), matrix_(matrix), phases_(phases) {}
+
+  void each(const typename dist::matmul::Parts<T>::Body& body) const override {
+    const layout::Box& box = matrix_.box();
+    const index_t row = std::max<index_t>(1, box.cols.size() * static_cast<index_t>(sizeof(T)));
+    const index_t rows = std::max<index_t>(1, strip_bytes() / row);
+    phases_.add("read", 0);
+    mpi::together(comm_, "read", [&] {
+      for (index_t i = 0; i < box.rows.size(); i += rows) {
+        const index_t count = std::min(rows, box.rows.size() - i);
+        const layout::Box strip{{box.rows.begin + i, box.rows.begin + i + count}, box.cols};
+        const MatrixView<T> to = matrix_.view().rows_range(i, count);
+        read(strip, to);
+        if (!body) continue;
+        const mpi::PhaseScope scope(phases_, "verify");
+        body(strip, to);
+      }
+    });
+  }
+  void all() const { each({}); }
+
+ private:
+  /// So much that a cache holds it: the second level, or the last one where a read costs more than its bytes.
+  /// Chunks are not to be read twice.
+  [[nodiscard]] index_t strip_bytes() const {
+    if (source_.input == nullptr) return index_t{1} << 19;
+    return source_.in_chunks ? std::numeric_limits<index_t>::max() : index_t{8} << 20;
+  }
+  void read(const layout::Box& strip, MatrixView<T> to) const {
+    const mpi::PhaseScope scope(phases_, "read");
+    if (source_.input != nullptr) return io::read_box<T>(source_.input->name(), strip, to);
+    dist::fill_random<T>(to, strip, matrix_.cols(), source_.seed, source_.stream);
+  }
+
+  const mpi::Communicator& comm_;
+  Source source_;
+  DistributedMatrix<T>& matrix_;
+  mpi::Phases& phases_;
+};
 
 template <class T>
 bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
@@ -126,11 +162,16 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   run::Outputs outputs = open_output(comm, point, request);
   mpi::Phases once;
   const auto a_shape = stored(q.op_a, q.m, q.k), b_shape = stored(q.op_b, q.k, q.n);
-  const auto a = load<T>(comm, inputs.a.get(), a_shape.rows, a_shape.cols, seed, 1, q.shared, once);
-  const auto b = load<T>(comm, inputs.b.get(), b_shape.rows, b_shape.cols, seed, 2, q.shared, once);
+  auto a = allocate<T>(comm, a_shape.rows, a_shape.cols, q.shared);
+  auto b = allocate<T>(comm, b_shape.rows, b_shape.cols, q.shared);
+  const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1}, a, once),
+      loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2}, b, once);
   const bool reads_c = q.reads_c;
-  const auto old_c =
-      reads_c ? load<T>(comm, inputs.c.get(), q.m, q.n, seed, 3, false, once) : DistributedMatrix<T>();
+  DistributedMatrix<T> old_c;
+  if (reads_c) {
+    old_c = allocate<T>(comm, q.m, q.n, false);
+    Loading<T>(comm, {inputs.c.get(), true, seed, 3}, old_c, once).all();
+  }
   auto c = allocate<T>(comm, q.m, q.n, q.shared);
   std::fill_n(c.view().data, c.box().area(),
               T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
@@ -144,7 +185,12 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
                                          factor<T>(request.beta),  c};
   const bool verify = !point.flag("no-verify");
   std::optional<dist::matmul::Freivalds<T>> check;
-  if (verify) check.emplace(comm, product, seed, request.method.threads);
+  if (verify) {
+    check.emplace(comm, product, seed, request.method.threads, loading_a, loading_b);
+  } else {
+    loading_a.all();
+    loading_b.all();
+  }
 
   if (request.gpus != nullptr) {
     there = on_gpus(request, product);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "dist/matmul/multiply.hpp"
 
@@ -17,6 +18,17 @@ class Parts {
   virtual ~Parts() = default;
   /// Calls body for every part that is this rank's; the ranks' parts are the matrix, all of it once.
   virtual void each(const Body& body) const = 0;
+};
+
+/// What this rank holds of a matrix.
+template <class T>
+class HeldPart : public Parts<T> {
+ public:
+  explicit HeldPart(const DistributedMatrix<T>& matrix) : matrix_(matrix) {}
+  void each(const typename Parts<T>::Body& body) const override { body(matrix_.box(), matrix_.view()); }
+
+ private:
+  const DistributedMatrix<T>& matrix_;
 };
 
 /// c = alpha * op(a) op(b) + beta * old_c, the matrices as stored; old_c may be missing when beta == 0.
@@ -39,6 +51,10 @@ class Freivalds {
   /// Collective. Draws the vectors of +-1 from the seed and, when beta != 0, multiplies the old c by them.
   Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed, int threads);
   Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed, int threads);
+  /// The operands are multiplied by the vectors here and not in ratio(), as they pass by in a and b: while
+  /// they are loaded, say, when a cache holds them anyhow. b passes first.
+  Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed, int threads,
+            const Parts<T>& a, const Parts<T>& b);
 
   /// Collective; the same on every rank: the largest |c x - (alpha op(a) (op(b) x) + beta c0 x)| over
   /// u (|alpha| |op(a)| (|op(b)| 1) + |beta| |c0| 1), u the unit roundoff of T. A right product stays below
@@ -61,9 +77,12 @@ class Freivalds {
     std::vector<double> rows, cols;  // 1 where op(a) (by row) or op(b) (by column) holds a non-finite number
     bool any = false;
   };
+  void take_start();
   [[nodiscard]] Sides through(const Parts<T>& matrix, Op op, const std::vector<double>& x,
                               const std::vector<double>& abs_x, index_t rows, const Mask* mask,
                               bool with_bound = true) const;
+  [[nodiscard]] Sides operands_through(const Parts<T>& a, const Parts<T>& b, const std::vector<double>& x,
+                                       const Mask* mask) const;
   [[nodiscard]] Mask find_nonfinite() const;
   [[nodiscard]] std::vector<double> draw_vectors(const Mask* mask) const;
   [[nodiscard]] bool c_is_nonfinite_where(const Mask& mask) const;
@@ -73,8 +92,9 @@ class Freivalds {
   PassingProduct<T> product_;
   std::uint64_t seed_;
   int threads_;
-  Sides start_;         // the old c by the vectors
-  Sides masked_start_;  // the same without the columns where op(b) is not finite
+  Sides start_;                // the old c by the vectors
+  Sides masked_start_;         // the same without the columns where op(b) is not finite
+  std::optional<Sides> seen_;  // op(a) (op(b) x), where the operands have passed by
 };
 
 }  // namespace tessera::dist::matmul

@@ -13,6 +13,13 @@ using S = Simd<double>;
 constexpr index_t ahead = 1024;                        // bytes of a row, fetched before they are loaded
 constexpr int row_group = S::registers == 32 ? 4 : 2;  // rows that share the loads of x
 
+#if defined(__x86_64__)
+/// Has the compiler load v once, and not in every instruction that uses it: loads are what there is most of.
+TESSERA_INLINE void load_once(S::vec& v) { asm("" : "+x"(v)); }
+#else
+TESSERA_INLINE void load_once(S::vec&) {}
+#endif
+
 double sum_lanes(S::vec v) {
   double lane[S::lanes];
   S::store(lane, v);
@@ -31,7 +38,7 @@ TESSERA_INLINE void row_step(const T* a, index_t lda, const Vectors& w, index_t 
   for (int r = 0; r < R; ++r) {
     const T* const pa = a + r * lda + p;
     value[r] = full ? S::load(pa) : S::load(pa, n);
-    __builtin_prefetch(pa + ahead / static_cast<index_t>(sizeof(T)));
+    load_once(value[r]);
   }
 #pragma GCC unroll 4
   for (int v = 0; v < V; ++v) {
@@ -58,7 +65,15 @@ void row_block(const T* a, index_t lda, index_t k, const Vectors& w, index_t i) 
     for (int v = 0; v < V; ++v) y[r][v] = S::zero();
     for (int v = 0; v < B; ++v) bound[r][v] = S::zero();
   }
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+  constexpr index_t steps = line / S::lanes;
   index_t p = 0;
+  for (; p + line <= k; p += line) {
+#pragma GCC unroll 4
+    for (int r = 0; r < R; ++r) __builtin_prefetch(a + r * lda + p + ahead / static_cast<index_t>(sizeof(T)));
+#pragma GCC unroll 8
+    for (index_t s = 0; s < steps; ++s) row_step<T, R, V, B>(a, lda, w, p + s * S::lanes, S::lanes, y, bound);
+  }
   for (; p + S::lanes <= k; p += S::lanes) row_step<T, R, V, B>(a, lda, w, p, S::lanes, y, bound);
   if (p < k) row_step<T, R, V, B>(a, lda, w, p, k - p, y, bound);
   for (int r = 0; r < R; ++r) {

@@ -71,6 +71,24 @@ T scalar(double value) {
   }
 }
 
+/// What this rank holds, three rows at a time, as a matrix that is loaded passes by.
+template <class T>
+class Strips : public Parts<T> {
+ public:
+  explicit Strips(const DistributedMatrix<T>& matrix) : matrix_(matrix) {}
+  void each(const typename Parts<T>::Body& body) const override {
+    const layout::Box& box = matrix_.box();
+    for (index_t i = 0; i < box.rows.size(); i += 3) {
+      const index_t count = std::min<index_t>(3, box.rows.size() - i), begin = box.rows.begin + i;
+      body({{begin, begin + count}, box.cols}, matrix_.view().rows_range(i, count));
+    }
+  }
+
+ private:
+  const DistributedMatrix<T>& matrix_;
+};
+
+/// The ratio is the worse of two checks': one reads the operands before the product, one after.
 template <class T>
 Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method, bool shared = false) {
   const auto op = [](Op wanted) { return turns(wanted) && !is_complex<T> ? Op::transpose : wanted; };
@@ -82,9 +100,11 @@ Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& metho
   if (x.beta == 0) std::fill_n(c.view().data, c.box().area(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
   const Product<T> product{scalar<T>(x.alpha), a, op(x.op_a), b, op(x.op_b), scalar<T>(x.beta), c};
   const Freivalds<T> check(comm, product, 5, 2);
+  const Freivalds<T> early(comm, product, 5, 2, Strips<T>(a), Strips<T>(b));
   mpi::Phases phases;
   multiply(comm, product, method, phases);
-  return {everywhere(comm, c), check.ratio()};
+  const double ratios[] = {check.ratio(), early.ratio()};
+  return {everywhere(comm, c), std::isnan(ratios[0]) ? ratios[0] : std::max(ratios[1], ratios[0])};
 }
 
 template <class T>
@@ -196,6 +216,23 @@ TEST(Freivalds, FindsOneWrongElementOnAnyRank) {
   EXPECT_FALSE(check.ratio() <= check.tolerance);  // a NaN that no operand explains
 }
 
+TEST(Freivalds, FindsAnOperandThatChangedSinceItWasLookedAt) {
+  const auto comm = mpi::Communicator::world();
+  const index_t n = 100;
+  for (const bool of_a : {true, false}) {
+    auto a = random_matrix<double>(comm, n, n, 1), b = random_matrix<double>(comm, n, n, 2);
+    DistributedMatrix<double> c(comm, layout::row_blocks(n, n, comm.size()));
+    const Product<double> product{1.0, a, Op::none, b, Op::transpose, 0.0, c};
+    const Freivalds<double> check(comm, product, 9, 1, Strips<double>(a), Strips<double>(b));
+    if (comm.rank() == comm.size() - 1) (of_a ? a : b).view()(0, 3) += 1e-9;
+    mpi::Phases phases;
+    multiply(comm, product, {}, phases);
+    EXPECT_GT(check.ratio(), check.tolerance) << of_a;
+    if (comm.is_root()) c.view()(0, 0) = std::nan("");
+    EXPECT_FALSE(check.ratio() <= check.tolerance);
+  }
+}
+
 TEST(Freivalds, FindsOneWrongPartOfAComplexElement) {
   using T = Complex<double>;
   const auto comm = mpi::Communicator::world();
@@ -221,23 +258,39 @@ TEST(Freivalds, FindsOneWrongPartOfAComplexElement) {
 TEST(Freivalds, CopesWithNanAndInfinityInTheOperands) {
   const auto comm = mpi::Communicator::world();
   const index_t n = 90;
-  for (const double poison : {std::nan(""), HUGE_VAL}) {
-    auto a = random_matrix<double>(comm, n, n, 1), b = random_matrix<double>(comm, n, n, 2);
-    const auto put = [&](DistributedMatrix<double>& matrix, index_t i, index_t j) {
-      if (matrix.box().rows.begin <= i && i < matrix.box().rows.end)
-        matrix.view()(i - matrix.box().rows.begin, j) = poison;
-    };
-    put(a, 7, 5);
-    put(b, 11, 60);
-    DistributedMatrix<double> c(comm, layout::row_blocks(n, n, comm.size()));
-    const Product<double> product{1.0, a, Op::none, b, Op::none, 0.0, c};
-    mpi::Phases phases;
-    multiply(comm, product, {}, phases);
-    const Freivalds<double> check(comm, product, 9, 1);
-    EXPECT_LE(check.ratio(), check.tolerance);
-    if (comm.is_root()) c.view()(0, 0) += 1e-6;  // row 0 is clean: still found
-    EXPECT_GT(check.ratio(), check.tolerance);
+  const auto put = [](DistributedMatrix<double>& matrix, index_t i, index_t j, double value) {
+    if (matrix.box().rows.begin <= i && i < matrix.box().rows.end)
+      matrix.view()(i - matrix.box().rows.begin, j) = value;
+  };
+  for (const double beta : {0.0, 1.0}) {
+    for (const double poison : {std::nan(""), HUGE_VAL}) {
+      auto a = random_matrix<double>(comm, n, n, 1), b = random_matrix<double>(comm, n, n, 2);
+      put(a, 7, 5, poison);
+      put(b, 11, 60, poison);
+      auto c = random_matrix<double>(comm, n, n, 3);
+      const Product<double> product{1.0, a, Op::none, b, Op::none, beta, c};
+      const Freivalds<double> check(comm, product, 9, 1),
+          early(comm, product, 9, 1, Strips<double>(a), Strips<double>(b));
+      mpi::Phases phases;
+      multiply(comm, product, {}, phases);
+      for (const auto* each : {&check, &early}) EXPECT_LE(each->ratio(), each->tolerance);
+      if (comm.is_root()) c.view()(0, 0) += 1e-6;  // row 0 is clean: still found
+      for (const auto* each : {&check, &early}) EXPECT_GT(each->ratio(), each->tolerance);
+    }
   }
+}
+
+TEST(Freivalds, FailsOperandsThatAreNoLongerFinite) {
+  const auto comm = mpi::Communicator::world();
+  auto a = random_matrix<double>(comm, 40, 30, 1), c = random_matrix<double>(comm, 40, 20, 3);
+  const auto b = random_matrix<double>(comm, 30, 20, 2);
+  const Product<double> product{1.0, a, Op::none, b, Op::none, 1.0, c};
+  const Freivalds<double> check(comm, product, 9, 1),
+      early(comm, product, 9, 1, Strips<double>(a), Strips<double>(b));
+  if (comm.is_root()) a.view()(0, 0) = std::nan("");
+  mpi::Phases phases;
+  multiply(comm, product, {}, phases);
+  for (const auto* each : {&check, &early}) EXPECT_FALSE(each->ratio() <= each->tolerance);
 }
 
 TEST(Summa, RefusesAGridOfAnotherSize) {
