@@ -78,8 +78,16 @@ struct Quarter<double> {
 
 using matmul::LeafTile;
 
-/// Rows [i, i + 4 groups) of t by the columns that `b` holds.
-template <class T, int groups>
+/// The columns of quarter q among n.
+template <class T>
+TESSERA_INLINE unsigned quarter_mask(index_t n, index_t q) {
+  const index_t here = n - q * Quarter<T>::lanes;
+  return (1U << (here < Quarter<T>::lanes ? here : Quarter<T>::lanes)) - 1U;
+}
+
+/// Rows [i, i + 4 groups) of t by the columns that `b` holds, a quarter of a vector or two: what is spread of
+/// a serves both.
+template <class T, int quarters, int groups>
 void narrow_rows(const LeafTile<T>& t, index_t i, const T* b) {
   using Q = Quarter<T>;
   using S = Simd<T>;
@@ -87,45 +95,61 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b) {
     return Q::join(Q::load(x, mask...), Q::load(x + ld, mask...), Q::load(x + 2 * ld, mask...),
                    Q::load(x + 3 * ld, mask...));
   };
-  typename S::vec sum[groups];
+  typename S::vec sum[groups][quarters];
 #pragma GCC unroll 8
-  for (auto& s : sum) s = S::zero();
+  for (auto& rows : sum) {
+#pragma GCC unroll 2
+    for (auto& s : rows) s = S::zero();
+  }
   const T* a = t.a + i * t.a_row;
   index_t p = 0;
-  for (; p + Q::lanes <= t.k; p += Q::lanes, a += Q::lanes, b += Q::lanes * Q::lanes) {
-    typename S::vec by[Q::lanes];
+  for (; p + Q::lanes <= t.k; p += Q::lanes, a += Q::lanes, b += quarters * Q::lanes * Q::lanes) {
+    typename S::vec by[Q::lanes][quarters];
 #pragma GCC unroll 4
-    for (int step = 0; step < Q::lanes; ++step) by[step] = Q::repeat(b + step * Q::lanes);
+    for (int step = 0; step < Q::lanes; ++step) {
+#pragma GCC unroll 2
+      for (int q = 0; q < quarters; ++q) by[step][q] = Q::repeat(b + (step * quarters + q) * Q::lanes);
+    }
     const T* rows = a;
 #pragma GCC unroll 8
     for (int g = 0; g < groups; ++g, rows += 4 * t.a_row) {
       asm("" : "+r"(rows));  // one pointer, opaque to the compiler: it would keep one for every row
       const auto value = four(rows, t.a_row);
-      sum[g] = S::fma(Q::template spread<0>(value), by[0], sum[g]);
-      sum[g] = S::fma(Q::template spread<1>(value), by[1], sum[g]);
+      const auto add = [&]<int step>() __attribute__((always_inline)) {
+        const auto spread = Q::template spread<step>(value);
+#pragma GCC unroll 2
+        for (int q = 0; q < quarters; ++q) sum[g][q] = S::fma(spread, by[step][q], sum[g][q]);
+      };
+      add.template operator()<0>();
+      add.template operator()<1>();
       if constexpr (Q::lanes == 4) {
-        sum[g] = S::fma(Q::template spread<2>(value), by[2], sum[g]);
-        sum[g] = S::fma(Q::template spread<3>(value), by[3], sum[g]);
+        add.template operator()<2>();
+        add.template operator()<3>();
       }
     }
   }
-  for (; p < t.k; ++p, ++a, b += Q::lanes) {
-    for (int g = 0; g < groups; ++g)
-      sum[g] = S::fma(Q::template spread<0>(four(a + 4 * g * t.a_row, t.a_row, 1U)), Q::repeat(b), sum[g]);
+  for (; p < t.k; ++p, ++a) {
+    for (int q = 0; q < quarters; ++q, b += Q::lanes) {
+      for (int g = 0; g < groups; ++g)
+        sum[g][q] =
+            S::fma(Q::template spread<0>(four(a + 4 * g * t.a_row, t.a_row, 1U)), Q::repeat(b), sum[g][q]);
+    }
   }
-  const unsigned mask = (1U << t.n) - 1U;
-  for (int g = 0; g < groups; ++g) {
-    const T* const c = t.c + (i + 4 * g) * t.ldc;
-    auto value = S::broadcast(t.alpha);
-    value =
-        t.beta == T{0} ? value * sum[g] : S::fma(value, sum[g], S::broadcast(t.beta) * four(c, t.ldc, mask));
-    const index_t ld = t.onto == nullptr ? t.ldc : t.ldonto;
-    T* const to = (t.onto == nullptr ? t.c : t.onto) + (i + 4 * g) * ld;
-    if (t.onto != nullptr) value = four(to, ld, mask) + value;
-    Q::store(to, Q::template get<0>(value), mask);
-    Q::store(to + ld, Q::template get<1>(value), mask);
-    Q::store(to + 2 * ld, Q::template get<2>(value), mask);
-    Q::store(to + 3 * ld, Q::template get<3>(value), mask);
+  for (int q = 0; q < quarters; ++q) {
+    const unsigned mask = quarter_mask<T>(t.n, q);
+    for (int g = 0; g < groups; ++g) {
+      const T* const c = t.c + (i + 4 * g) * t.ldc + q * Q::lanes;
+      auto value = S::broadcast(t.alpha);
+      value = t.beta == T{0} ? value * sum[g][q]
+                             : S::fma(value, sum[g][q], S::broadcast(t.beta) * four(c, t.ldc, mask));
+      const index_t ld = t.onto == nullptr ? t.ldc : t.ldonto;
+      T* const to = (t.onto == nullptr ? t.c : t.onto) + (i + 4 * g) * ld + q * Q::lanes;
+      if (t.onto != nullptr) value = four(to, ld, mask) + value;
+      Q::store(to, Q::template get<0>(value), mask);
+      Q::store(to + ld, Q::template get<1>(value), mask);
+      Q::store(to + 2 * ld, Q::template get<2>(value), mask);
+      Q::store(to + 3 * ld, Q::template get<3>(value), mask);
+    }
   }
 }
 
@@ -134,29 +158,39 @@ constexpr index_t longest_narrow = 512;  // of k: its columns of b are copied to
 /// Can the last columns of the tile, so many, be those of a narrow product?
 template <class T>
 constexpr bool is_narrow(const LeafTile<T>& t, index_t columns) {
-  return columns > 0 && columns <= Quarter<T>::lanes && t.a_step == 1 && t.k <= longest_narrow && t.m >= 4;
+  return columns > 0 && columns <= 2 * Quarter<T>::lanes && t.a_step == 1 && t.k <= longest_narrow &&
+         t.m >= 4;
 }
 
-/// A tile of at most Quarter<T>::lanes columns and a multiple of four rows. Every element is the chain of fma
-/// that it is in a wide one.
+template <class T, int quarters>
+void multiply_quarters(const LeafTile<T>& t) {
+  using Q = Quarter<T>;
+  T b[longest_narrow * quarters * Q::lanes];
+  for (index_t p = 0; p < t.k; ++p) {
+    for (int q = 0; q < quarters; ++q)
+      Q::store(b + (p * quarters + q) * Q::lanes,
+               Q::load(t.b + p * t.b_step + q * Q::lanes, quarter_mask<T>(t.n, q)), (1U << Q::lanes) - 1U);
+  }
+  constexpr void (*of[])(const LeafTile<T>&, index_t, const T*) = {
+      narrow_rows<T, quarters, 1>, narrow_rows<T, quarters, 2>, narrow_rows<T, quarters, 3>,
+      narrow_rows<T, quarters, 4>, narrow_rows<T, quarters, 5>, narrow_rows<T, quarters, 6>,
+      narrow_rows<T, quarters, 7>, narrow_rows<T, quarters, 8>};
+  constexpr index_t most = quarters == 1 ? 8 : 6;  // as many sums as there are registers for
+  const index_t groups = t.m / 4;
+  index_t calls = (groups + most - 1) / most;
+  for (index_t done = 0; done < groups; --calls) {
+    const index_t take = (groups - done + calls - 1) / calls;
+    of[take - 1](t, 4 * done, b);
+    done += take;
+  }
+}
+
+/// A tile of at most two quarters of a vector's columns and a multiple of four rows. Every element is the
+/// chain of fma that it is in a wide one.
 template <class T>
 void multiply_narrow(const LeafTile<T>& t) {
-  constexpr index_t width = Quarter<T>::lanes;
-  if constexpr (width > 0) {
-    T b[longest_narrow * width];
-    for (index_t p = 0; p < t.k; ++p)
-      Quarter<T>::store(b + p * width, Quarter<T>::load(t.b + p * t.b_step, (1U << t.n) - 1U),
-                        (1U << width) - 1U);
-    constexpr void (*of[])(const LeafTile<T>&, index_t, const T*) = {
-        narrow_rows<T, 1>, narrow_rows<T, 2>, narrow_rows<T, 3>, narrow_rows<T, 4>,
-        narrow_rows<T, 5>, narrow_rows<T, 6>, narrow_rows<T, 7>, narrow_rows<T, 8>};
-    const index_t groups = t.m / 4;
-    index_t calls = (groups + 7) / 8;
-    for (index_t done = 0; done < groups; --calls) {
-      const index_t take = (groups - done + calls - 1) / calls;
-      of[take - 1](t, 4 * done, b);
-      done += take;
-    }
+  if constexpr (Quarter<T>::lanes > 0) {
+    t.n <= Quarter<T>::lanes ? multiply_quarters<T, 1>(t) : multiply_quarters<T, 2>(t);
   }
 }
 

@@ -85,7 +85,7 @@ TYPED_TEST(Leaf, TallTilesOfFewColumnsGiveTheBitsOfPackedOnes) {
   for (const auto isa : sets_here()) {
     const LeafKernels<T>& leaf = leaf_kernels<T>(isa);
     for (const index_t m : {4, 31, 32, 33, 67, 100}) {
-      for (const index_t n : {1, 2, 3, 4, 10, 18, 20}) {
+      for (const index_t n : {1, 2, 3, 4, 5, 7, 8, 10, 12, 18, 20, 23}) {
         const index_t k = 60 + m % 7;
         const auto a = Matrix<T>::random(m, k, 1);
         const auto b = Matrix<T>::random(k, n, 2);
