@@ -30,6 +30,8 @@ struct LeafTile {
   index_t ldc;
   T* onto = nullptr;
   index_t ldonto = 0;
+  /// Where both operands lie free: what comes next of k and is fetched meanwhile, as far as there is time.
+  index_t soon_begin = 0, soon_end = 0;
 };
 
 template <class T>

@@ -28,7 +28,14 @@ struct MicroRow {
   index_t ldonto;
   index_t panels;
   index_t tail;  ///< columns in the last vector
+  /// Of operands that lie free: with every sliver a line of so many rows of a is fetched, and as many lines
+  /// of b, until that of a is the last.
+  const T *a_soon = nullptr, *a_soon_end = nullptr, *b_soon = nullptr;
+  index_t soon_rows = 0;
 };
+
+/// How operands lie: packed as Shape<T> has it, or free, with or without more of them to be fetched.
+enum class Lie { packed, free, free_and_more };
 
 /// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
 enum class Into {
@@ -36,6 +43,9 @@ enum class Into {
   c,        ///< c = alpha sum + beta c
   sibling,  ///< onto += one of the two
 };
+
+template <class T>
+constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
 
 template <class T, bool full>
 TESSERA_INLINE typename Simd<T>::vec load_columns(const T* from, index_t n) {
@@ -90,9 +100,10 @@ TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>:
 /// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it,
 /// and meanwhile k / 4 vectors are fetched from `soon` on. Else b may end with the last column, so nothing is
 /// loaded beyond it.
-template <class T, int R, int V, bool packed>
+template <class T, int R, int V, Lie lie>
 TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* soon) {
   using S = Simd<T>;
+  constexpr bool packed = lie == Lie::packed, fetches = lie == Lie::free_and_more;
   const index_t row = packed ? 1 : t.a_row;
   const index_t a_step = packed ? Shape<T>::mr : t.a_step;
   const index_t b_step = packed ? Shape<T>::nr : t.b_step;
@@ -127,32 +138,50 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* 
       asm("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]));
     }
   };
+  const auto four_steps = [&]() __attribute__((always_inline)) {
+    step();
+    step();
+    step();
+    step();
+  };
   index_t p = t.k;
+  if (fetches) {
+    const T *a_soon = t.a_soon, *b_soon = t.b_soon;
+    for (const index_t rest = t.k - 4 * t.soon_rows; p > rest; p -= 4) {
+      __builtin_prefetch(a_soon, 0, 2);
+      __builtin_prefetch(b_soon, 0, 2);
+      a_soon += row;
+      b_soon += line<T>;
+      four_steps();
+    }
+  }
   for (; p >= 4; p -= 4) {
     if (packed) {
       __builtin_prefetch(soon, 0, 2);
       soon += S::lanes;
     }
-    step();
-    step();
-    step();
-    step();
+    four_steps();
   }
   for (; p > 0; --p) step();
   put<T, R, V>(t, j, sum);
 }
 
 /// So many slivers of R rows one below the other; only one of packed operands.
-template <class T, int R, int V, bool packed>
+template <class T, int R, int V, Lie lie>
 void micro_rows(const MicroRow<T>& rows, index_t slivers) {
   MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
   for (index_t s = 0; s < slivers; ++s) {
     const T* soon = t.a + t.k * Shape<T>::mr;  // the sliver below, or what lies beyond the last one
     for (index_t j = 0; j < t.panels; ++j) {
-      micro<T, R, V, packed>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes, soon);
+      micro<T, R, V, lie>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes, soon);
       soon += t.k / 4 * Simd<T>::lanes;
     }
-    if (packed) return;
+    if (lie == Lie::packed) return;
+    if (lie == Lie::free_and_more) {
+      t.a_soon += line<T>;
+      t.b_soon += t.soon_rows * line<T>;
+      if (t.a_soon >= t.a_soon_end) t.soon_rows = 0;
+    }
     t.a += R * t.a_row;
     t.c += R * t.ldc;
     if (t.onto != nullptr) t.onto += R * t.ldonto;
@@ -163,28 +192,30 @@ template <class T>
 using Micro = void (*)(const MicroRow<T>&, index_t slivers);
 
 /// of[R - 1][V - 1]: edges run the kernel of their size. Only operands that lie free have four vectors.
-template <class T, bool packed, int R, int V>
+template <class T, Lie lie, int R, int V>
 constexpr Micro<T> pick() {
-  constexpr bool wide = !packed && Simd<T>::registers == 32 && V == 4 && R <= 6;
-  if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide)) return micro_rows<T, R, V, packed>;
+  constexpr bool wide = lie != Lie::packed && Simd<T>::registers == 32 && V == 4 && R <= 6;
+  if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide)) return micro_rows<T, R, V, lie>;
   return nullptr;
 }
-template <class T, bool packed>
+template <class T, Lie lie>
 struct Micros {
   Micro<T> of[8][4] = {
-      {pick<T, packed, 1, 1>(), pick<T, packed, 1, 2>(), pick<T, packed, 1, 3>(), pick<T, packed, 1, 4>()},
-      {pick<T, packed, 2, 1>(), pick<T, packed, 2, 2>(), pick<T, packed, 2, 3>(), pick<T, packed, 2, 4>()},
-      {pick<T, packed, 3, 1>(), pick<T, packed, 3, 2>(), pick<T, packed, 3, 3>(), pick<T, packed, 3, 4>()},
-      {pick<T, packed, 4, 1>(), pick<T, packed, 4, 2>(), pick<T, packed, 4, 3>(), pick<T, packed, 4, 4>()},
-      {pick<T, packed, 5, 1>(), pick<T, packed, 5, 2>(), pick<T, packed, 5, 3>(), pick<T, packed, 5, 4>()},
-      {pick<T, packed, 6, 1>(), pick<T, packed, 6, 2>(), pick<T, packed, 6, 3>(), pick<T, packed, 6, 4>()},
-      {pick<T, packed, 7, 1>(), pick<T, packed, 7, 2>(), pick<T, packed, 7, 3>(), pick<T, packed, 7, 4>()},
-      {pick<T, packed, 8, 1>(), pick<T, packed, 8, 2>(), pick<T, packed, 8, 3>(), pick<T, packed, 8, 4>()}};
+      {pick<T, lie, 1, 1>(), pick<T, lie, 1, 2>(), pick<T, lie, 1, 3>(), pick<T, lie, 1, 4>()},
+      {pick<T, lie, 2, 1>(), pick<T, lie, 2, 2>(), pick<T, lie, 2, 3>(), pick<T, lie, 2, 4>()},
+      {pick<T, lie, 3, 1>(), pick<T, lie, 3, 2>(), pick<T, lie, 3, 3>(), pick<T, lie, 3, 4>()},
+      {pick<T, lie, 4, 1>(), pick<T, lie, 4, 2>(), pick<T, lie, 4, 3>(), pick<T, lie, 4, 4>()},
+      {pick<T, lie, 5, 1>(), pick<T, lie, 5, 2>(), pick<T, lie, 5, 3>(), pick<T, lie, 5, 4>()},
+      {pick<T, lie, 6, 1>(), pick<T, lie, 6, 2>(), pick<T, lie, 6, 3>(), pick<T, lie, 6, 4>()},
+      {pick<T, lie, 7, 1>(), pick<T, lie, 7, 2>(), pick<T, lie, 7, 3>(), pick<T, lie, 7, 4>()},
+      {pick<T, lie, 8, 1>(), pick<T, lie, 8, 2>(), pick<T, lie, 8, 3>(), pick<T, lie, 8, 4>()}};
 };
 template <class T>
-constexpr Micros<T, true> packed_micros{};
+constexpr Micros<T, Lie::packed> packed_micros{};
 template <class T>
-constexpr Micros<T, false> strided_micros{};
+constexpr Micros<T, Lie::free> strided_micros{};
+template <class T>
+constexpr Micros<T, Lie::free_and_more> fetching_micros{};
 
 template <class T>
 MicroRow<T> micro_row(const LeafTile<T>& t) {
@@ -233,6 +264,12 @@ void multiply_free(const LeafTile<T>& t) {
   const index_t vectors = (t.n + lanes - 1) / lanes;
   index_t strips = (vectors + most - 1) / most;
   MicroRow<T> row = micro_row(t);
+  row.a_soon = t.a + t.soon_begin;
+  row.a_soon_end = t.a + t.soon_end;
+  row.b_soon = t.b + t.soon_begin * t.b_step;
+  // Not where the slivers are so few that they would fetch but a part.
+  const bool fetches = t.a_step == 1 && 2 * strips * (t.m / Shape<T>::mr) * line<T> >= t.k;
+  const index_t soon_rows = fetches ? smaller(t.m, t.k / 4) : 0;
   for (index_t first = 0; first < vectors; --strips) {
     const index_t width = (vectors - first + strips - 1) / strips;
     const index_t mr = width == 4 ? 6 : Shape<T>::mr;
@@ -243,7 +280,12 @@ void multiply_free(const LeafTile<T>& t) {
     first += width;
     if (first == vectors) row.tail = t.n - (vectors - 1) * lanes;
     const index_t slivers = t.m / mr, rest = t.m % mr;
-    strided_micros<T>.of[mr - 1][width - 1](row, slivers);
+    row.soon_rows = row.a_soon < row.a_soon_end ? soon_rows : 0;
+    const auto& micros = row.soon_rows > 0 ? fetching_micros<T>.of : strided_micros<T>.of;
+    micros[mr - 1][width - 1](row, slivers);
+    row.a_soon += slivers * line<T>;
+    row.b_soon += slivers * soon_rows * line<T>;
+    row.soon_rows = 0;
     row.a += slivers * mr * t.a_row;
     row.c += slivers * mr * t.ldc;
     row.onto = row.onto == nullptr ? nullptr : row.onto + slivers * mr * t.ldonto;

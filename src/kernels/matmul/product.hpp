@@ -32,6 +32,7 @@ enum class Share {
 template <class T>
 struct Chunk {
   index_t k;
+  index_t k_next;  ///< of the next one
   const T* a;
   index_t a_row, a_step, a_sliver;
   const T* b;
@@ -86,6 +87,7 @@ class Product {
     Scratch<T> b(pack_b ? round_up(n_, leaf_.nr) * longest : 0);
     for (index_t p = begin; p < end; p += longest) {
       Chunk<T> chunk = in_place(p, std::min(longest, end - p));
+      chunk.k_next = std::min(longest, end - p - chunk.k);
       const auto first = [&] {
         if (pack_a) this->pack_a(chunk, p, a.data());
       };
@@ -147,6 +149,7 @@ class Product {
 
   [[nodiscard]] Chunk<T> in_place(index_t p, index_t k) const {
     return {.k = k,
+            .k_next = 0,
             .a = a_.at(0, p).data,
             .a_row = a_.row,
             .a_step = a_.step,
@@ -220,7 +223,9 @@ class Product {
                     .c = &target.c(block.i, block.j),
                     .ldc = target.c.ld,
                     .onto = target.onto.empty() ? nullptr : &target.onto(block.i, block.j),
-                    .ldonto = target.onto.ld});
+                    .ldonto = target.onto.ld,
+                    .soon_begin = chunk.k + chunk.k_next * block.j / n_,
+                    .soon_end = chunk.k + chunk.k_next});
   }
 
   T alpha_;

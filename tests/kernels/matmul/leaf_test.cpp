@@ -23,6 +23,7 @@ TYPED_TEST_SUITE(Leaf, Types);
 
 struct Packed {
   bool a, b;
+  index_t soon = 0;  ///< of k, that is fetched for a next chunk
 };
 
 /// c = 1.5 a b + beta c with each operand packed or read where it lies.
@@ -50,7 +51,9 @@ Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matri
                  .c = c.view().data,
                  .ldc = c.view().ld,
                  .onto = onto.data,
-                 .ldonto = onto.ld});
+                 .ldonto = onto.ld,
+                 .soon_begin = k,
+                 .soon_end = k + packed.soon});
   return c;
 }
 
@@ -70,7 +73,8 @@ TYPED_TEST(Leaf, MultipliesEveryEdgeOfTheMicroTileOnEverySet) {
             << machine::name(isa) << " " << m << " " << n;
         ASSERT_TRUE(c.sentinels_stand()) << machine::name(isa) << " " << m << " " << n;
         if (is_complex<T>) continue;  // parts lie apart in packed operands only
-        for (const Packed other : {Packed{false, false}, Packed{false, true}, Packed{true, false}}) {
+        for (const Packed other :
+             {Packed{false, false}, Packed{false, false, 9}, Packed{false, true}, Packed{true, false}}) {
           ASSERT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, other), c))
               << machine::name(isa) << " " << m << " " << n << " " << other.a << other.b;
         }
@@ -85,15 +89,16 @@ TYPED_TEST(Leaf, TallTilesOfFewColumnsGiveTheBitsOfPackedOnes) {
   for (const auto isa : sets_here()) {
     const LeafKernels<T>& leaf = leaf_kernels<T>(isa);
     for (const index_t m : {4, 31, 32, 33, 67, 100}) {
-      for (const index_t n : {1, 2, 3, 4, 5, 7, 8, 10, 12, 18, 20, 23}) {
+      for (const index_t n : {1, 2, 3, 4, 5, 7, 8, 10, 12, 18, 20, 23, 130}) {
         const index_t k = 60 + m % 7;
         const auto a = Matrix<T>::random(m, k, 1);
         const auto b = Matrix<T>::random(k, n, 2);
         const auto c0 = Matrix<T>::random(m, n, 3), sibling = Matrix<T>::random(m, n, 4);
         for (const T beta : {T(0), T(0.5)}) {
-          EXPECT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, {false, false}),
-                                multiplied(leaf, a, b, c0, k, beta, {true, true})))
-              << machine::name(isa) << " " << m << " " << n;
+          const auto c = multiplied(leaf, a, b, c0, k, beta, {true, true});
+          for (const index_t soon : {0, 512})
+            EXPECT_TRUE(same_bits(multiplied(leaf, a, b, c0, k, beta, {false, false, soon}), c))
+                << machine::name(isa) << " " << m << " " << n;
           auto got = sibling, want = sibling;
           (void)multiplied(leaf, a, b, c0, k, beta, {false, false}, got.view());
           (void)multiplied(leaf, a, b, c0, k, beta, {true, true}, want.view());
