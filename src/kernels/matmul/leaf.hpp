@@ -30,14 +30,18 @@ struct LeafTile {
   index_t ldc;
   T* onto = nullptr;
   index_t ldonto = 0;
-  /// Where both operands lie free: what comes next of k and is fetched meanwhile, as far as there is time.
-  index_t soon_begin = 0, soon_end = 0;
+};
+
+/// What comes behind the chunk: where both operands lie free, [begin, end) of k is fetched meanwhile, as far
+/// as there is time. Not part of the tile, whose two lines it would make three: simulated caches count them.
+struct Following {
+  index_t begin = 0, end = 0;
 };
 
 template <class T>
 struct LeafKernels {
   index_t mr, nr;
-  void (*multiply)(const LeafTile<T>& tile);
+  void (*multiply)(const LeafTile<T>& tile, Following next);
   /// a[0:rows, 0:k] into ceil(rows / mr) slivers of k * mr elements.
   void (*pack_a)(Operand<T> a, index_t rows, index_t k, T* packed);
   /// b[0:k, 0:cols] into ceil(cols / nr) panels of k * nr elements.

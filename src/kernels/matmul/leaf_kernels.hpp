@@ -10,8 +10,17 @@
 namespace tessera::TESSERA_ISA {
 namespace {
 
+using matmul::Following;
 using matmul::LeafKernels;
 using matmul::LeafTile;
+
+/// Of operands that lie free: with every sliver a line of so many rows of a is fetched, and as many lines of
+/// b, until that of a is the last.
+template <class T>
+struct Soon {
+  const T *a = nullptr, *a_end = nullptr, *b = nullptr;
+  index_t rows = 0;
+};
 
 /// Slivers of A against `panels` panels of B, each V vectors wide.
 template <class T>
@@ -28,10 +37,7 @@ struct MicroRow {
   index_t ldonto;
   index_t panels;
   index_t tail;  ///< columns in the last vector
-  /// Of operands that lie free: with every sliver a line of so many rows of a is fetched, and as many lines
-  /// of b, until that of a is the last.
-  const T *a_soon = nullptr, *a_soon_end = nullptr, *b_soon = nullptr;
-  index_t soon_rows = 0;
+  const Soon<T>* soon = nullptr;
 };
 
 /// How operands lie: packed as Shape<T> has it, or free, with or without more of them to be fetched.
@@ -146,8 +152,8 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* 
   };
   index_t p = t.k;
   if (fetches) {
-    const T *a_soon = t.a_soon, *b_soon = t.b_soon;
-    for (const index_t rest = t.k - 4 * t.soon_rows; p > rest; p -= 4) {
+    const T *a_soon = t.soon->a, *b_soon = t.soon->b;
+    for (const index_t rest = t.k - 4 * t.soon->rows; p > rest; p -= 4) {
       __builtin_prefetch(a_soon, 0, 2);
       __builtin_prefetch(b_soon, 0, 2);
       a_soon += row;
@@ -170,6 +176,11 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* 
 template <class T, int R, int V, Lie lie>
 void micro_rows(const MicroRow<T>& rows, index_t slivers) {
   MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
+  Soon<T> next;
+  if constexpr (lie == Lie::free_and_more) {
+    next = *rows.soon;
+    t.soon = &next;
+  }
   for (index_t s = 0; s < slivers; ++s) {
     const T* soon = t.a + t.k * Shape<T>::mr;  // the sliver below, or what lies beyond the last one
     for (index_t j = 0; j < t.panels; ++j) {
@@ -177,10 +188,10 @@ void micro_rows(const MicroRow<T>& rows, index_t slivers) {
       soon += t.k / 4 * Simd<T>::lanes;
     }
     if (lie == Lie::packed) return;
-    if (lie == Lie::free_and_more) {
-      t.a_soon += line<T>;
-      t.b_soon += t.soon_rows * line<T>;
-      if (t.a_soon >= t.a_soon_end) t.soon_rows = 0;
+    if constexpr (lie == Lie::free_and_more) {
+      next.a += line<T>;
+      next.b += next.rows * line<T>;
+      if (next.a >= next.a_end) next.rows = 0;
     }
     t.a += R * t.a_row;
     t.c += R * t.ldc;
@@ -251,22 +262,21 @@ LeafTile<T> part(const LeafTile<T>& t, index_t i, index_t i_end, index_t j, inde
 
 /// Operands that lie free: strips of b of nearly the same width outside, rows of a inside.
 template <class T>
-void multiply_free(const LeafTile<T>& t) {
+void multiply_free(const LeafTile<T>& t, Following next) {
   constexpr index_t lanes = Simd<T>::lanes;
   constexpr index_t most = Simd<T>::registers == 32 ? 4 : 2;
   if (is_narrow(t, t.n % lanes)) {
     const index_t wide = t.n / lanes * lanes, rows = t.m / 4 * 4;
     multiply_narrow(part(t, 0, rows, wide, t.n));
-    if (rows < t.m) multiply_free(part(t, rows, t.m, wide, t.n));
-    if (wide > 0) multiply_free(part(t, 0, t.m, 0, wide));
+    if (rows < t.m) multiply_free(part(t, rows, t.m, wide, t.n), next);
+    if (wide > 0) multiply_free(part(t, 0, t.m, 0, wide), next);
     return;
   }
   const index_t vectors = (t.n + lanes - 1) / lanes;
   index_t strips = (vectors + most - 1) / most;
   MicroRow<T> row = micro_row(t);
-  row.a_soon = t.a + t.soon_begin;
-  row.a_soon_end = t.a + t.soon_end;
-  row.b_soon = t.b + t.soon_begin * t.b_step;
+  Soon<T> soon{t.a + next.begin, t.a + next.end, t.b + next.begin * t.b_step, 0};
+  row.soon = &soon;
   // Not where the slivers are so few that they would fetch but a part.
   const bool fetches = t.a_step == 1 && 2 * strips * (t.m / Shape<T>::mr) * line<T> >= t.k;
   const index_t soon_rows = fetches ? smaller(t.m, t.k / 4) : 0;
@@ -280,12 +290,11 @@ void multiply_free(const LeafTile<T>& t) {
     first += width;
     if (first == vectors) row.tail = t.n - (vectors - 1) * lanes;
     const index_t slivers = t.m / mr, rest = t.m % mr;
-    row.soon_rows = row.a_soon < row.a_soon_end ? soon_rows : 0;
-    const auto& micros = row.soon_rows > 0 ? fetching_micros<T>.of : strided_micros<T>.of;
+    soon.rows = soon.a < soon.a_end ? soon_rows : 0;
+    const auto& micros = soon.rows > 0 ? fetching_micros<T>.of : strided_micros<T>.of;
     micros[mr - 1][width - 1](row, slivers);
-    row.a_soon += slivers * line<T>;
-    row.b_soon += slivers * soon_rows * line<T>;
-    row.soon_rows = 0;
+    soon.a += slivers * line<T>;
+    soon.b += slivers * soon_rows * line<T>;
     row.a += slivers * mr * t.a_row;
     row.c += slivers * mr * t.ldc;
     row.onto = row.onto == nullptr ? nullptr : row.onto + slivers * mr * t.ldonto;
@@ -295,12 +304,12 @@ void multiply_free(const LeafTile<T>& t) {
 
 /// Slivers outside, panels inside: the sliver stays in the first level while the panels pass.
 template <class T>
-void multiply(const LeafTile<T>& t) {
+void multiply(const LeafTile<T>& t, Following next) {
   constexpr index_t mr = Shape<T>::mr;
   constexpr index_t nr = Shape<T>::nr;
   constexpr index_t lanes = Simd<T>::lanes;
   constexpr index_t most = Shape<T>::vectors;
-  if (t.a_sliver == mr * t.a_row && t.b_panel == nr) return multiply_free(t);
+  if (t.a_sliver == mr * t.a_row && t.b_panel == nr) return multiply_free(t, next);
   const bool packed = t.a_row == 1 && t.a_step == mr && t.b_step == nr && t.b_panel == nr * t.k;
   const auto& micros = packed ? packed_micros<T>.of : strided_micros<T>.of;
   const index_t vectors = (t.n + lanes - 1) / lanes;

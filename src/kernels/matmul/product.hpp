@@ -223,9 +223,8 @@ class Product {
                     .c = &target.c(block.i, block.j),
                     .ldc = target.c.ld,
                     .onto = target.onto.empty() ? nullptr : &target.onto(block.i, block.j),
-                    .ldonto = target.onto.ld,
-                    .soon_begin = chunk.k + chunk.k_next * block.j / n_,
-                    .soon_end = chunk.k + chunk.k_next});
+                    .ldonto = target.onto.ld},
+                   {chunk.k + chunk.k_next * block.j / n_, chunk.k + chunk.k_next});
   }
 
   T alpha_;
@@ -312,7 +311,8 @@ void multiply_in_place(const Gemm<T>& g) {
                  .b_panel = leaf.nr,
                  .beta = g.beta,
                  .c = g.c.data,
-                 .ldc = g.c.ld});
+                 .ldc = g.c.ld},
+                {});
 }
 
 /// x + it is x for every x, -0 among them.

@@ -51,9 +51,8 @@ Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matri
                  .c = c.view().data,
                  .ldc = c.view().ld,
                  .onto = onto.data,
-                 .ldonto = onto.ld,
-                 .soon_begin = k,
-                 .soon_end = k + packed.soon});
+                 .ldonto = onto.ld},
+                {k, k + packed.soon});
   return c;
 }
 
