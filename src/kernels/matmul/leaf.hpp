@@ -16,9 +16,9 @@ namespace tessera::matmul {
 
 /// c[0:m, 0:n] = alpha * (a * b) + beta * c, where a * b is one chain of fma over the chunk [0, k); or, with
 /// onto, onto[0:m, 0:n] += that value and c stays: the last chunk of a leaf enters its sibling without a pass
-/// of its own.
+/// of its own. Two lines of a cache, for one is made at every leaf.
 template <class T>
-struct LeafTile {
+struct alignas(64) LeafTile {
   index_t m, n, k;
   T alpha;
   const T* a;  ///< element (i, p) at a[i / mr * a_sliver + i % mr * a_row + p * a_step]
@@ -33,7 +33,7 @@ struct LeafTile {
 };
 
 /// What comes behind the chunk: where both operands lie free, [begin, end) of k is fetched meanwhile, as far
-/// as there is time. Not part of the tile, whose two lines it would make three: simulated caches count them.
+/// as there is time. Not part of the tile, whose two lines it would make three.
 struct Following {
   index_t begin = 0, end = 0;
 };

@@ -18,13 +18,13 @@ using matmul::LeafTile;
 /// b, until that of a is the last.
 template <class T>
 struct Soon {
-  const T *a = nullptr, *a_end = nullptr, *b = nullptr;
-  index_t rows = 0;
+  const T *a, *a_end, *b;
+  index_t rows;
 };
 
 /// Slivers of A against `panels` panels of B, each V vectors wide.
 template <class T>
-struct MicroRow {
+struct alignas(64) MicroRow {
   index_t k;
   const T* a;
   index_t a_row, a_step;
@@ -37,7 +37,6 @@ struct MicroRow {
   index_t ldonto;
   index_t panels;
   index_t tail;  ///< columns in the last vector
-  const Soon<T>* soon = nullptr;
 };
 
 /// How operands lie: packed as Shape<T> has it, or free, with or without more of them to be fetched.
@@ -107,7 +106,7 @@ TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>:
 /// and meanwhile k / 4 vectors are fetched from `soon` on. Else b may end with the last column, so nothing is
 /// loaded beyond it.
 template <class T, int R, int V, Lie lie>
-TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* soon) {
+TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* soon, const Soon<T>& more) {
   using S = Simd<T>;
   constexpr bool packed = lie == Lie::packed, fetches = lie == Lie::free_and_more;
   const index_t row = packed ? 1 : t.a_row;
@@ -152,8 +151,8 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* 
   };
   index_t p = t.k;
   if (fetches) {
-    const T *a_soon = t.soon->a, *b_soon = t.soon->b;
-    for (const index_t rest = t.k - 4 * t.soon->rows; p > rest; p -= 4) {
+    const T *a_soon = more.a, *b_soon = more.b;
+    for (const index_t rest = t.k - 4 * more.rows; p > rest; p -= 4) {
       __builtin_prefetch(a_soon, 0, 2);
       __builtin_prefetch(b_soon, 0, 2);
       a_soon += row;
@@ -172,26 +171,23 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* 
   put<T, R, V>(t, j, sum);
 }
 
-/// So many slivers of R rows one below the other; only one of packed operands.
+/// So many slivers of R rows one below the other; only one of packed operands. `soon`: where there is more.
 template <class T, int R, int V, Lie lie>
-void micro_rows(const MicroRow<T>& rows, index_t slivers) {
+void micro_rows(const MicroRow<T>& rows, index_t slivers, const Soon<T>* soon) {
   MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
-  Soon<T> next;
-  if constexpr (lie == Lie::free_and_more) {
-    next = *rows.soon;
-    t.soon = &next;
-  }
+  Soon<T> more;
+  if constexpr (lie == Lie::free_and_more) more = *soon;
   for (index_t s = 0; s < slivers; ++s) {
-    const T* soon = t.a + t.k * Shape<T>::mr;  // the sliver below, or what lies beyond the last one
+    const T* below = t.a + t.k * Shape<T>::mr;  // the sliver below, or what lies beyond the last one
     for (index_t j = 0; j < t.panels; ++j) {
-      micro<T, R, V, lie>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes, soon);
-      soon += t.k / 4 * Simd<T>::lanes;
+      micro<T, R, V, lie>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below, more);
+      below += t.k / 4 * Simd<T>::lanes;
     }
     if (lie == Lie::packed) return;
     if constexpr (lie == Lie::free_and_more) {
-      next.a += line<T>;
-      next.b += next.rows * line<T>;
-      if (next.a >= next.a_end) next.rows = 0;
+      more.a += line<T>;
+      more.b += more.rows * line<T>;
+      if (more.a >= more.a_end) more.rows = 0;
     }
     t.a += R * t.a_row;
     t.c += R * t.ldc;
@@ -200,7 +196,7 @@ void micro_rows(const MicroRow<T>& rows, index_t slivers) {
 }
 
 template <class T>
-using Micro = void (*)(const MicroRow<T>&, index_t slivers);
+using Micro = void (*)(const MicroRow<T>&, index_t slivers, const Soon<T>* soon);
 
 /// of[R - 1][V - 1]: edges run the kernel of their size. Only operands that lie free have four vectors.
 template <class T, Lie lie, int R, int V>
@@ -275,11 +271,11 @@ void multiply_free(const LeafTile<T>& t, Following next) {
   const index_t vectors = (t.n + lanes - 1) / lanes;
   index_t strips = (vectors + most - 1) / most;
   MicroRow<T> row = micro_row(t);
-  Soon<T> soon{t.a + next.begin, t.a + next.end, t.b + next.begin * t.b_step, 0};
-  row.soon = &soon;
+  Soon<T> soon;
   // Not where the slivers are so few that they would fetch but a part.
-  const bool fetches = t.a_step == 1 && 2 * strips * (t.m / Shape<T>::mr) * line<T> >= t.k;
-  const index_t soon_rows = fetches ? smaller(t.m, t.k / 4) : 0;
+  const bool fetches = next.begin < next.end && t.k >= 4 && t.a_step == 1 &&
+                       2 * strips * (t.m / Shape<T>::mr) * line<T> >= t.k;
+  if (fetches) soon = {t.a + next.begin, t.a + next.end, t.b + next.begin * t.b_step, smaller(t.m, t.k / 4)};
   for (index_t first = 0; first < vectors; --strips) {
     const index_t width = (vectors - first + strips - 1) / strips;
     const index_t mr = width == 4 ? 6 : Shape<T>::mr;
@@ -290,15 +286,17 @@ void multiply_free(const LeafTile<T>& t, Following next) {
     first += width;
     if (first == vectors) row.tail = t.n - (vectors - 1) * lanes;
     const index_t slivers = t.m / mr, rest = t.m % mr;
-    soon.rows = soon.a < soon.a_end ? soon_rows : 0;
-    const auto& micros = soon.rows > 0 ? fetching_micros<T>.of : strided_micros<T>.of;
-    micros[mr - 1][width - 1](row, slivers);
-    soon.a += slivers * line<T>;
-    soon.b += slivers * soon_rows * line<T>;
+    if (fetches && soon.a < soon.a_end) {
+      fetching_micros<T>.of[mr - 1][width - 1](row, slivers, &soon);
+      soon.a += slivers * line<T>;
+      soon.b += slivers * soon.rows * line<T>;
+    } else {
+      strided_micros<T>.of[mr - 1][width - 1](row, slivers, nullptr);
+    }
     row.a += slivers * mr * t.a_row;
     row.c += slivers * mr * t.ldc;
     row.onto = row.onto == nullptr ? nullptr : row.onto + slivers * mr * t.ldonto;
-    if (rest > 0) strided_micros<T>.of[rest - 1][width - 1](row, 1);
+    if (rest > 0) strided_micros<T>.of[rest - 1][width - 1](row, 1, nullptr);
   }
 }
 
@@ -321,14 +319,14 @@ void multiply(const LeafTile<T>& t, Following next) {
     row.c += i * t.ldc;
     row.onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto;
     row.panels = panels;
-    if (panels > 0) micro_of[most - 1](row, 1);
+    if (panels > 0) micro_of[most - 1](row, 1, nullptr);
     if (rest == 0) continue;
     row.b += panels * t.b_panel;
     row.c += panels * nr;
     row.onto = row.onto == nullptr ? nullptr : row.onto + panels * nr;
     row.panels = 1;
     row.tail = t.n - (vectors - 1) * lanes;
-    micro_of[rest - 1](row, 1);
+    micro_of[rest - 1](row, 1, nullptr);
   }
 }
 
