@@ -1,6 +1,7 @@
 #include "dist/sort/on_devices.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "mpi/agreement.hpp"
 
@@ -19,6 +20,16 @@ index_t tolerance_of(index_t total, index_t ranks) { return total / (512 * ranks
 index_t head_of(index_t total, index_t ranks) { return round_up(tolerance_of(total, ranks) + 1, 64); }
 index_t room_of(index_t total, index_t ranks) {
   return ranks == 1 ? total : ceil_div(total, ranks) + 3 * head_of(total, ranks);
+}
+
+/// Of a share, one in so many keys is of the first round: few, as all wait for them, but so many that their
+/// sort covers the way of the others, and that the links are at work while keys are divided.
+constexpr index_t first_round = 2;
+
+/// Where ranks reach each other's memory, if there are bounds enough and keys to speak of.
+index_t rounds_of(const mpi::DeviceExchange& exchange, index_t total) {
+  const index_t ranks = exchange.comm().size();
+  return exchange.reaches() && 2 * ranks <= most_parts && total / ranks >= 1024 ? 2 : 1;
 }
 
 template <class B>
@@ -48,6 +59,7 @@ DeviceSort<B>::DeviceSort(const mpi::DeviceExchange& exchange, index_t total, co
       total_(total),
       ranks_(exchange.comm().size()),
       rank_(exchange.comm().rank()),
+      rounds_(rounds_of(exchange, total)),
       map_(map),
       kernels_(kernels),
       shares_(total, ranks_),
@@ -102,7 +114,10 @@ template <class B>
 void DeviceSort<B>::find_bounds() {
   const auto& comm = exchange_.comm();
   std::vector<index_t> targets;
-  for (index_t r = 1; r < ranks_; ++r) targets.push_back(shares_.begin(r));
+  for (index_t r = 0; r < ranks_; ++r) {
+    if (r > 0) targets.push_back(shares_.begin(r));
+    if (rounds_ > 1) targets.push_back(shares_.begin(r) + shares_.size(r) / first_round);
+  }
   Search search(targets, total_, tolerance_);
   while (!search.done()) {
     const Prefixes<B> wanted = search.wanted();
@@ -114,28 +129,48 @@ void DeviceSort<B>::find_bounds() {
   }
   const index_t n = shares_.size(rank_);
   found_ = search.finish(comm, n);
-  std::vector<index_t> to_each;
+  std::vector<index_t> of_each;
+  found_.below.push_back(n);
   index_t before = 0;
-  for (index_t d = 0; d < ranks_; ++d) {
-    const index_t end = d + 1 == ranks_ ? n : found_.below[static_cast<std::size_t>(d)];
-    to_each.push_back(end - before);
-    before = end;
-  }
-  counts_ = comm.all_gather(std::span<const index_t>(to_each));
+  for (const index_t end : found_.below) of_each.push_back(end - std::exchange(before, end));
+  counts_ = comm.all_gather(std::span<const index_t>(of_each));
+}
+
+template <class B>
+index_t DeviceSort<B>::received(index_t part) const {
+  index_t keys = 0;
+  for (index_t r = 0; r < ranks_; ++r) keys += of(r, part);
+  return keys;
+}
+
+template <class B>
+index_t DeviceSort<B>::held(index_t rank) const {
+  index_t keys = 0;
+  for (index_t q = 0; q < rounds_; ++q) keys += received(rank * rounds_ + q);
+  return keys;
+}
+
+template <class B>
+index_t DeviceSort<B>::place(index_t part) const {
+  index_t before = 0;
+  for (index_t p = part - part % rounds_; p < part; ++p) before += received(p);
+  for (index_t r = 0; r < rank_; ++r) before += of(r, part);
+  return before;
+}
+
+template <class B>
+bool DeviceSort<B>::straight(index_t part) const {
+  return exchange_.reaches() && (part % rounds_ == 0 || part / rounds_ == rank_);
 }
 
 /// Into the memory of the ranks, each other's keys side by side; or packed here and sent.
 template <class B>
 void DeviceSort<B>::take_to_ranks() {
-  const bool reaches = exchange_.reaches();
   tessera::sort::Parts<B> parts;
-  index_t packed = 0;
-  for (index_t d = 0; d < ranks_; ++d) {
-    index_t before = 0;
-    for (index_t r = 0; r < rank_; ++r) before += of(r, d);
-    parts.data[d] = reaches ? sorted(keys_.of(static_cast<int>(d))) + before
-                            : reinterpret_cast<B*>(spare_.data()) + packed;
-    packed += of(rank_, d);
+  B* packed = reinterpret_cast<B*>(spare_.data());
+  for (index_t p = 0; p < ranks_ * rounds_; ++p) {
+    parts.data[p] = straight(p) ? sorted(keys_.of(static_cast<int>(p / rounds_))) + place(p) : packed;
+    if (!straight(p)) packed += of(rank_, p);
   }
   parts.cursors = reinterpret_cast<std::uint64_t*>(cursors_.data());
   zero(cursors_, cursors_bytes);
@@ -145,16 +180,17 @@ void DeviceSort<B>::take_to_ranks() {
     const mpi::Computing computing;
     stream_.wait();
   }
-  if (reaches)
-    exchange_.comm().barrier();
-  else
-    send_parts(reinterpret_cast<const B*>(spare_.data()));
+  if (!exchange_.reaches()) return send_packed();
+  send_later_rounds();
+  exchange_.comm().barrier();  // the first round's keys are where they belong
 }
 
+/// All keys, between ranks that do not reach each other's memory.
 template <class B>
-void DeviceSort<B>::send_parts(const B* packed) {
+void DeviceSort<B>::send_packed() {
   std::vector<mpi::DeviceOut> out;
   std::vector<mpi::DeviceIn> in;
+  const B* packed = reinterpret_cast<const B*>(spare_.data());
   B* to = sorted(keys_.data());
   for (index_t peer = 0; peer < ranks_; ++peer) {
     const auto sent = in_bytes(packed, of(rank_, peer));
@@ -172,17 +208,31 @@ void DeviceSort<B>::send_parts(const B* packed) {
   stream_.wait();
 }
 
+/// The packed keys of other ranks, to the next rank first: not all to the same one at a time.
+template <class B>
+void DeviceSort<B>::send_later_rounds() {
+  const B* packed = reinterpret_cast<const B*>(spare_.data());
+  std::vector<const B*> from;
+  for (index_t p = 0; p < ranks_ * rounds_; ++p) {
+    from.push_back(packed);
+    if (!straight(p)) packed += of(rank_, p);
+  }
+  for (index_t k = 1; k < ranks_; ++k) {
+    const index_t peer = (rank_ + k) % ranks_;
+    for (index_t p = peer * rounds_ + 1; p < (peer + 1) * rounds_; ++p) {
+      B* const to = sorted(keys_.of(static_cast<int>(peer))) + place(p);
+      device::copy(in_bytes(from[static_cast<std::size_t>(p)], of(rank_, p)), in_bytes(to, of(rank_, p)),
+                   later_);
+    }
+  }
+}
+
 /// The few keys at the ends that are a neighbour's. They come to lie beside those that are here.
 template <class B>
 void DeviceSort<B>::move_borders() {
-  std::vector<Range> held;  // of the sorted whole, by rank
-  for (index_t d = 0, begin = 0; d < ranks_; ++d) {
-    index_t size = 0;
-    for (index_t r = 0; r < ranks_; ++r) size += of(r, d);
-    held.push_back({begin, begin + size});
-    begin += size;
-  }
-  const auto held_by = [&](index_t rank) { return held[static_cast<std::size_t>(rank)]; };
+  std::vector<Range> ranges;  // of the sorted whole, by rank
+  for (index_t d = 0, begin = 0; d < ranks_; begin += held(d++)) ranges.push_back({begin, begin + held(d)});
+  const auto held_by = [&](index_t rank) { return ranges[static_cast<std::size_t>(rank)]; };
   const auto at = [&](std::byte* memory, index_t rank, const Range& range) {
     return in_bytes(sorted(memory) + (range.begin - held_by(rank).begin), range.size());
   };
@@ -229,9 +279,18 @@ void DeviceSort<B>::run(mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "exchange");
     take_to_ranks();
   }
-  index_t received = 0;
-  for (index_t r = 0; r < ranks_; ++r) received += of(r, rank_);
-  sort(sorted(keys_.data()), reinterpret_cast<B*>(spare_.data()), received);
+  B* keys = sorted(keys_.data());
+  for (index_t q = 0; q < rounds_; ++q) {
+    if (q == 1) {
+      const mpi::PhaseScope scope(phases, "exchange");
+      later_.wait();
+      exchange_.comm().barrier();  // all keys are where they belong
+    }
+    const bool spare_holds_keys = q + 1 < rounds_;
+    const index_t n = received(rank_ * rounds_ + q);
+    sort(keys, spare_holds_keys ? input() : reinterpret_cast<B*>(spare_.data()), n);
+    keys += n;
+  }
   const mpi::PhaseScope scope(phases, "exchange");
   move_borders();
 }

@@ -1,6 +1,8 @@
 #pragma once
 // Keys that lie on the ranks' devices, sorted there: every key goes to the device that will hold it before
-// anything is sorted, straight into its memory where the ranks reach each other's.
+// anything is sorted, straight into its memory where the ranks reach each other's. There only the least keys
+// of every share are waited for: the others travel, by the devices' engines of copies, while those are
+// sorted.
 
 #include "dist/sort/bounds.hpp"
 #include "layout/block_map.hpp"
@@ -34,29 +36,36 @@ class DeviceSort {
 
  private:
   using Search = BoundSearch<B>;
-  /// keys[r][d]: of rank r for rank d.
+  /// keys[r][p]: of rank r for part p of the whole, which is round p % rounds_ of rank p / rounds_.
   using Counts = std::vector<index_t>;
 
   [[nodiscard]] B* sorted(std::byte* memory) const { return reinterpret_cast<B*>(memory) + head_; }
-  [[nodiscard]] index_t of(index_t from, index_t to) const {
-    return counts_[static_cast<std::size_t>(from * ranks_ + to)];
+  [[nodiscard]] index_t of(index_t from, index_t part) const {
+    return counts_[static_cast<std::size_t>(from * ranks_ * rounds_ + part)];
   }
+  [[nodiscard]] index_t received(index_t part) const;  ///< from all ranks
+  [[nodiscard]] index_t held(index_t rank) const;      ///< by a rank, of all its parts
+  /// Where this rank's keys of a part go, in the sorted keys of the part's rank.
+  [[nodiscard]] index_t place(index_t part) const;
+  /// Whether the partition writes them there itself; if not, it packs them.
+  [[nodiscard]] bool straight(index_t part) const;
   void find_bounds();
   void count(const Prefixes<B>& prefixes, std::span<index_t> counts);
   void take_to_ranks();
-  void send_parts(const B* packed);
+  void send_packed();
+  void send_later_rounds();
   void move_borders();
   void zero(machine::device::Block& block, index_t bytes);
 
   mpi::DeviceExchange exchange_;
-  index_t total_, ranks_, rank_;
+  index_t total_, ranks_, rank_, rounds_;
   KeyMap<B> map_;
   ResidentKernels<B> kernels_;
   layout::BlockMap shares_;
   index_t tolerance_, head_;  ///< keys that a share may be off by before borders move, and room for them
   machine::device::Block input_, spare_, work_, digits_, cursors_, host_, zeros_;
   mpi::PeerMemory keys_;
-  machine::device::Stream stream_;
+  machine::device::Stream stream_, later_;
   typename Search::Found found_;
   Counts counts_;
   B* result_ = nullptr;

@@ -79,14 +79,28 @@ struct Shared {
   unsigned long long first_tie[most_bounds];
 };
 
-/// The part of each key of this thread.
+/// The part of each key of this thread. Keys on a bound, which are few, are numbered to be cut among
+/// themselves.
 template <class B>
 __device__ __forceinline__ void find_parts(const B (&key)[each], int held, const KeyMap<B>& map,
                                            const Bounds<B>& bounds, const Parts<B>& parts, Shared<B>& shared,
                                            int (&part)[each]) {
   const int thread = static_cast<int>(threadIdx.x);
   if (thread < bounds.count) shared.tied[thread] = 0;
-  __syncthreads();
+  bool on_bound = false;
+#pragma unroll
+  for (int k = 0; k < each; ++k) part[k] = 0;
+#pragma unroll 1
+  for (int s = 0; s < bounds.count; ++s) {
+    const B at = bounds.at[s];
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const B bits = map.to_bits(key[k]);
+      part[k] += bits > at ? 1 : 0;
+      on_bound |= k < held && bits == at;
+    }
+  }
+  if (__syncthreads_or(on_bound ? 1 : 0) == 0) return;
   unsigned number[each];
 #pragma unroll
   for (int k = 0; k < each; ++k) {
@@ -106,7 +120,7 @@ __device__ __forceinline__ void find_parts(const B (&key)[each], int held, const
     if (k >= held) continue;
     const B bits = map.to_bits(key[k]);
     const int tie = tie_of(bounds, bits);
-    part[k] = part_of(bounds, bits, tie < 0 ? 0 : shared.first_tie[tie] + number[k]);
+    if (tie >= 0) part[k] = part_of(bounds, bits, shared.first_tie[tie] + number[k]);
   }
 }
 
@@ -158,7 +172,7 @@ __global__ void __launch_bounds__(threads)
   __shared__ Shared<B> shared;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
   const index_t first = static_cast<index_t>(blockIdx.x) * tile;
-  B key[each];
+  B key[each] = {};
   load_tile(keys, n, first, key);
   const index_t left = n - first - thread;  // keys from this thread's first one on
   const int held = left <= 0 ? 0 : left >= tile ? each : static_cast<int>((left + threads - 1) / threads);
