@@ -59,7 +59,7 @@ struct Request {
   bool unique = false;                        ///< only the first row of each key
   std::vector<double> quantiles;              ///< in [0, 1]
   const mpi::DeviceExchange* gpus = nullptr;  ///< the keys stay there, and travel so
-  std::string kernels;                        ///< of all ranks: "cuda_radix+auto" where they differ
+  std::string kernels;                        ///< of all ranks: "cuda_hybrid+auto" where they differ
   std::vector<double> weights;                ///< plain keys: how fast each rank sorts; empty: all alike
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }

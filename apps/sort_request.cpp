@@ -278,7 +278,7 @@ void choose_exchange(const mpi::Communicator& comm, const run::Values& point, co
                      Request& request) {
   const auto* const there = kernels::resident_kernels(std::uint64_t{});
   run::Residence residence{.ranks = request.ranks, .limit = point.bytes("device-memory")};
-  residence.possible = there != nullptr && request.kernels == "cuda_radix" &&  // on every rank
+  residence.possible = there != nullptr && request.kernels == "cuda_hybrid" &&  // on every rank
                        request.task == Task::keys && !request.takes_first() && !request.unique &&
                        comm.size() <= kernels::most_parts;
   if (residence.possible)  // keys of 8 bytes take no less than those of 4

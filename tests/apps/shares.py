@@ -110,7 +110,7 @@ class GpusAndCpus(tessera.Case):
         flops = [float(line.split()[1]) for line in plan.splitlines() if re.match(r"\s*[0-3]\s+\d", line)]
         self.assertEqual(len(flops), 4, plan)
         self.assertEqual(max(flops), flops[0], plan)
-        self.assertIn("kernel cuda_radix+auto", self.mixed("sort", "--n", 1000000, "--plan").out)
+        self.assertIn("kernel cuda_hybrid+auto", self.mixed("sort", "--n", 1000000, "--plan").out)
 
     def test_products_are_right(self):
         for element, tolerance in (("f32", 1e-4), ("f64", 1e-12)):

@@ -45,6 +45,22 @@ void cuda_radix(const DeviceBlock<Key, Value>& block, DeviceStream stream);
 template <class Key, class Value>
 [[nodiscard]] index_t cuda_radix_bytes(index_t n);
 
+/// The same, but keys that are in order already where *done, in device memory, is not 0 when its turn comes.
+void cuda_radix_unless(const unsigned* done, const DeviceBlock<std::uint64_t, NoValue>& block,
+                       DeviceStream stream);
+
+/// Keys of 64 bits that are spread evenly over their range, 2^24 and more of them, are divided twice by their
+/// leading bits and sorted in parts that fit shared memory, which moves half of the bytes that sweeps of all
+/// digits do (after Stehle and Jacobsen 2017); whether they are is found out on the device. All else by
+/// cuda_radix.
+template <class Key, class Value>
+void cuda_hybrid(const DeviceBlock<Key, Value>& block, DeviceStream stream);
+template <class Key, class Value>
+[[nodiscard]] index_t cuda_hybrid_bytes(index_t n);
+/// Whether the keys that were sorted last with this work memory were divided, and not swept digit by digit or
+/// left as they were. Waits for the device.
+[[nodiscard]] bool cuda_hybrid_divided(const std::byte* work);
+
 /// Tiles sorted in shared memory, then merged two by two along merge paths (Green et al. 2012).
 template <class Key, class Value>
 void cuda_merge(const DeviceBlock<Key, Value>& block, DeviceStream stream);
@@ -95,6 +111,7 @@ void join_pairs(const std::uint64_t* keys, const std::uint64_t* values, Pair* pa
 /// The functions that the rows launch, for `tessera list --occupancy`.
 [[nodiscard]] std::vector<machine::DeviceFunction> device_functions();
 void add_radix_functions(std::vector<machine::DeviceFunction>& to);
+void add_hybrid_functions(std::vector<machine::DeviceFunction>& to);
 void add_merge_functions(std::vector<machine::DeviceFunction>& to);
 void add_counting_functions(std::vector<machine::DeviceFunction>& to);
 void add_pairs_functions(std::vector<machine::DeviceFunction>& to);

@@ -222,12 +222,12 @@ void partition(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& 
 template <class B>
 void sort_part(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* work, DeviceStream stream) {
   if (n == 0) return;
-  cuda_radix<B, NoValue>({.keys = keys, .spare_keys = spare, .n = n, .map = map, .work = work}, stream);
+  cuda_hybrid<B, NoValue>({.keys = keys, .spare_keys = spare, .n = n, .map = map, .work = work}, stream);
 }
 
 template <class B>
 const ResidentKernels<B>* table() {
-  static const ResidentKernels<B> kernels{count<B>, partition<B>, sort_part<B>, cuda_radix_bytes<B, NoValue>};
+  static const ResidentKernels<B> kernels{count<B>, partition<B>, sort_part<B>, cuda_hybrid_bytes<B, NoValue>};
   return &kernels;
 }
 

@@ -39,6 +39,11 @@ void cuda_radix(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
   onesweep::sort<Best<Key, Value>>(block, stream);
 }
 
+void cuda_radix_unless(const unsigned* done, const DeviceBlock<std::uint64_t, NoValue>& block,
+                       DeviceStream stream) {
+  onesweep::sort<Best<std::uint64_t, NoValue>>(block, stream, done);
+}
+
 template <class Key, class Value>
 index_t cuda_radix_bytes(index_t n) {
   return onesweep::bytes<Best<Key, Value>, Key, Value>(n);

@@ -10,10 +10,12 @@ namespace tessera::sort::onesweep {
 inline constexpr int histogram_threads = 512, histogram_items = 8, finish_threads = 512;
 
 /// counts[pass][digit] += keys with that digit; *descends becomes 1 if a key is less than the one before it.
+/// Where somebody has put the keys in order (done, if given) it is all 0, and no pass will be made.
 template <class Key>
 __global__ void __launch_bounds__(histogram_threads)
-    count_digits(const Key* keys, index_t n, KeyMap<Key> map, unsigned long long* counts,
-                 unsigned* descends) {
+    count_digits(const Key* keys, index_t n, KeyMap<Key> map, unsigned long long* counts, unsigned* descends,
+                 const unsigned* done) {
+  if (done != nullptr && *done != 0) return;
   __shared__ unsigned digits[passes<Key> * bins];  // (pass, digit)
   for (int i = threadIdx.x; i < passes<Key> * bins; i += histogram_threads) digits[i] = 0;
   __syncthreads();
@@ -125,23 +127,25 @@ inline void clear(void* memory, index_t bytes, cudaStream_t stream) {
 }
 
 template <class Key, class S, class Value>
-void plan_sweeps(const DeviceBlock<Key, Value>& block, const Work<Key, S>& work, cudaStream_t stream) {
+void plan_sweeps(const DeviceBlock<Key, Value>& block, const Work<Key, S>& work, const unsigned* done,
+                 cudaStream_t stream) {
   clear(work.counts, work.cleared_bytes, stream);
   const unsigned blocks = resident_blocks(count_digits<Key>, histogram_threads, 0,
                                           ceil_div(block.n, histogram_threads * histogram_items));
   count_digits<<<blocks, histogram_threads, 0, stream>>>(block.keys, block.n, block.map, work.counts,
-                                                         work.descends);
+                                                         work.descends, done);
   check_launch("count_digits");
   plan_passes<passes<Key>><<<1, bins, 0, stream>>>(work.counts, work.descends, block.n,
                                                    (work.portions + 1) * bins, work.base, work.plan);
   check_launch("plan_passes");
 }
 
+/// done: as cuda_radix_unless has it.
 template <class S, class Key, class Value>
-void sort(const DeviceBlock<Key, Value>& block, cudaStream_t stream) {
+void sort(const DeviceBlock<Key, Value>& block, cudaStream_t stream, const unsigned* done = nullptr) {
   if (block.n == 0) return;
   const Work<Key, S> work(block.n, block.work);
-  plan_sweeps(block, work, stream);
+  plan_sweeps(block, work, done, stream);
   const auto kernel = sweep_digit<Key, Value, S>;
   constexpr int shared = static_cast<int>(sizeof(TileMemory<Key, Value, S>));
   allow_shared(kernel, shared);

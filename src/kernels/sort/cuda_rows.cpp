@@ -39,6 +39,11 @@ std::vector<Variant> cuda_rows() {
         "one sweep a digit of 8 bits, decoupled look-back (Adinets and Merrill 2022)"},
        any_range,
        ROW(cuda_radix)},
+      {{"cuda_hybrid", Space::device,
+        "64-bit keys divided twice, then in shared memory (after Stehle and Jacobsen 2017); others: "
+        "cuda_radix"},
+       any_range,
+       ROW(cuda_hybrid)},
       {{"cuda_merge", Space::device, "tiles in shared memory, then merge paths; stable (Green et al. 2012)"},
        any_range,
        ROW(cuda_merge)},
@@ -53,6 +58,7 @@ std::vector<Variant> cuda_rows() {
 std::vector<machine::DeviceFunction> device_functions() {
   std::vector<machine::DeviceFunction> all;
   add_radix_functions(all);
+  add_hybrid_functions(all);
   add_merge_functions(all);
   add_counting_functions(all);
   add_pairs_functions(all);

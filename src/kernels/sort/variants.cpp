@@ -77,7 +77,7 @@ std::span<const Variant> variants() {
   return table;
 }
 
-const Variant* best_device() { return find_variant(variants(), "cuda_radix"); }
+const Variant* best_device() { return find_variant(variants(), "cuda_hybrid"); }
 
 namespace {
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "guarded.hpp"
 #include "kernels/sort/inputs.hpp"
 #include "machine/buffer.hpp"
 #include "machine/cuda.hpp"
@@ -39,51 +39,11 @@ template <class Key, class Value>
 std::vector<DeviceSort<Key, Value>> device_sorts() {
   constexpr bool counts = std::is_same_v<Value, NoValue>;
   return {{"cuda_radix", cuda_radix<Key, Value>, cuda_radix_bytes<Key, Value>, false},
+          {"cuda_hybrid", cuda_hybrid<Key, Value>, cuda_hybrid_bytes<Key, Value>, false},
           {"cuda_merge", cuda_merge<Key, Value>, cuda_merge_bytes<Key, Value>, false},
           {"cuda_counting", cuda_counting<Key, Value>, cuda_counting_bytes<Key, Value>, counts},
           {"cub", cub<Key, Value>, cub_bytes<Key, Value>, false}};
 }
-
-/// Device memory between sentinels, filled with what no test expects.
-template <class T>
-class Guarded {
- public:
-  explicit Guarded(index_t n)
-      : n_(n), host_(static_cast<std::size_t>(n + 2 * guard)), device_(n + 2 * guard) {
-    std::memset(host_.data(), fill, host_.size() * sizeof(T));
-    copy(device_.data(), host_.data(), cudaMemcpyHostToDevice);
-  }
-  [[nodiscard]] T* data() const { return device_.data() + guard; }
-  void put(const std::vector<T>& values) {
-    std::copy(values.begin(), values.end(), host_.begin() + guard);
-    copy(device_.data(), host_.data(), cudaMemcpyHostToDevice);
-  }
-  [[nodiscard]] std::vector<T> take() {
-    copy(host_.data(), device_.data(), cudaMemcpyDeviceToHost);
-    return {host_.begin() + guard, host_.begin() + guard + n_};
-  }
-  [[nodiscard]] bool sentinels_stand() {
-    (void)take();
-    const auto stands = [](const T& x) {
-      unsigned char bytes[sizeof(T)];
-      std::memcpy(bytes, &x, sizeof(T));
-      return std::all_of(bytes, bytes + sizeof(T), [](unsigned char byte) { return byte == fill; });
-    };
-    return std::all_of(host_.begin(), host_.begin() + guard, stands) &&
-           std::all_of(host_.end() - guard, host_.end(), stands);
-  }
-
- private:
-  static constexpr index_t guard = 256;  // elements: keeps the alignment
-  static constexpr unsigned char fill = 0x5b;
-  void copy(T* to, const T* from, cudaMemcpyKind kind) const {
-    cuda::check(cudaMemcpy(to, from, host_.size() * sizeof(T), kind), "cudaMemcpy");
-    cuda::check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // pageable memory may still be on its way
-  }
-  index_t n_;
-  std::vector<T> host_;
-  cuda::DeviceBuffer<T> device_;
-};
 
 template <class Key_, class Value_, Payload payload_ = Payload::values>
 struct Kind {

@@ -1,0 +1,363 @@
+#pragma once
+// Keys of 64 bits divided by their leading bits, in two sweeps that keep no order: into buckets of about as
+// many keys by the counts of their first bits, then each into sub-buckets by where its keys lie in its range.
+// What is decided is decided on the device: every kernel reads in the plan whether it still has work.
+
+#include "kernels/sort/cuda_device.cuh"
+
+namespace tessera::sort::buckets {
+
+using U64 = unsigned long long;
+
+inline constexpr int threads = 768, each = 10;  // two blocks a multiprocessor, of 42 registers a thread
+inline constexpr int tile = threads * each;
+inline constexpr int fine_bits = 11, fine_bins = 1 << fine_bits;
+inline constexpr int most_buckets = threads;   // and sub-buckets of one: a thread each
+inline constexpr int least_varying_bits = 33;  // with fewer a sweep a digit moves no more bytes
+
+struct Bucket {
+  U64 low;           ///< no key is less
+  index_t begin, n;  ///< its keys in the array
+  int shift;         ///< (key - low) >> shift has 32 bits
+  unsigned scale;    ///< sub-bucket = that * scale >> 32
+};
+
+/// How many buckets keys are divided into, and each of those.
+struct Division {
+  int buckets, subs;
+};
+
+struct Plan {
+  int known;       ///< leading bits that the keys agree in, as far as they were looked at
+  U64 prefix;      ///< those bits, at the low end
+  unsigned going;  ///< this way is being taken
+  unsigned done;   ///< the keys are in order, or will be after the last kernel
+  unsigned descends;
+  unsigned overflows;       ///< a sub-bucket has more keys than one block sorts
+  U64 fine[fine_bins + 1];  ///< keys by the bits behind the known ones; those that begin otherwise
+  std::uint16_t bucket_of[fine_bins];
+  Bucket bucket[most_buckets];
+  unsigned first_tile[most_buckets + 1];
+  U64 cursor[most_buckets];  ///< of each bucket, where the next key goes
+};
+
+__device__ __forceinline__ unsigned fine_bin(U64 bits, int known) {
+  return static_cast<unsigned>((bits << known) >> (64 - fine_bits));
+}
+__device__ __forceinline__ bool begins_with(U64 bits, const Plan& plan) {
+  return plan.known == 0 || bits >> (64 - plan.known) == plan.prefix;
+}
+
+/// A key's place in its bucket's range, as sub-bucket and 32 bits of fraction.
+__device__ __forceinline__ U64 place_in(const Bucket& bucket, U64 bits) {
+  return static_cast<U64>(static_cast<unsigned>((bits - bucket.low) >> bucket.shift)) * bucket.scale;
+}
+
+/// x's sum over the block's threads before this one; at most 1024 threads, of whole warps. Synchronises once:
+/// the sums of the warps may still be read.
+template <class T>
+__device__ __forceinline__ T sum_before(T x, T* warp_sums) {
+  const T inclusive = warp_prefix_sum(x);
+  const unsigned warp = threadIdx.x / 32;
+  if (lane_id() == 31) warp_sums[warp] = inclusive;
+  __syncthreads();
+  T before = lane_id() < warp ? warp_sums[lane_id()] : 0;
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) before += __shfl_xor_sync(all_lanes, before, step);
+  return before + inclusive - x;
+}
+
+inline constexpr int sample_threads = 1024, sampled = 16;  // keys of a thread
+
+/// Looks at some keys, a line in many places: in which leading bits they agree, and whether the next ones
+/// spread them well.
+__global__ void __launch_bounds__(sample_threads)
+    look_at_some(const U64* keys, index_t n, KeyMap<std::uint64_t> map, Plan* plan) {
+  __shared__ U64 differ;
+  __shared__ unsigned count[fine_bins];
+  if (threadIdx.x == 0) differ = 0;
+  for (int i = threadIdx.x; i < fine_bins; i += sample_threads) count[i] = 0;
+  __syncthreads();
+  const U64 first = map.to_bits(keys[0]);
+  U64 some[sampled], mine = 0;
+#pragma unroll
+  for (int k = 0; k < sampled; ++k) {
+    some[k] = map.to_bits(keys[n / sample_threads * threadIdx.x + k]);
+    mine |= some[k] ^ first;
+  }
+  atomicOr(&differ, mine);
+  __syncthreads();
+  const int known = differ == 0 ? 64 : __clzll(static_cast<long long>(differ));
+  const bool varies = 64 - known >= least_varying_bits;
+  bool spread = varies;
+  if (varies) {
+    constexpr unsigned most = 8 * sampled * sample_threads / fine_bins;
+#pragma unroll
+    for (int k = 0; k < sampled; ++k) spread &= atomicAdd(&count[fine_bin(some[k], known)], 1U) < most;
+  }
+  const bool all_spread = __syncthreads_and(spread ? 1 : 0) != 0;
+  if (threadIdx.x != 0) return;
+  plan->known = known;
+  plan->prefix = varies && known > 0 ? first >> (64 - known) : 0;
+  plan->going = all_spread ? 1 : 0;
+}
+
+inline constexpr int count_each = 8;
+
+/// Counts keys by their fine bins; sees whether they are in order already.
+__global__ void __launch_bounds__(threads)
+    count_fine(const U64* keys, index_t n, KeyMap<std::uint64_t> map, Plan* plan) {
+  __shared__ unsigned count[fine_bins + 1];
+  if (plan->going == 0) return;
+  for (int i = threadIdx.x; i <= fine_bins; i += threads) count[i] = 0;
+  __syncthreads();
+  const int known = plan->known;
+  const U64 prefix = plan->prefix;
+  const bool mapped = !map.identity();
+  const auto bits_of = [&](U64 key) -> U64 { return mapped ? map.to_bits(key) : key; };
+  bool in_order = true;  // as far as this thread has looked; it looks no further than the first descent
+  constexpr index_t stretch = threads * count_each;
+  for (index_t begin = blockIdx.x * stretch; begin < n; begin += gridDim.x * stretch) {
+    const U64* const from = keys + begin + threadIdx.x;
+    const index_t left = n - begin - threadIdx.x;
+    U64 key[count_each];
+#pragma unroll
+    for (int u = 0; u < count_each; ++u)
+      if (u * threads < left) key[u] = __ldcs(from + u * threads);
+#pragma unroll
+    for (int u = 0; u < count_each; ++u) {
+      if (u * threads >= left) break;
+      const U64 bits = bits_of(key[u]);
+      if (in_order && u * threads + 1 < left) in_order = bits <= bits_of(__ldg(from + u * threads + 1));
+      const bool known_begins = known == 0 || bits >> (64 - known) == prefix;
+      atomicAdd(&count[known_begins ? fine_bin(bits, known) : fine_bins], 1U);
+    }
+  }
+  if (__syncthreads_or(in_order ? 0 : 1) != 0 && threadIdx.x == 0) atomicExch(&plan->descends, 1U);
+  for (int i = threadIdx.x; i <= fine_bins; i += threads)
+    if (count[i] != 0) atomicAdd(&plan->fine[i], static_cast<U64>(count[i]));
+}
+
+inline constexpr int plan_threads = fine_bins / 2;
+
+/// The range of a bucket of fine bins [first, end) and how it is divided.
+__device__ __forceinline__ Bucket make_bucket(const Plan& plan, int first, int end, index_t begin, index_t n,
+                                              int subs) {
+  const int rest = 64 - fine_bits - plan.known;
+  const U64 base = plan.known == 0 ? 0 : plan.prefix << (64 - plan.known);
+  const U64 last = (static_cast<U64>(end - first) << rest) - 1;  // key of the range
+  const int shift = max(0, 32 - __clzll(static_cast<long long>(last)));
+  const U64 scale = (static_cast<U64>(subs) << 32) / ((last >> shift) + 1);
+  return {base + (static_cast<U64>(first) << rest), begin, n, shift,
+          static_cast<unsigned>(min(scale, 0xffffffffULL))};
+}
+
+/// Neighbouring fine bins become buckets of about as many keys; one block.
+__global__ void __launch_bounds__(plan_threads) plan_buckets(index_t n, Division into, Plan* plan) {
+  __shared__ U64 warp_sums[plan_threads / 32];
+  __shared__ index_t begin[fine_bins + 1];
+  __shared__ int first[most_buckets], end[most_buckets];  // the fine bins of a bucket that have keys
+  const int t = static_cast<int>(threadIdx.x);
+  if (plan->going == 0) return;
+  const U64 mine[2] = {plan->fine[2 * t], plan->fine[2 * t + 1]};
+  const U64 before = sum_before(mine[0] + mine[1], warp_sums);
+  begin[2 * t] = static_cast<index_t>(before);
+  begin[2 * t + 1] = static_cast<index_t>(before + mine[0]);
+  if (t == 0) begin[fine_bins] = n;
+  if (t < most_buckets) {
+    first[t] = fine_bins;
+    end[t] = 0;
+  }
+  __syncthreads();
+  const auto bucket_of = [&](int bin) {
+    const index_t middle = (begin[bin] + begin[bin + 1]) / 2;
+    return static_cast<int>(min(middle * into.buckets / n, index_t{into.buckets - 1}));
+  };
+  for (int bin = 2 * t; bin < 2 * t + 2; ++bin) {
+    const int here = bucket_of(bin);
+    plan->bucket_of[bin] = static_cast<std::uint16_t>(here);
+    if (mine[bin % 2] == 0) continue;
+    atomicMin(&first[here], bin);
+    atomicMax(&end[here], bin + 1);
+  }
+  __syncthreads();
+  index_t keys = 0;
+  if (t < into.buckets && first[t] < end[t]) {
+    keys = begin[end[t]] - begin[first[t]];
+    plan->bucket[t] = make_bucket(*plan, first[t], end[t], begin[first[t]], keys, into.subs);
+    plan->cursor[t] = static_cast<U64>(begin[first[t]]);
+  }
+  __shared__ U64 warp_tiles[plan_threads / 32];
+  const U64 tiles = static_cast<U64>((keys + tile - 1) / tile);
+  const U64 tiles_before = sum_before(tiles, warp_tiles);
+  if (t <= into.buckets) plan->first_tile[t] = static_cast<unsigned>(tiles_before);
+  const bool uneven = keys > 4 * n / into.buckets;
+  const bool falls_short = __syncthreads_or(uneven ? 1 : 0) != 0 || plan->fine[fine_bins] != 0;
+  if (t != 0) return;
+  if (plan->descends == 0 && plan->fine[fine_bins] == 0) plan->done = 1;
+  if (falls_short || plan->done != 0) plan->going = 0;
+}
+
+/// What the threads of a block share while they divide a tile.
+struct TileMemory {
+  U64 key[tile];  ///< by bin
+  unsigned count[most_buckets], start[most_buckets];
+  U64* target[most_buckets];  ///< of a bin's keys, less where they start in the tile
+  unsigned warp_sums[threads / 32];
+};
+
+/// A number below 2^16 for each of a thread's keys, two a register.
+template <int each>
+class Numbers {
+ public:
+  __device__ __forceinline__ void set(int k, unsigned x) {
+    two_[k / 2] = k % 2 == 0 ? x : two_[k / 2] | x << 16;
+  }
+  __device__ __forceinline__ unsigned operator[](int k) const {
+    return k % 2 == 0 ? two_[k / 2] & 0xffff : two_[k / 2] >> 16;
+  }
+
+ private:
+  unsigned two_[(each + 1) / 2];
+};
+
+/// Takes this thread's keys, `held` of them, to where the cursors of their bins say.
+template <class BinOf>
+__device__ __forceinline__ void divide(const U64 (&bits)[each], int held, int valid, int bins, BinOf bin_of,
+                                       U64* cursors, U64* to, TileMemory& memory) {
+  const int t = static_cast<int>(threadIdx.x);
+  if (t < most_buckets) memory.count[t] = 0;
+  __syncthreads();
+  Numbers<each> number;
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) number.set(k, atomicAdd(&memory.count[bin_of(bits[k])], 1U));
+  __syncthreads();
+  const unsigned mine = t < bins ? memory.count[t] : 0;
+  const U64 place = mine > 0 ? atomicAdd(cursors + t, static_cast<U64>(mine)) : 0;
+  const unsigned start = sum_before(mine, memory.warp_sums);
+  if (t < most_buckets) {
+    memory.start[t] = start;
+    memory.target[t] = to + place - start;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) memory.key[memory.start[bin_of(bits[k])] + number[k]] = bits[k];
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    const int i = k * threads + t;
+    if (i >= valid) break;
+    const U64 key = memory.key[i];
+    memory.target[bin_of(key)][i] = key;
+  }
+}
+
+/// How many keys of `valid` are a thread's, of a block's threads with so many each.
+template <int threads, int each>
+__device__ __forceinline__ int held_of(int valid) {
+  const int left = valid - static_cast<int>(threadIdx.x);
+  return left <= 0 ? 0 : min(each, (left + threads - 1) / threads);
+}
+
+/// to = the keys' bits, by bucket. A tile a block.
+__global__ void __launch_bounds__(threads, 2)
+    take_to_buckets(const U64* keys, index_t n, KeyMap<std::uint64_t> map, int buckets, Plan* plan, U64* to) {
+  extern __shared__ __align__(16) unsigned char buckets_memory[];
+  auto& memory = *reinterpret_cast<TileMemory*>(buckets_memory);
+  __shared__ std::uint16_t bucket_of[fine_bins];
+  if (plan->going == 0) return;
+  for (int i = threadIdx.x; i < fine_bins; i += threads) bucket_of[i] = plan->bucket_of[i];
+  const index_t begin = static_cast<index_t>(blockIdx.x) * tile;
+  const int valid = static_cast<int>(min(n - begin, index_t{tile})), held = held_of<threads, each>(valid);
+  U64 bits[each];
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) bits[k] = __ldcs(keys + begin + k * threads + threadIdx.x);
+  if (!map.identity()) {
+#pragma unroll
+    for (int k = 0; k < each; ++k)
+      if (k < held) bits[k] = map.to_bits(bits[k]);
+  }
+  const int known = plan->known;
+  divide(
+      bits, held, valid, buckets, [&](U64 key) { return bucket_of[fine_bin(key, known)]; }, plan->cursor, to,
+      memory);
+}
+
+/// A tile of one bucket.
+struct Part {
+  int bucket;
+  index_t begin;
+  int valid;
+};
+
+/// The block's tile; valid is 0 beyond the last one.
+__device__ __forceinline__ Part part_of_block(const Plan& plan, int buckets) {
+  int low = 0, high = buckets;  // first_tile[low] <= block < first_tile[high], if it has a tile
+  if (blockIdx.x >= plan.first_tile[buckets]) return {0, 0, 0};
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    (plan.first_tile[middle] <= blockIdx.x ? low : high) = middle;
+  }
+  const index_t at = static_cast<index_t>(blockIdx.x - plan.first_tile[low]) * tile;
+  const Bucket& bucket = plan.bucket[low];
+  return {low, bucket.begin + at, static_cast<int>(min(bucket.n - at, index_t{tile}))};
+}
+
+/// counts[bucket, sub-bucket] of keys that lie by bucket.
+__global__ void __launch_bounds__(threads)
+    count_subs(const U64* keys, Division into, const Plan* plan, unsigned* counts) {
+  __shared__ unsigned count[most_buckets];
+  if (plan->going == 0) return;
+  const Part part = part_of_block(*plan, into.buckets);
+  if (part.valid == 0) return;
+  const int t = static_cast<int>(threadIdx.x), held = held_of<threads, each>(part.valid);
+  if (t < most_buckets) count[t] = 0;
+  __syncthreads();
+  const Bucket bucket = plan->bucket[part.bucket];
+  U64 bits[each];
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) bits[k] = __ldg(keys + part.begin + k * threads + t);
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) atomicAdd(&count[place_in(bucket, bits[k]) >> 32], 1U);
+  __syncthreads();
+  if (t < into.subs && count[t] > 0) atomicAdd(counts + part.bucket * into.subs + t, count[t]);
+}
+
+/// cursors = where each sub-bucket begins. A bucket a block.
+__global__ void __launch_bounds__(threads)
+    place_subs(const unsigned* counts, Division into, index_t most, Plan* plan, U64* cursors) {
+  __shared__ unsigned warp_sums[threads / 32];
+  if (plan->going == 0) return;
+  const int t = static_cast<int>(threadIdx.x), sub = static_cast<int>(blockIdx.x) * into.subs + t;
+  const unsigned mine = t < into.subs ? counts[sub] : 0;
+  const unsigned before = sum_before(mine, warp_sums);
+  if (t < into.subs) cursors[sub] = static_cast<U64>(plan->bucket[blockIdx.x].begin) + before;
+  if (mine > most) plan->overflows = 1;
+}
+
+/// to = keys that lie by bucket, by sub-bucket; the cursors end where each ends.
+__global__ void __launch_bounds__(threads, 2)
+    take_to_subs(const U64* keys, Division into, const Plan* plan, U64* cursors, U64* to) {
+  extern __shared__ __align__(16) unsigned char subs_memory[];
+  auto& memory = *reinterpret_cast<TileMemory*>(subs_memory);
+  if (plan->going == 0 || plan->overflows != 0) return;
+  const Part part = part_of_block(*plan, into.buckets);
+  if (part.valid == 0) return;
+  const int held = held_of<threads, each>(part.valid);
+  U64 bits[each];
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) bits[k] = __ldcs(keys + part.begin + k * threads + threadIdx.x);
+  const Bucket bucket = plan->bucket[part.bucket];
+  divide(
+      bits, held, part.valid, into.subs,
+      [&](U64 key) { return static_cast<unsigned>(place_in(bucket, key) >> 32); },
+      cursors + part.bucket * into.subs, to, memory);
+}
+
+}  // namespace tessera::sort::buckets

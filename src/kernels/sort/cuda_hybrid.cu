@@ -1,0 +1,248 @@
+// Keys of 64 bits from the highest digit: divided twice (cuda_buckets.cuh) into parts that a block sorts in
+// shared memory, which reads and writes each key three times and reads it twice more to count: 64 bytes of
+// memory's traffic, 136 of eight digits. What is not spread evenly enough, and what is too few, too many or
+// no key of 64 bits alone, goes by cuda_radix.
+
+#include <string>
+
+#include "kernels/sort/cuda_buckets.cuh"
+
+namespace tessera::sort {
+namespace {
+
+using buckets::Bucket;
+using buckets::Division;
+using buckets::Plan;
+using buckets::U64;
+
+constexpr int threads = 1024, each = 6;  // 32 registers a thread: two blocks fill a multiprocessor
+constexpr int most_keys = threads * each, bins = 4096;
+constexpr int bins_each = bins / threads;
+constexpr int short_bin = 24;  // sorted by one thread
+
+constexpr index_t least_n = index_t{1} << 24, usual_keys = 4096;
+constexpr index_t most_n = usual_keys * buckets::most_buckets * buckets::most_buckets * 3 / 2;
+
+struct SubMemory {
+  U64 key[most_keys];
+  unsigned bin[bins + 4];  ///< counts, then where each begins
+  unsigned warp_sums[threads / 32];
+};
+
+/// The bins' counts become where they begin.
+__device__ __forceinline__ void add_up_bins(SubMemory& memory) {
+  auto* const four = reinterpret_cast<uint4*>(memory.bin) + threadIdx.x * (bins_each / 4);
+  uint4 counts[bins_each / 4];
+  unsigned sum = 0;
+#pragma unroll
+  for (int j = 0; j < bins_each / 4; ++j) {
+    const uint4 c = four[j];
+    counts[j] = {sum, sum + c.x, sum + c.x + c.y, sum + c.x + c.y + c.z};
+    sum = counts[j].w + c.w;
+  }
+  const unsigned before = buckets::sum_before(sum, memory.warp_sums);
+#pragma unroll
+  for (int j = 0; j < bins_each / 4; ++j)
+    four[j] = {counts[j].x + before, counts[j].y + before, counts[j].z + before, counts[j].w + before};
+  if (threadIdx.x + 1 == threads) memory.bin[bins] = before + sum;
+}
+
+/// key[begin:end] by insertion, if they are few; else false.
+__device__ __forceinline__ bool sort_bin(U64* key, unsigned begin, unsigned end) {
+  if (end - begin > short_bin) return false;
+  for (unsigned i = begin + 1; i < end; ++i) {
+    const U64 x = key[i];
+    unsigned j = i;
+    for (; j > begin && key[j - 1] > x; --j) key[j] = key[j - 1];
+    key[j] = x;
+  }
+  return true;
+}
+
+/// Whether key[0:n] are in order.
+__device__ __forceinline__ bool in_order(const U64* key, int n) {
+  bool ascending = true;
+  for (int i = static_cast<int>(threadIdx.x) + 1; i < n; i += threads) ascending &= key[i - 1] <= key[i];
+  return __syncthreads_and(ascending ? 1 : 0) != 0;
+}
+
+/// key[0:n] by a network, whatever they are (Batcher 1968); as if the greatest keys filled it up to a power
+/// of two: each run is merged with the mirrored next one, so that the lesser key always goes down.
+__device__ void sort_all(U64* key, int n) {
+  const auto exchange = [&](int low, int high) {
+    if (high >= n) return;
+    const U64 a = key[low], b = key[high];
+    if (a <= b) return;
+    key[low] = b;
+    key[high] = a;
+  };
+  int width = 2;
+  while (width < n) width *= 2;
+  for (int run = 2; run <= width; run *= 2) {
+    for (int step = run / 2; step > 0; step /= 2) {
+      for (int i = threadIdx.x; i < width / 2; i += threads) {
+        const int low = 2 * i - (i & (step - 1));
+        exchange(low, step == run / 2 ? (low | (run - 1)) - (low & (run - 1)) : low + step);
+      }
+      __syncthreads();
+    }
+  }
+}
+
+/// Sorts each sub-bucket in its place: its keys go to bins by the next bits of their place in it, a key a bin
+/// on average, and every bin is put in order. A sub-bucket a block; ends: of the sub-buckets.
+__global__ void __launch_bounds__(threads, 2) sort_subs(U64* keys, KeyMap<std::uint64_t> map, Division into,
+                                                        Plan* plan, const unsigned* counts, const U64* ends) {
+  extern __shared__ __align__(16) unsigned char sub_memory[];
+  auto& memory = *reinterpret_cast<SubMemory*>(sub_memory);
+  if (plan->going == 0 || plan->overflows != 0) return;
+  const int t = static_cast<int>(threadIdx.x);
+  if (blockIdx.x == 0 && t == 0) plan->done = 1;
+  const int n = static_cast<int>(counts[blockIdx.x]);
+  if (n == 0) return;
+  U64* const here = keys + (ends[blockIdx.x] - static_cast<U64>(n));
+  const Bucket bucket = plan->bucket[blockIdx.x / static_cast<unsigned>(into.subs)];
+  const auto bin_of = [&](U64 key) { return static_cast<unsigned>(place_in(bucket, key)) >> (32 - 12); };
+  const int held = buckets::held_of<threads, each>(n);
+  U64 bits[each];
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) bits[k] = __ldcs(here + k * threads + t);
+  for (int j = 0; j < bins_each; ++j) memory.bin[j * threads + t] = 0;
+  __syncthreads();
+  buckets::Numbers<each> number;
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) number.set(k, atomicAdd(&memory.bin[bin_of(bits[k])], 1U));
+  __syncthreads();
+  add_up_bins(memory);
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (k < held) memory.key[memory.bin[bin_of(bits[k])] + number[k]] = bits[k];
+  __syncthreads();
+  bool sorted = true;
+  for (int j = 0; j < bins_each; ++j) {
+    const int bin = j * threads + t;
+    sorted &= sort_bin(memory.key, memory.bin[bin], memory.bin[bin + 1]);
+  }
+  if (__syncthreads_and(sorted ? 1 : 0) == 0 && !in_order(memory.key, n)) sort_all(memory.key, n);
+  for (int i = t; i < n; i += threads) here[i] = map.to_raw(memory.key[i]);
+}
+
+/// Into so many that a sub-bucket has 2048 to 4096 keys, where there may be so many.
+Division division_of(index_t n) {
+  Division into{16, 16};
+  for (bool more_subs = true; n / (into.buckets * into.subs) > usual_keys; more_subs = !more_subs) {
+    int& more = more_subs ? into.subs : into.buckets;
+    if (more == buckets::most_buckets) break;
+    more *= 2;
+  }
+  return into;
+}
+
+/// What a sort of n keys keeps beside them.
+struct Work {
+  Plan* plan;
+  unsigned* counts;  ///< (buckets, subs)
+  U64* cursors;      ///< (buckets, subs)
+  index_t bytes, cleared_bytes;
+
+  Work(const Division& into, std::byte* memory) {
+    WorkSpace space(memory);
+    plan = space.take<Plan>(1);
+    counts = space.take<unsigned>(index_t{into.buckets} * into.subs);
+    cleared_bytes = space.bytes();
+    cursors = space.take<U64>(index_t{into.buckets} * into.subs);
+    bytes = space.bytes();
+  }
+};
+
+bool serves(index_t n) { return n >= least_n && n <= most_n; }
+
+void divide_and_sort(const DeviceBlock<std::uint64_t, NoValue>& block, cudaStream_t stream) {
+  const index_t n = block.n;
+  const Division into = division_of(n);
+  const Work work(into, block.work);
+  auto* const keys = reinterpret_cast<U64*>(block.keys);
+  auto* const spare = reinterpret_cast<U64*>(block.spare_keys);
+  machine::cuda::check(cudaMemsetAsync(work.plan, 0, static_cast<std::size_t>(work.cleared_bytes), stream),
+                       "cudaMemsetAsync");
+  buckets::look_at_some<<<1, buckets::sample_threads, 0, stream>>>(keys, n, block.map, work.plan);
+  check_launch("look_at_some");
+  const unsigned counting = resident_blocks(buckets::count_fine, buckets::threads, 0,
+                                            ceil_div(n, index_t{buckets::threads} * buckets::count_each));
+  buckets::count_fine<<<counting, buckets::threads, 0, stream>>>(keys, n, block.map, work.plan);
+  check_launch("count_fine");
+  buckets::plan_buckets<<<1, buckets::plan_threads, 0, stream>>>(n, into, work.plan);
+  check_launch("plan_buckets");
+  const auto tiles = narrow<unsigned>(ceil_div(n, index_t{buckets::tile}));
+  constexpr int tile_bytes = static_cast<int>(sizeof(buckets::TileMemory));
+  allow_shared(buckets::take_to_buckets, tile_bytes);
+  buckets::take_to_buckets<<<tiles, buckets::threads, tile_bytes, stream>>>(keys, n, block.map, into.buckets,
+                                                                            work.plan, spare);
+  check_launch("take_to_buckets");
+  const unsigned parts = tiles + static_cast<unsigned>(into.buckets);
+  buckets::count_subs<<<parts, buckets::threads, 0, stream>>>(spare, into, work.plan, work.counts);
+  check_launch("count_subs");
+  buckets::place_subs<<<into.buckets, buckets::threads, 0, stream>>>(work.counts, into, most_keys, work.plan,
+                                                                     work.cursors);
+  check_launch("place_subs");
+  allow_shared(buckets::take_to_subs, tile_bytes);
+  buckets::take_to_subs<<<parts, buckets::threads, tile_bytes, stream>>>(spare, into, work.plan, work.cursors,
+                                                                         keys);
+  check_launch("take_to_subs");
+  constexpr int sub_bytes = static_cast<int>(sizeof(SubMemory));
+  allow_shared(sort_subs, sub_bytes);
+  sort_subs<<<into.buckets * into.subs, threads, sub_bytes, stream>>>(keys, block.map, into, work.plan,
+                                                                      work.counts, work.cursors);
+  check_launch("sort_subs");
+}
+
+}  // namespace
+
+template <class Key, class Value>
+void cuda_hybrid(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
+  if constexpr (sizeof(Key) == 8 && !has_values<Value>) {
+    if (serves(block.n)) {
+      divide_and_sort(block, stream);
+      const Work work(division_of(block.n), block.work);
+      DeviceBlock<Key, Value> rest = block;
+      rest.work += work.bytes;
+      return cuda_radix_unless(&work.plan->done, rest, stream);
+    }
+  }
+  cuda_radix(block, stream);
+}
+
+template <class Key, class Value>
+index_t cuda_hybrid_bytes(index_t n) {
+  index_t bytes = cuda_radix_bytes<Key, Value>(n);
+  if (sizeof(Key) == 8 && !has_values<Value> && serves(n)) bytes += Work(division_of(n), nullptr).bytes;
+  return bytes;
+}
+
+bool cuda_hybrid_divided(const std::byte* work) {
+  buckets::Plan plan;
+  machine::cuda::check(cudaMemcpy(&plan, work, sizeof plan, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return plan.going != 0 && plan.overflows == 0;
+}
+
+TESSERA_SORT_INSTANTIATE_DEVICE(cuda_hybrid);
+
+void add_hybrid_functions(std::vector<machine::DeviceFunction>& to) {
+  const auto add = [&](const std::string& of, auto* function, int of_block, index_t shared_bytes = 0) {
+    to.push_back(machine::device_function("cuda_hybrid", of, function, of_block, shared_bytes));
+  };
+  constexpr auto tile_bytes = static_cast<index_t>(sizeof(buckets::TileMemory));
+  add("look at some", buckets::look_at_some, buckets::sample_threads);
+  add("counts", buckets::count_fine, buckets::threads);
+  add("plan", buckets::plan_buckets, buckets::plan_threads);
+  add("to buckets", buckets::take_to_buckets, buckets::threads, tile_bytes);
+  add("counts of sub-buckets", buckets::count_subs, buckets::threads);
+  add("places of sub-buckets", buckets::place_subs, buckets::threads);
+  add("to sub-buckets", buckets::take_to_subs, buckets::threads, tile_bytes);
+  add("a sub-bucket", sort_subs, threads, static_cast<index_t>(sizeof(SubMemory)));
+}
+
+}  // namespace tessera::sort
