@@ -218,7 +218,8 @@ void cuda_hybrid(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
 template <class Key, class Value>
 index_t cuda_hybrid_bytes(index_t n) {
   index_t bytes = cuda_radix_bytes<Key, Value>(n);
-  if (sizeof(Key) == 8 && !has_values<Value> && serves(n)) bytes += Work(division_of(n), nullptr).bytes;
+  if (sizeof(Key) == 8 && !has_values<Value> && n >= least_n)  // n too many: fewer may come
+    bytes += Work(division_of(n), nullptr).bytes;
   return bytes;
 }
 

@@ -19,6 +19,16 @@ namespace {
 
 namespace cuda = machine::cuda;
 
+/// Room that was made for so many keys serves fewer.
+TEST(CudaHybridBytes, GrowWithTheKeys) {
+  index_t before = 0;
+  for (index_t keys = 1; keys < index_t{1} << 34; keys += keys / 16 + 1) {
+    const index_t bytes = cuda_hybrid_bytes<std::uint64_t, NoValue>(keys);
+    EXPECT_GE(bytes, before) << keys;
+    before = bytes;
+  }
+}
+
 class CudaHybrid : public testing::Test {
  protected:
   using Key = std::uint64_t;
