@@ -85,6 +85,8 @@ class Items {
     }
     return summarize(samples).median;
   }
+  /// Whether cuda_hybrid, which was the last sort, divided the keys.
+  [[nodiscard]] bool divided() const { return cuda_hybrid_divided(work_.data(), n_); }
   /// What the last sort left, by a sum that knows the order.
   std::uint64_t content() {
     device_copy(host_.data(), keys_.data(), n_, cudaMemcpyDeviceToHost, stream_);
@@ -139,7 +141,7 @@ void measure(Report& report, const char* type, std::string_view input, Items<Key
   for (const Candidate<Key, Value>& candidate : candidates) {  // the vendor's first
     const double seconds = items.seconds(candidate);
     if (vendor == 0) vendor = seconds;
-    const double rate = items.bytes_of_sort(candidate.name == "cuda_hybrid") / seconds;
+    const double rate = items.bytes_of_sort(candidate.name == "cuda_hybrid" && items.divided()) / seconds;
     report.table.add({type, std::string(input), std::to_string(n), candidate.name, human_seconds(seconds),
                       fmt::format("{:.2f}", static_cast<double>(n) / seconds / 1e9),
                       fmt::format("{:.3f}", vendor / seconds), fmt::format("{:.0f}", rate / 1e9),

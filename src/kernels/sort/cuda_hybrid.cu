@@ -223,7 +223,8 @@ index_t cuda_hybrid_bytes(index_t n) {
   return bytes;
 }
 
-bool cuda_hybrid_divided(const std::byte* work) {
+bool cuda_hybrid_divided(const std::byte* work, index_t n) {
+  if (!serves(n)) return false;
   buckets::Plan plan;
   machine::cuda::check(cudaMemcpy(&plan, work, sizeof plan, cudaMemcpyDeviceToHost), "cudaMemcpy");
   return plan.going != 0 && plan.overflows == 0;

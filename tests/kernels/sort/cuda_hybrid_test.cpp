@@ -60,7 +60,7 @@ class CudaHybrid : public testing::Test {
     for (Key& key : raw) key = map.to_raw(key);
     EXPECT_TRUE(keys.take() == raw);
     EXPECT_TRUE(keys.sentinels_stand() && spare.sentinels_stand() && work.sentinels_stand());
-    return cuda_hybrid_divided(work.data());
+    return cuda_hybrid_divided(work.data(), count);
   }
 };
 
@@ -133,7 +133,7 @@ TEST_F(CudaHybrid, DividesAsManyKeysAsItServes) {
   cuda_hybrid<Key, NoValue>({.keys = keys.data(), .spare_keys = spare.data(), .n = many, .work = work.data()},
                             stream);
   stream.wait();
-  EXPECT_TRUE(cuda_hybrid_divided(work.data()));
+  EXPECT_TRUE(cuda_hybrid_divided(work.data(), many));
   copy(raw.data(), keys.data(), cudaMemcpyDeviceToHost);
   sum(after);
   all([&](index_t i) {
