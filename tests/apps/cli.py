@@ -59,6 +59,22 @@ class Help(tessera.Case):
             self.assertEqual(self.succeed(*words, ranks=3).out, self.succeed(*words).out)
 
 
+class Launch(tessera.Case):
+    def test_one_rank_needs_no_daemon(self):
+        """Without a launcher the program starts no process of the MPI library's: Open MPI's would take longer than a small run."""
+        ours = [word for name in tessera.ALONE_ENVIRONMENT for word in ("-u", name)]
+        words = (*ours, tessera.PROGRAM, "matmul", "--n", 1000, *QUICK)
+        job, seen = tessera.Job(words, folder=self.folder, program="env"), set()
+        while job.process.poll() is None:
+            for path in pathlib.Path(f"/proc/{job.process.pid}/task").glob("*/children"):
+                try:
+                    seen |= {pathlib.Path(f"/proc/{child}/comm").read_text().strip() for child in path.read_text().split()}
+                except OSError:
+                    pass  # it has ended
+        self.assertEqual(job.process.returncode, OK)
+        self.assertNotIn("orted", seen)
+
+
 class Precedence(tessera.Case):
     def option(self, name, *words, environment=None):
         """The value and source that the results tell."""
