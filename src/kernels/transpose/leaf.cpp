@@ -69,7 +69,8 @@ template <int Bytes, int Squares>
 
 /// A panel of squares from left to right: they meet in a stage, from where the lines of a row of b leave one
 /// right after the other, as memory wants its writes. `next`: where reading goes on after the panel. (Squares
-/// of 1 and 2 bytes are slower for it: 0.8 of their rate.)
+/// of 1 and 2 bytes are slower for it, 0.8 of their rate, but where rows of b share few sets: u16 4096 x 4096
+/// 0.55 -> 0.71 of memcpy, u8 16000 x 16000 0.75 -> 0.84.)
 template <int Bytes, int Squares>
 void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t cols,
                   const std::byte* next) {
@@ -180,7 +181,7 @@ template <int Bytes, Store Kind, int Squares>
     plain_panel<Bytes, Put::target, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols);
   } else if constexpr (Kind == Store::carried) {
     carried_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols, next, *carry, i == 0);
-  } else if constexpr (Bytes < 4) {
+  } else if constexpr (Bytes < 4 && Squares == 1) {
     plain_panel<Bytes, Put::lines, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols);
   } else {
     staged_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols, next);
@@ -243,6 +244,10 @@ void leaf_of(const Leaf& leaf) {
     case Store::cached:
       return walk_strips<Bytes, Store::cached, 1>(leaf, leaf.strip, nullptr);
     case Store::streaming:
+      if constexpr (Bytes < 4) {
+        if (few_sets(leaf.b_stride))
+          return walk_strips<Bytes, Store::streaming, 2>(leaf, leaf.strip, nullptr);
+      }
       if constexpr (Bytes == 8) {
         if (few_sets(leaf.b_stride))
           return walk_strips<Bytes, Store::streaming, squares_at_shared_sets>(leaf, leaf.strip, nullptr);
