@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "dist/sort/check.hpp"
 #include "kernels/sort/permute.hpp"
 #include "machine/buffer.hpp"
@@ -33,6 +35,7 @@ class TableSort {
     index_t faults = 0;
     if (verify && request_.task == Task::permutation) {
       const mpi::PhaseScope scope(once_, "verify");
+      if (point.has("out") && !request_.unique && !request_.takes_first()) sequence_ = keys_first();
       faults = faults_of_permutation();
     }
     if (request_.unique) {
@@ -43,7 +46,11 @@ class TableSort {
     comm_.sum_before(std::span(&first_, 1));
     if (request_.unique) open(point, outputs, comm_.sum(rows_here()));
     key_data_.clear();
-    const Carried carried = carry_columns(outputs, verify, faults == 0);
+    Carried carried = carry_columns(outputs, verify, faults == 0);
+    if (order_) {
+      const mpi::PhaseScope scope(once_, "verify");
+      carried.faults += order_->faults();
+    }
     if (request_.task == Task::apply) measured.seconds = {carried.seconds};
     if (verify)
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults + carried.faults), 0};
@@ -94,7 +101,33 @@ class TableSort {
     outputs.open(comm_, point);
   }
 
-  [[nodiscard]] index_t faults_of_permutation() const {
+  /// The columns of the result, those to sort by first and in their order, so that the rows' order can be
+  /// seen as they come. Empty where a key is no column of the result as it lies in memory, or comes twice.
+  [[nodiscard]] std::vector<std::size_t> keys_first() {
+    std::vector<std::size_t> sequence;
+    for (const SortColumn& key : request_.by) {
+      std::size_t c = 0;
+      for (; c < request_.carried.size() && request_.carried[c].path != key.column.path; ++c) {
+      }
+      const bool as_stored =
+          request_.generated() ||
+          (c < request_.carried.size() && key.column.member.empty() &&
+           (!key.form.number || io::is_stored_as(inputs_.data->name(key.column), *key.form.number)));
+      const bool again = std::find(sequence.begin(), sequence.end(), c) != sequence.end();
+      if (!as_stored || again) return {};
+      sequence.push_back(c);
+    }
+    for (std::size_t c = 0; c < column_places_.size(); ++c)
+      if (std::find(sequence.begin(), sequence.end(), c) == sequence.end()) sequence.push_back(c);
+    return sequence;
+  }
+
+  /// Of the permutation, and of the order of its rows, where that is not to be seen later.
+  [[nodiscard]] index_t faults_of_permutation() {
+    if (!sequence_.empty()) {
+      mpi::together(comm_, "verify", [&] { order_.emplace(comm_, permutation_, request_.method.threads); });
+      return dist::sort::is_permutation(comm_, map_, permutation_, request_.seed) ? 0 : 1;
+    }
     return request_.takes_first()
                ? faults_of_first(comm_, map_, key_columns(), permutation_, request_.method.threads)
                : dist::sort::faults(comm_, map_, key_columns(), permutation_, request_.seed,
@@ -137,7 +170,12 @@ class TableSort {
   /// Reads every column as it is stored, brings its elements in order and writes them, one column at a time.
   Carried carry_columns(run::Outputs& outputs, bool verify, bool is_permutation) {
     Carried result;
-    for (std::size_t c = 0; c < column_places_.size(); ++c) {
+    if (sequence_.empty()) {
+      sequence_.resize(column_places_.size());
+      std::iota(sequence_.begin(), sequence_.end(), std::size_t{0});
+    }
+    for (std::size_t at = 0; at < sequence_.size(); ++at) {
+      const std::size_t c = sequence_[at];
       const bool stored = c < request_.carried.size();
       const index_t bytes = stored ? request_.carried[c].row_bytes() : request_.by.front().form.bytes;
       const bool in_place =
@@ -155,6 +193,11 @@ class TableSort {
       result.seconds += in_place ? permute_in_place(before, bytes, verify, result.faults)
                                  : permute(before, after, bytes, verify, result.faults);
       if (in_place) std::swap(before, after);
+      if (order_ && at < request_.by.size()) {
+        const mpi::PhaseScope scope(once_, "verify");
+        const SortColumn& key = request_.by[at];
+        order_->look_at({key.form, after.data() + key.bytes.begin, key.order, bytes});
+      }
       mpi::together(comm_, "write", [&] {
         const mpi::PhaseScope scope(once_, "write");
         const index_t row =
@@ -220,6 +263,8 @@ class TableSort {
   index_t first_ = 0;                       // the result's row that permutation_ begins with
   std::vector<std::size_t> column_places_;
   std::optional<std::size_t> permutation_place_;
+  std::vector<std::size_t> sequence_;             // in which the columns of the result are made
+  std::optional<dist::sort::OrderOfRows> order_;  // of the rows, as they are made
 };
 
 }  // namespace

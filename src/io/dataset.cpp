@@ -269,6 +269,10 @@ Handle native_form(const DatasetName& name) {
   return {h5_check(H5Tget_native_type(stored, H5T_DIR_ASCEND), ExitCode::bad_data, name.text()), H5Tclose};
 }
 
+bool is_stored_as(const DatasetName& name, Element element) {
+  return H5Tequal(stored_type(name), owned_type(element)) > 0;
+}
+
 bool holds_halves(const DatasetName& name) {
   const Handle stored = stored_type(name), half = owned_type(Element::f16);
   if (H5Tequal(stored, half) > 0) return true;

@@ -71,6 +71,9 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name);
 /// The same in this machine's byte order.
 [[nodiscard]] Handle native_form(const DatasetName& name);
 
+/// Whether it is stored as such numbers are held in memory.
+[[nodiscard]] bool is_stored_as(const DatasetName& name, Element element);
+
 /// Whether its elements are IEEE halves, in either byte order: reading them as such changes no bit.
 [[nodiscard]] bool holds_halves(const DatasetName& name);
 

@@ -5,10 +5,13 @@
 #include <atomic>
 #include <cstring>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "dist/sort/neighbours.hpp"
 #include "dist/sort/sort.hpp"
+#include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/exchange.hpp"
 
@@ -35,17 +38,64 @@ index_t wrong_borders(const mpi::Communicator& comm, bool empty, std::uint64_t f
   return wrong;
 }
 
-template <class Sum>
-std::uint64_t sum_of(index_t n, int threads, const Sum& sum) {
-  std::atomic<std::uint64_t> total = 0;
-  machine::parallel(threads, [&] {
-    machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
-      std::uint64_t part = 0;
-      for (index_t j = begin; j < end; ++j) part += sum(j);
-      total += part;
-    });
-  });
-  return total;
+/// What the nearest rank before this one has that has any. Collective.
+std::optional<std::uint64_t> of_rank_before(const mpi::Communicator& comm, bool any, std::uint64_t mine) {
+  const std::array<std::uint64_t, 2> here{any ? 1U : 0U, mine};
+  const auto all = comm.all_gather(std::span<const std::uint64_t>(here));
+  for (auto r = static_cast<std::size_t>(comm.rank()); r-- > 0;)
+    if (all[2 * r] != 0) return all[2 * r + 1];
+  return std::nullopt;
+}
+
+/// Key columns in an order: one that lies in it, or one whose rows are at `places`.
+struct RowsInOrder {
+  const KeyColumn& column;
+  const std::uint64_t* places = nullptr;
+
+  /// bits[0:rows.size()] = this word of the rows.
+  void words(index_t word, layout::Range rows, std::uint64_t* bits) const {
+    if (places == nullptr) {
+      key_word(column, word, rows, bits);
+      return;
+    }
+    constexpr index_t soon = 16;
+    const index_t bytes = column.form.bytes;
+    const auto at = [&](index_t j) { return column.data + static_cast<index_t>(places[j]) * bytes; };
+    std::vector<std::byte> found(static_cast<std::size_t>(rows.size() * bytes));
+    const auto copy = [&](auto size) {
+      std::byte* to = found.data();
+      for (index_t j = rows.begin; j < rows.end; ++j, to += size) {
+        __builtin_prefetch(at(std::min(j + soon, rows.end - 1)));
+        std::memcpy(to, at(j), static_cast<std::size_t>(size));
+      }
+    };
+    if (bytes == 8)
+      copy(std::integral_constant<index_t, 8>{});
+    else
+      copy(bytes);
+    key_word({column.form, found.data(), column.order}, word, {0, rows.size()}, bits);
+  }
+};
+
+/// How many of the rows go down in this word where they are equal so far; those that differ are no longer.
+/// `before` is the word before row 0.
+index_t step_through(const RowsInOrder& sorted, index_t word, layout::Range rows,
+                     std::optional<std::uint64_t> before, unsigned char* equal) {
+  constexpr index_t at_once = 1024;
+  std::array<std::uint64_t, at_once + 1> bits;
+  index_t wrong = 0;
+  for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
+    const index_t end = std::min(begin + at_once, rows.end);
+    if (std::memchr(equal + begin, 1, static_cast<std::size_t>(end - begin)) == nullptr) continue;
+    sorted.words(word, {std::max<index_t>(begin, 1) - 1, end}, bits.data() + (begin > 0 ? 0 : 1));
+    if (begin == 0) bits[0] = before.value_or(bits[1]);
+    for (index_t j = begin; j < end; ++j) {
+      const auto i = static_cast<std::size_t>(j - begin);
+      wrong += equal[j] & static_cast<unsigned char>(bits[i + 1] < bits[i]);
+      equal[j] &= static_cast<unsigned char>(bits[i + 1] == bits[i]);
+    }
+  }
+  return wrong;
 }
 
 std::uint64_t hash_bytes(const std::byte* data, index_t bytes) {
@@ -58,14 +108,47 @@ std::uint64_t hash_bytes(const std::byte* data, index_t bytes) {
   return hash;
 }
 
-/// The sum over j in [0, n) of a hash of the element at place(j) with index(j).
-template <class IndexOf, class PlaceOf>
-std::uint64_t hash_at_indices(ColumnView column, index_t n, std::uint64_t seed, int threads,
-                              const IndexOf& index, const PlaceOf& place) {
-  const index_t bytes = column.element_bytes;
-  return sum_of(n, threads, [&](index_t j) {
-    return hash_at(hash_bytes(column.data + place(j) * bytes, bytes), index(j) ^ seed);
+std::uint64_t hash_indexed(ColumnView column, index_t n, const std::uint64_t* indices, index_t first,
+                           std::uint64_t seed, int threads) {
+  std::uint64_t hash = 0;
+  machine::parallel(threads, [&] {
+    hash = tessera::sort::hash_indexed(
+        {column.data, column.element_bytes, n, indices, static_cast<std::uint64_t>(first)}, seed);
   });
+  return hash;
+}
+
+/// Of the rows that begin with `first`.
+std::uint64_t hash_of_some(ColumnView column, index_t first, Indices indices, std::uint64_t seed,
+                           int threads) {
+  constexpr std::size_t at_once = 4096;
+  const index_t bytes = column.element_bytes;
+  machine::Buffer<std::byte> rows(static_cast<index_t>(at_once) * bytes);
+  std::uint64_t hash = 0;
+  for (std::size_t j = 0; j < indices.size(); j += at_once) {
+    const Indices some = indices.subspan(j, std::min(at_once, indices.size() - j));
+    std::byte* to = rows.data();
+    for (const std::uint64_t index : some) {
+      std::copy_n(column.data + (static_cast<index_t>(index) - first) * bytes, bytes, to);
+      to += bytes;
+    }
+    hash +=
+        hash_indexed({rows.data(), bytes}, static_cast<index_t>(some.size()), some.data(), 0, seed, threads);
+  }
+  return hash;
+}
+
+/// The sum of the hashes of the numbers of a range.
+std::uint64_t hash_of_range(layout::Range range, std::uint64_t seed) {
+  std::array<std::uint64_t, 1024> numbers;
+  std::uint64_t hash = 0;
+  for (index_t i = range.begin; i < range.end; i += static_cast<index_t>(numbers.size())) {
+    const auto some = std::span(numbers).first(
+        static_cast<std::size_t>(std::min<index_t>(static_cast<index_t>(numbers.size()), range.end - i)));
+    std::iota(some.begin(), some.end(), static_cast<std::uint64_t>(i));
+    hash += tessera::sort::content(std::span<const std::uint64_t>(some), seed).hash;
+  }
+  return hash;
 }
 
 /// The indices that all ranks ask this one for.
@@ -116,29 +199,72 @@ index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order ord
 index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
                const std::vector<KeyColumn>& columns, Indices permutation, std::uint64_t seed, int threads) {
   if (!is_permutation(comm, map, permutation, seed)) return 1;
+  if (comm.size() == 1) {
+    OrderOfRows order(comm, permutation, threads);
+    for (const KeyColumn& column : columns) order.look_up(column);
+    return order.faults();
+  }
   return out_of_order(comm, compare_neighbours(comm, map, columns, permutation, threads));
+}
+
+OrderOfRows::OrderOfRows(const mpi::Communicator& comm, Indices permutation, int threads)
+    : comm_(comm),
+      permutation_(permutation),
+      threads_(threads),
+      equal_(static_cast<index_t>(permutation.size())) {
+  std::fill(equal_.begin(), equal_.end(), 1);
+}
+
+void OrderOfRows::look_at(const KeyColumn& sorted) { look(sorted, nullptr); }
+void OrderOfRows::look_up(const KeyColumn& column) {
+  TESSERA_EXPECTS(comm_.size() == 1);
+  look(column, permutation_.data());
+}
+
+void OrderOfRows::look(const KeyColumn& column, const std::uint64_t* places) {
+  const index_t n = equal_.size();
+  for (index_t word = 0; word < column.form.words(); ++word) {
+    std::uint64_t last = 0;
+    if (n > 0) key_word(column, word, {n - 1, n}, &last);
+    const std::optional<std::uint64_t> before = of_rank_before(comm_, n > 0, last);
+    std::atomic<index_t> wrong = 0;
+    machine::parallel(threads_, [&] {
+      machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
+        wrong += step_through({column, places}, word, {begin, end}, before, equal_.data());
+      });
+    });
+    wrong_ += wrong;
+  }
+}
+
+index_t OrderOfRows::faults() const {
+  const index_t n = equal_.size();
+  const std::optional<std::uint64_t> before =
+      of_rank_before(comm_, n > 0, n > 0 ? permutation_.back() : std::uint64_t{0});
+  index_t wrong = wrong_;
+  for (index_t j = 0; j < n; ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    const bool first = j == 0 && !before;
+    const std::uint64_t previous = j > 0 ? permutation_[i - 1] : before.value_or(0);
+    wrong += !first && equal_[j] != 0 && permutation_[i] <= previous ? 1 : 0;
+  }
+  return comm_.sum(wrong);
 }
 
 bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,
                     std::uint64_t seed) {
   const layout::Range mine = map.range(comm.rank());
-  std::uint64_t difference = 0;
-  for (const std::uint64_t index : indices) difference += mix64(index ^ seed);
-  for (index_t i = mine.begin; i < mine.end; ++i) difference -= mix64(static_cast<std::uint64_t>(i) ^ seed);
+  const std::uint64_t difference = tessera::sort::content(indices, seed).hash - hash_of_range(mine, seed);
   const index_t count = comm.sum(static_cast<index_t>(indices.size()));
   return comm.sum(difference) == 0 && count == map.extent();
 }
 
 std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n, std::uint64_t seed, int threads) {
-  return hash_at_indices(
-      column, n, seed, threads, [&](index_t j) { return static_cast<std::uint64_t>(first + j); },
-      [](index_t j) { return j; });
+  return hash_indexed(column, n, nullptr, first, seed, threads);
 }
 
 std::uint64_t hash_of_sources(ColumnView column, Indices permutation, std::uint64_t seed, int threads) {
-  return hash_at_indices(
-      column, static_cast<index_t>(permutation.size()), seed, threads,
-      [&](index_t j) { return permutation[static_cast<std::size_t>(j)]; }, [](index_t j) { return j; });
+  return hash_indexed(column, static_cast<index_t>(permutation.size()), permutation.data(), 0, seed, threads);
 }
 
 bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView before,
@@ -149,9 +275,7 @@ bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, C
     difference -= hash_of_places(before, mine.begin, mine.size(), seed, threads);
   } else {
     const std::vector<std::uint64_t> asked = sent_to_owners(comm, map, permutation);
-    const auto index = [&](index_t j) { return asked[static_cast<std::size_t>(j)]; };
-    difference -= hash_at_indices(before, static_cast<index_t>(asked.size()), seed, threads, index,
-                                  [&](index_t j) { return static_cast<index_t>(index(j)) - mine.begin; });
+    difference -= hash_of_some(before, mine.begin, asked, seed, threads);
   }
   return comm.sum(difference) == 0;
 }

@@ -6,6 +6,7 @@
 
 #include "dist/sort/first_rows.hpp"
 #include "kernels/sort/verify.hpp"
+#include "machine/buffer.hpp"
 
 namespace tessera::dist::sort {
 
@@ -32,9 +33,32 @@ template <class T>
                              const std::vector<KeyColumn>& columns, Indices permutation, std::uint64_t seed,
                              int threads);
 
-/// Whether the indices of all ranks are 0 .. n-1, each once (wrongly yes with probability 2^-64). Collective.
+/// Whether the indices of all ranks are 0 .. n-1, each once (wrongly yes for one seed in 2^62 or so).
+/// Collective.
 [[nodiscard]] bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,
                                   std::uint64_t seed);
+
+/// Whether rows that were brought in order are in it, seen where they lie: it is told of the key columns, one
+/// after the other as they become known, the first weighing most. Collective.
+class OrderOfRows {
+ public:
+  /// For as many rows as the permutation has on this rank; it stays.
+  OrderOfRows(const mpi::Communicator& comm, Indices permutation, int threads);
+  void look_at(const KeyColumn& sorted);
+  /// On one rank: a column that lies as it came, its rows where the permutation says.
+  void look_up(const KeyColumn& column);
+  /// Neighbours out of order by (columns, index).
+  [[nodiscard]] index_t faults() const;
+
+ private:
+  void look(const KeyColumn& column, const std::uint64_t* places);
+
+  mpi::Communicator comm_;
+  Indices permutation_;
+  int threads_;
+  machine::Buffer<unsigned char> equal_;  // whether a row equals the one before so far
+  index_t wrong_ = 0;
+};
 
 /// Whether after[j] is element permutation[j] of the column whose part on this rank is `before`: by the sums
 /// over all ranks of a hash of every element that is in the permutation with its index. Collective.

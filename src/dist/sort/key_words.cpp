@@ -50,19 +50,28 @@ Extent extent_of(const std::uint64_t* words, index_t n, int threads) {
 
 }  // namespace
 
-void key_word(const KeyColumn& column, index_t word, index_t n, std::uint64_t* bits, int threads) {
+void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::uint64_t* bits) {
   if (column.form.number) {
     dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
       const auto map = tessera::sort::key_map<T>(column.order);
       const T* values = reinterpret_cast<const T*>(column.data);
-      for_each_row(n, threads, [&](index_t j) { bits[j] = number_bits(values[j], map); });
+      for (index_t j = rows.begin; j < rows.end; ++j) *bits++ = number_bits(values[j], map);
     });
     return;
   }
   const std::uint64_t flip = column.order == Order::descending ? ~std::uint64_t{0} : 0;
   const index_t all = column.form.bytes, some = std::min<index_t>(8, all - 8 * word);
-  for_each_row(n, threads,
-               [&](index_t j) { bits[j] = flip ^ big_endian(column.data + j * all + 8 * word, some); });
+  const index_t step = column.row_bytes > 0 ? column.row_bytes : all;
+  for (index_t j = rows.begin; j < rows.end; ++j)
+    *bits++ = flip ^ big_endian(column.data + j * step + 8 * word, some);
+}
+
+void key_word(const KeyColumn& column, index_t word, index_t n, std::uint64_t* bits, int threads) {
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
+      key_word(column, word, {begin, end}, bits + begin);
+    });
+  });
 }
 
 std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm, const std::vector<KeyColumn>& columns,

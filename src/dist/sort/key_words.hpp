@@ -8,6 +8,7 @@
 
 #include "base/element.hpp"
 #include "kernels/sort/key.hpp"
+#include "layout/block_map.hpp"
 #include "mpi/communicator.hpp"
 
 namespace tessera::dist::sort {
@@ -32,6 +33,7 @@ struct KeyColumn {
   KeyForm form;
   const std::byte* data = nullptr;
   Order order = Order::ascending;
+  index_t row_bytes = 0;  ///< from string to string where they are parts of rows; else 0
 };
 
 /// Bits whose order is that of numbers: as key.hpp's, but -0 equals +0 and every NaN equals every other, so
@@ -47,6 +49,8 @@ template <class T>
 
 /// bits[j] = word `word` of row j, j in [0, n), the first word weighing most.
 void key_word(const KeyColumn& column, index_t word, index_t n, std::uint64_t* bits, int threads);
+/// Those of rows [begin, end), by this thread alone, from bits[0] on.
+void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::uint64_t* bits);
 
 /// A word of a column, without the bits that no two rows of all ranks differ in.
 struct KeyPart {

@@ -82,9 +82,9 @@ void run_kernel(const Method& method, mpi::Phases& phases, const Run& run) {
 
 /// What `auto` is done with before a team is there.
 template <class T>
-bool finds_order(std::span<T> keys, Order order, const Method& method) {
+bool finds_order(std::span<T> keys, Order order, const Method& method, const Done& done = {}) {
   const mpi::Computing computing;
-  return method.kernel == "auto" && kernels::sort_ordered(keys, method.threads, order);
+  return method.kernel == "auto" && kernels::sort_ordered(keys, method.threads, order, done);
 }
 
 template <class Item>
@@ -127,7 +127,7 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
     const mpi::PhaseScope scope(phases, "sort");
     const auto n = static_cast<std::size_t>(room.n);
     mpi::together(comm, "sort", [&] {
-      if (finds_order(std::span(room.items, n), order, method)) return;
+      if (finds_order(std::span(room.items, n), order, method, done)) return;
       run_kernel(method, phases, [&] {
         kernels::sort_keys(method.kernel, std::span(room.items, n), std::span(room.spare, n), order,
                            method.tuning, done);

@@ -19,19 +19,49 @@ constexpr index_t most_buckets = 1 << 12;
 constexpr index_t aimed_slots = 1 << 15;  // counters of a bucket: 128 KiB, a part of a second-level cache
 constexpr index_t chunk_bytes = 1 << 10;
 
-/// Fills runs: counts[s] times the key low + s, from `to` on; returns where they end.
-template <class B>
-B* fill_runs(B* to, B low, const std::uint32_t* counts, index_t slots, const KeyMap<B>& map) {
+/// to[0 : end - to] = the keys low + s, counts[s] + second[s] times each. Four copies of a key are written
+/// whatever its count, and those too many are written over: counts of random keys are hard to foretell.
+template <class B, class Counter>
+void fill_runs(B* to, const B* end, B low, const Counter* counts, const Counter* second, index_t slots,
+               const KeyMap<B>& map) {
   constexpr index_t at_once = 16;  // where few of the possible keys occur, most such groups are empty
+  constexpr index_t copies = 4;
   for (index_t first = 0; first < slots; first += at_once) {
     const index_t last = std::min(slots, first + at_once);
-    std::uint32_t any = 0;
-    for (index_t s = first; s < last; ++s) any |= counts[s];
+    Counter any = 0;
+    for (index_t s = first; s < last; ++s) any = static_cast<Counter>(any | counts[s] | second[s]);
     if (any == 0) continue;
-    for (index_t s = first; s < last; ++s)
-      to = std::fill_n(to, counts[s], map.to_raw(static_cast<B>(low + static_cast<B>(s))));
+    for (index_t s = first; s < last; ++s) {
+      const index_t count = index_t{counts[s]} + index_t{second[s]};
+      const B key = map.to_raw(static_cast<B>(low + static_cast<B>(s)));
+      if (end - to < copies || count > copies) [[unlikely]]
+        std::fill_n(to, count, key);
+      else
+        std::fill_n(to, copies, key);
+      to += count;
+    }
   }
-  return to;
+}
+
+/// Counts the keys of the pieces, which are fewer than a Counter holds, and writes them in order.
+template <class B, class Counter>
+void count_bucket(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<B> bounds,
+                  std::vector<Counter>& counts, const KeyMap<B>& map) {
+  const B low = bounds.low;
+  const auto slots = static_cast<std::size_t>(bounds.high - low) + 1;
+  counts.assign(2 * slots, 0);  // by turns, as in count_keys
+  Counter *const first = counts.data(), *const second = first + slots;
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    const Piece<B>& after = pieces[std::min(p + 4, pieces.size() - 1)];
+    for (index_t i = 0; i < after.n; i += 64 / index_t{sizeof(B)}) __builtin_prefetch(after.data + i);
+    index_t i = 0;
+    for (; i + 1 < pieces[p].n; i += 2) {
+      ++first[static_cast<B>(pieces[p].data[i] - low)];
+      ++second[static_cast<B>(pieces[p].data[i + 1] - low)];
+    }
+    if (i < pieces[p].n) ++first[static_cast<B>(pieces[p].data[i] - low)];
+  }
+  fill_runs(to, to + n, low, first, second, static_cast<index_t>(slots), map);
 }
 
 /// Four tables in turn: equal neighbours do not wait for each other's increment.
@@ -99,27 +129,18 @@ void count_by_buckets(const Block<B>& block, Bounds<B> bounds) {
   machine::parallel_for(
       0, buckets, std::max<index_t>(1, buckets / (16 * team())), [&](index_t first, index_t last) {
         std::vector<Piece<B>> pieces;
-        std::vector<std::uint32_t> counts;
+        std::vector<std::uint16_t> few;
+        std::vector<std::uint32_t> many;
         for (index_t b = first; b < last; ++b) {
-          const Bounds<B> own = plan->bounds(b);
-          const B low = std::max(own.low, bounds.low), high = std::min(own.high, bounds.high);
-          const auto slots = static_cast<std::size_t>(high - low) + 1;
-          counts.assign(2 * slots, 0);  // by turns, as in count_keys
-          std::uint32_t* const second = counts.data() + slots;
+          const Bounds<B> its = plan->bounds(b);
+          const Bounds<B> own{std::max(its.low, bounds.low), std::min(its.high, bounds.high)};
+          const index_t n = place[b + 1] - place[b];
           pieces.clear();
-          for (const auto& its : streams) its.add_pieces(b, pieces);
-          for (std::size_t p = 0; p < pieces.size(); ++p) {
-            const Piece<B>& after = pieces[std::min(p + 4, pieces.size() - 1)];
-            for (index_t i = 0; i < after.n; i += 64 / index_t{sizeof(B)}) __builtin_prefetch(after.data + i);
-            index_t i = 0;
-            for (; i + 1 < pieces[p].n; i += 2) {
-              ++counts[static_cast<B>(pieces[p].data[i] - low)];
-              ++second[static_cast<B>(pieces[p].data[i + 1] - low)];
-            }
-            if (i < pieces[p].n) ++counts[static_cast<B>(pieces[p].data[i] - low)];
-          }
-          for (std::size_t s = 0; s < slots; ++s) counts[s] += second[s];
-          fill_runs(block.data + place[b], low, counts.data(), static_cast<index_t>(slots), block.map);
+          for (const auto& stream : streams) stream.add_pieces(b, pieces);
+          if (n < 1 << 16)
+            count_bucket(pieces, block.data + place[b], n, own, few, block.map);
+          else
+            count_bucket(pieces, block.data + place[b], n, own, many, block.map);
         }
       });
 }

@@ -103,8 +103,10 @@ void sort_keys(std::string_view variant, std::span<T> keys, std::span<T> scratch
 }
 
 template <class T>
-bool sort_ordered(std::span<T> keys, int threads, Order order) {
-  return sort_ordered(block_of(keys, order), threads);
+bool sort_ordered(std::span<T> keys, int threads, Order order, const Done& done) {
+  auto block = block_of(keys, order);
+  block.done = done ? &done : nullptr;
+  return sort_ordered(block, threads);
 }
 
 template <class T>
@@ -136,7 +138,7 @@ void sort_pairs(std::string_view variant, std::span<Pair> pairs, int threads) {
 #define TESSERA_SORT_INSTANTIATE_KEYS(T)                                                                    \
   template void sort_keys(std::string_view, std::span<T>, std::span<T>, Order, const Tuning&, const Done&); \
   template void sort_keys(std::string_view, std::span<T>, int, Order);                                      \
-  template bool sort_ordered(std::span<T>, int, Order)
+  template bool sort_ordered(std::span<T>, int, Order, const Done&)
 TESSERA_SORT_INSTANTIATE_KEYS(std::int32_t);
 TESSERA_SORT_INSTANTIATE_KEYS(std::int64_t);
 TESSERA_SORT_INSTANTIATE_KEYS(std::uint32_t);

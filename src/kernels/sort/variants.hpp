@@ -65,9 +65,10 @@ template <class T>
 void sort_keys(std::string_view variant, std::span<T> keys, int threads, Order order = Order::ascending);
 
 /// keys[0:n] in place as `auto`, if they are in order, nearly so or reversed; outside of any region
-/// (sort_ordered).
+/// (sort_ordered). `done` may be told of keys in their place.
 template <class T>
-[[nodiscard]] bool sort_ordered(std::span<T> keys, int threads, Order order = Order::ascending);
+[[nodiscard]] bool sort_ordered(std::span<T> keys, int threads, Order order = Order::ascending,
+                                const Done& done = {});
 
 /// pairs[0:n] by (key, index); their indices must ascend.
 void sort_pairs(std::string_view variant, std::span<Pair> pairs, std::span<Pair> scratch,

@@ -68,6 +68,31 @@ Inspection Watch<T>::inspect_part(index_t begin, index_t end) const {
 }
 
 template <class T>
+bool Watch<T>::finds_order(int threads) {
+  constexpr index_t at_once = 16384 / sizeof(T), alone = (index_t{16} << 20) / sizeof(T);
+  const auto* bits = bits_of<Bits<T>>(keys_.data());
+  const auto n = static_cast<index_t>(keys_.size());
+  const auto map = key_map<T>(order_);
+  const Salt salt = salt_of(seed_);
+  std::atomic<std::uint64_t> sum = 0;
+  std::atomic<bool> sorted = true;
+  const auto look_through = [&](index_t begin, index_t end) {
+    machine::parallel_for(begin, end, 8 * task_grain, [&](index_t first, index_t last) {
+      for (index_t i = first; i < last && sorted; i += at_once) {
+        const index_t here = std::min(at_once, last - i);
+        const Looked seen = look(bits + i, here, bits[std::max<index_t>(i, 1) - 1], map, salt);
+        sum += seen.hash;
+        if (!seen.sorted) sorted = false;
+      }
+    });
+  };
+  look_through(0, std::min(n, alone));  // for what that takes no team is worth to be waited for
+  if (sorted && n > alone) machine::parallel(threads, [&] { look_through(alone, n); });
+  if (sorted && n > 0) parts_ = {{0, n, bits[0], bits[n - 1], {{n, sum}, true}}};
+  return sorted;
+}
+
+template <class T>
 void Watch<T>::saw(const void* first, index_t n) {
   if (n == 0) return;
   const auto* bits = static_cast<const Bits<T>*>(first);
@@ -104,6 +129,21 @@ Inspection Watch<T>::conclude() {
     end = part.end;
   }
   return all;
+}
+
+std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed) {
+  const Salt salt = salt_of(seed);
+  std::atomic<std::uint64_t> sum = 0;
+  const index_t grain = std::max<index_t>(1, 64 * task_grain / std::max<index_t>(8, rows.bytes));
+  machine::parallel_for(0, rows.n, grain, [&](index_t begin, index_t end) {
+    IndexedRows part = rows;
+    part.data += begin * rows.bytes;
+    part.n = end - begin;
+    part.first += static_cast<std::uint64_t>(begin);
+    if (rows.indices != nullptr) part.indices += begin;
+    sum += TESSERA_OF_ISA(machine::isa(), hash_indexed)(part, salt);
+  });
+  return sum;
 }
 
 #define TESSERA_SORT_INSTANTIATE_VERIFY(T)                               \

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/sort/key.hpp"
+#include "kernels/sort/verify_kernels.hpp"
 
 namespace tessera::sort {
 
@@ -45,6 +46,9 @@ class Watch {
  public:
   Watch(std::span<const T> keys, Order order, std::uint64_t seed) : keys_(keys), order_(order), seed_(seed) {}
 
+  /// Whether all keys are in order as they are, and so stay; ends at the first that is not. Where they are,
+  /// this look is all that a sort and its check need. Outside of any region.
+  [[nodiscard]] bool finds_order(int threads);
   /// Some of the keys stay as they are now. By any thread.
   void saw(const void* first, index_t n);
   /// Looks at what was not seen yet and at the borders between the parts; parts that lie over each other are
@@ -65,6 +69,10 @@ class Watch {
   std::mutex mutex_;
   std::vector<Part> parts_;
 };
+
+/// The sum of a hash of every word of every row with the row's index and the word's place in it: rows in two
+/// orders agree where the same bytes have the same index in both. In parallel, as above.
+[[nodiscard]] std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed);
 
 template <class T>
 [[nodiscard]] bool is_sorted(std::span<const T> keys, Order order = Order::ascending) {

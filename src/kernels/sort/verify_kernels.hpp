@@ -1,6 +1,7 @@
 #pragma once
 // The loops of verification, compiled once for each instruction set.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/sort/key.hpp"
@@ -13,6 +14,15 @@ struct Salt {
   std::uint64_t flip = 0, factor = 1;
 };
 
+/// Row j has `bytes` bytes at data + j * bytes, and is known as indices[j], or as first + j without indices.
+struct IndexedRows {
+  const std::byte* data = nullptr;
+  index_t bytes = 0;
+  index_t n = 0;
+  const std::uint64_t* indices = nullptr;
+  std::uint64_t first = 0;
+};
+
 struct Looked {
   std::uint64_t hash = 0;
   bool sorted = true;
@@ -20,6 +30,7 @@ struct Looked {
 
 /// hash: of raw[0:n]. look: that, and whether the bits never go down from `before` (a raw key) through
 /// raw[0:n]. in_order: whether bits never go down (descending: up) through raw[0:n], pairs by (key, index).
+/// hash_indexed: of every word of every row, with the row's index and the word's place in it.
 #define TESSERA_SORT_VERIFY_KERNELS                                                                         \
   std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt);                         \
   std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt);                         \
@@ -28,6 +39,7 @@ struct Looked {
   bool pairs_in_order(const Pair* pairs, index_t n, Order order);                                           \
   Looked look_at_keys32(const std::uint32_t* raw, index_t n, std::uint32_t before,                          \
                         const KeyMap<std::uint32_t>& map, const Salt& salt);                                \
+  std::uint64_t hash_indexed(const IndexedRows& rows, const Salt& salt);                                    \
   Looked look_at_keys64(const std::uint64_t* raw, index_t n, std::uint64_t before,                          \
                         const KeyMap<std::uint64_t>& map, const Salt& salt)
 namespace baseline {

@@ -185,6 +185,77 @@ TEST(Faults, FindAPermutationThatIsNone) {
   EXPECT_EQ(faults(comm, map, columns, permutation, 1, 1), 0);
 }
 
+/// The rows of the table in order, on each rank its own.
+struct SortedTable {
+  Table table;
+  std::vector<std::uint64_t> permutation;
+  std::vector<std::vector<std::byte>> data;  // of the columns, in the order of the permutation
+
+  SortedTable(const Communicator& comm, index_t n) : table(n) {
+    const layout::BlockMap map(n, comm.size());
+    const auto columns = table.columns(map.range(comm.rank()).begin);
+    permutation.resize(static_cast<std::size_t>(map.size(comm.rank())));
+    mpi::Phases phases;
+    argsort(comm, map, columns, {}, permutation.data(), phases);
+    for (const KeyColumn& column : columns) {
+      data.emplace_back(permutation.size() * static_cast<std::size_t>(column.form.bytes));
+      gather(comm, map, {column.data, column.form.bytes}, permutation, data.back().data(), 1);
+    }
+  }
+  [[nodiscard]] index_t faults(const Communicator& comm) const {
+    OrderOfRows order(comm, permutation, 2);
+    auto columns = table.columns(0);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      columns[c].data = data[c].data();
+      order.look_at(columns[c]);
+    }
+    return order.faults();
+  }
+  void swap_rows(std::size_t x, std::size_t y) {
+    for (auto& column : data) {
+      const auto bytes = static_cast<std::ptrdiff_t>(column.size() / permutation.size());
+      const auto row = [&](std::size_t j) { return column.begin() + static_cast<std::ptrdiff_t>(j) * bytes; };
+      std::swap_ranges(row(x), row(x) + bytes, row(y));
+    }
+  }
+};
+
+TEST(OrderOfRows, SeesEveryPairOutOfOrder) {
+  const auto comm = Communicator::world();
+  for (const index_t n : {0, 1, 2, 700}) EXPECT_EQ(SortedTable(comm, n).faults(comm), 0) << n;
+  SortedTable rows(comm, 700);
+  for (int guilty = 0; guilty < comm.size(); ++guilty) {
+    for (const std::size_t at : {std::size_t{0}, std::size_t{40}, rows.permutation.size() - 2}) {
+      const bool here = comm.rank() == guilty;
+      if (here) std::swap(rows.permutation[at], rows.permutation[at + 1]);
+      if (here) rows.swap_rows(at, at + 1);  // rows that are equal are then against the order they came in
+      EXPECT_GT(rows.faults(comm), 0) << "rank " << guilty << " row " << at;
+      if (here) rows.swap_rows(at, at + 1);
+      if (here) std::swap(rows.permutation[at], rows.permutation[at + 1]);
+    }
+  }
+  EXPECT_EQ(rows.faults(comm), 0);
+}
+
+TEST(OrderOfRows, SeesABorderBetweenRanksOutOfOrder) {
+  const auto comm = Communicator::world();
+  std::vector<std::uint64_t> permutation, values;  // the middle rank has none
+  if (comm.size() < 3 || comm.rank() != 1) permutation = {static_cast<std::uint64_t>(10 * comm.rank())};
+  const auto faults = [&](std::uint64_t value) {
+    values = {value};
+    OrderOfRows order(comm, permutation, 1);
+    order.look_at({KeyForm::of(Element::u64), reinterpret_cast<const std::byte*>(values.data())});
+    return order.faults();
+  };
+  const auto rank = static_cast<std::uint64_t>(comm.rank());
+  EXPECT_EQ(faults(7), 0);
+  EXPECT_EQ(faults(7 + rank), 0);
+  const index_t borders = comm.size() < 3 ? comm.size() - 1 : comm.size() - 2;
+  EXPECT_EQ(faults(77 - rank), borders);
+  if (!permutation.empty()) permutation[0] = 1000 - permutation[0];
+  EXPECT_EQ(faults(7), borders);  // of equal rows the one that came first is first
+}
+
 TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {
   const auto comm = Communicator::world();
   const layout::BlockMap map(500, comm.size());

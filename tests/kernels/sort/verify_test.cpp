@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -113,6 +115,47 @@ TYPED_TEST(Keys, WatchSeesWhatInspectionSees) {
   EXPECT_EQ(seen.content, before);
 }
 
+TYPED_TEST(Keys, WatchFindsKeysInOrderAndNoOthers) {
+  using T = TypeParam;
+  for (const index_t n :
+       {index_t{0}, index_t{1}, index_t{100001}, (index_t{17} << 20) / index_t{sizeof(T)}}) {
+    auto keys = make<T>("sorted", n);
+    const std::span<const T> view(keys);
+    Watch<T> watch(view, Order::ascending, 3);
+    EXPECT_TRUE(watch.finds_order(2));
+    const Inspection seen = watch.conclude();
+    EXPECT_TRUE(seen.sorted);
+    EXPECT_EQ(seen.content, content(view, 3));
+    if (n < 3) continue;
+    for (const index_t at : {index_t{1}, n / 2, n - 1}) {
+      auto some = keys;
+      some[static_cast<std::size_t>(at)] = some[0];
+      if (at == 1) std::swap(some[0], some[2]);
+      Watch<T> other(some, Order::ascending, 3);
+      EXPECT_FALSE(other.finds_order(2)) << at;
+      EXPECT_FALSE(other.conclude().sorted);
+    }
+  }
+}
+
+TYPED_TEST(Keys, WatchIsToldOfReversedKeys) {
+  using T = TypeParam;
+  for (const index_t n : {index_t{2}, index_t{300007}}) {
+    auto keys = make<T>("reverse", n);
+    const Content before = content<T>(keys, 3);
+    Watch<T> watch(keys, Order::ascending, 3);
+    index_t told = 0;
+    EXPECT_TRUE(sort_ordered<T>(keys, 1, Order::ascending, [&](const void* first, index_t some) {
+      watch.saw(first, some);
+      told += some;
+    }));
+    EXPECT_EQ(told, n / 2 * 2);
+    const Inspection seen = watch.conclude();
+    EXPECT_TRUE(seen.sorted);
+    EXPECT_EQ(seen.content, before);
+  }
+}
+
 TYPED_TEST(Keys, WatchMindsBordersGapsAndOverlaps) {
   using T = TypeParam;
   auto keys = make<T>("sorted", 10000);
@@ -142,6 +185,82 @@ TYPED_TEST(Keys, WatchMindsBordersGapsAndOverlaps) {
   std::swap_ranges(keys.begin(), keys.begin() + 5000, keys.begin() + 5000);
   EXPECT_FALSE(look({{0, 5000}, {5000, 10000}}, [] {}).sorted);
   EXPECT_FALSE(look({{5000, 10000}}, [] {}).sorted);
+}
+
+/// The hash of rows, written out: the same on every instruction set.
+std::uint64_t hash_of(const IndexedRows& rows, std::uint64_t seed) {
+  const std::uint64_t flip = mix64(seed), factor = mix64(~seed) | 1;
+  const std::uint64_t of_index = (std::rotl(flip, 32) ^ factor) | 1;
+  const std::uint64_t of_place = (factor << 32 | factor >> 32 | 1) + (flip << 1);
+  std::uint64_t sum = 0;
+  for (index_t j = 0; j < rows.n; ++j) {
+    const std::uint64_t index =
+        rows.indices != nullptr ? rows.indices[j] : rows.first + static_cast<std::uint64_t>(j);
+    const index_t words = ceil_div(rows.bytes, index_t{8});
+    for (index_t w = 0; w < words; ++w) {
+      const index_t bytes = std::min<index_t>(8, rows.bytes);
+      const index_t begin = std::min(8 * w, rows.bytes - bytes);  // the last word ends with the row
+      std::uint64_t word = 0;
+      std::memcpy(&word, rows.data + j * rows.bytes + begin, static_cast<std::size_t>(bytes));
+      sum += hash_of(word + index * of_index + static_cast<std::uint64_t>(w) * of_place, seed);
+    }
+  }
+  return sum;
+}
+
+TEST(HashIndexed, IsOfEveryWordWithItsRowAndPlace) {
+  for (const index_t bytes : {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 63, 64, 100, 128, 200}) {
+    for (const index_t n : {0, 1, 7, 8, 1000, 30001}) {
+      std::vector<std::byte> data(static_cast<std::size_t>(n * bytes));
+      std::vector<std::uint64_t> order(static_cast<std::size_t>(n));
+      for (std::size_t b = 0; b < data.size(); ++b) data[b] = static_cast<std::byte>(mix64(b));
+      for (std::size_t j = 0; j < order.size(); ++j) order[j] = order.size() - 1 - j;
+      for (const bool permuted : {false, true}) {
+        const IndexedRows rows{data.data(), bytes, n, permuted ? order.data() : nullptr, 12345};
+        std::uint64_t hash = 0;
+        machine::parallel(2, [&] { hash = hash_indexed(rows, 9); });
+        EXPECT_EQ(hash, hash_of(rows, 9)) << bytes << " bytes, n " << n;
+      }
+    }
+  }
+}
+
+TEST(HashIndexed, SeesWhatIsChangedOrChangesPlaces) {
+  for (const index_t bytes : {1, 4, 5, 8, 16, 36, 100, 136}) {
+    constexpr index_t n = 100;
+    std::vector<std::byte> data(static_cast<std::size_t>(n * bytes));
+    for (std::size_t b = 0; b < data.size(); ++b) data[b] = static_cast<std::byte>(mix64(b) % 3);
+    std::vector<std::uint64_t> order(n);
+    for (std::size_t j = 0; j < order.size(); ++j) order[j] = (j * 37) % n;
+    const auto hash = [&] { return hash_indexed({data.data(), bytes, n, order.data(), 0}, 4); };
+    const std::uint64_t whole = hash();
+    const auto row = [&](index_t j) { return data.begin() + j * bytes; };
+    for (index_t b = 0; b < bytes; ++b) {
+      for (const int bit : {0, 7}) {
+        row(41)[b] ^= static_cast<std::byte>(1 << bit);
+        EXPECT_NE(hash(), whole) << bytes << " bytes, byte " << b;
+        row(41)[b] ^= static_cast<std::byte>(1 << bit);
+      }
+      std::byte& here = row(7)[b];
+      std::byte& there = row(8)[bytes - 1 - b];
+      if (here == there) continue;
+      std::swap(here, there);  // parts of two rows
+      EXPECT_NE(hash(), whole);
+      std::swap(here, there);
+    }
+    for (index_t j = 0; j + 1 < n; ++j) {
+      if (std::equal(row(j), row(j + 1), row(j + 1))) continue;
+      std::swap_ranges(row(j), row(j + 1), row(j + 1));
+      EXPECT_NE(hash(), whole) << bytes << " bytes, row " << j;
+      std::swap_ranges(row(j), row(j + 1), row(j + 1));
+    }
+    std::swap(order[3], order[4]);
+    EXPECT_TRUE(hash() != whole || std::equal(row(3), row(4), row(4)));
+    std::swap(order[3], order[4]);
+    std::copy(row(5), row(6), row(6));  // one lost, one twice
+    row(6)[0] ^= std::byte{4};          // and not the same by chance
+    EXPECT_NE(hash(), whole);
+  }
 }
 
 }  // namespace
