@@ -22,7 +22,8 @@ std::string general_help(const std::vector<Command>& commands) {
          "\n`tessera COMMAND --help` shows its options. Exit codes: 0 right, 64 usage, 65 bad input data, 66 "
          "missing input,\n"
          "70 internal, 71 memory, 73 cannot create or no space, 74 I/O, 75 stalled, 76 verification "
-         "failed.\n";
+         "failed, 85 stopped\n"
+         "early: --resume auto goes on. compare, rerun: 1 slower, 2 ambiguous; doctor: 1 something hurts.\n";
 }
 
 }  // namespace tessera::apps

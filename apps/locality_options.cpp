@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "base/text.hpp"
 #include "locality.hpp"
 #include "locality/stand_in.hpp"
@@ -118,6 +120,14 @@ void add_gpu(run::OptionSet& set) {
   set.add(block);
 }
 
+lab::Geometry cache_of(const std::string& text, index_t line_bytes) {
+  try {
+    return lab::parse_geometry(text, line_bytes);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("--cache: {}", error.what()));
+  }
+}
+
 }  // namespace
 
 run::OptionSet declare() {
@@ -179,9 +189,11 @@ lab::Request request_of(const run::Values& point) {
   p.steps = point.integer("steps");
   p.stencil = point.text("stencil");
   r.line_bytes = point.bytes("line");
+  require(std::has_single_bit(static_cast<std::uint64_t>(r.line_bytes)), ExitCode::usage,
+          fmt::format("--line: {} is no power of two", r.line_bytes));
   if (point.text("cache") == "here") r.caches = lab::machine_caches();
   for (const std::string& word : split(r.caches.empty() ? point.text("cache") : "", ','))
-    if (!word.empty()) r.caches.push_back(lab::parse_geometry(trim(word), r.line_bytes));
+    if (!word.empty()) r.caches.push_back(cache_of(std::string(trim(word)), r.line_bytes));
   for (const lab::Geometry& g : r.caches) {
     require(g.line_bytes == r.line_bytes, ExitCode::usage,
             "--cache names another line than --line; the levels of a point have one");

@@ -50,7 +50,7 @@ void print_curve(const lab::Analysis& a, index_t line_bytes) {
     const double theorem = a.theorem ? a.fitted->predicted(*a.theorem, lines) : 0;
     table.add({human_bytes(static_cast<double>(lines * line_bytes)), count(lines), count(lru), ideal,
                ideal == "-" ? "-" : fmt::format("{:.2f}", lru / std::stod(ideal)),
-               a.theorem ? count(theorem) : "-", a.theorem ? fmt::format("{:.3f}", lru / theorem) : "-"});
+               a.theorem ? count(theorem) : "-", theorem > 0 ? fmt::format("{:.3f}", lru / theorem) : "-"});
   }
   fmt::print("{}", table.text());
 }

@@ -96,8 +96,10 @@ int main_of(int argc, char** argv) {
         compare_command, rerun_command, export_command, doctor_command, slurm_command}) {
     commands.push_back(make());
   }
-  const std::string name = argc > 1 ? argv[1] : "--help";
-  if (name == "--help" || name == "-h" || name == "help") {
+  const std::string first = argc > 1 ? argv[1] : "--help";
+  const bool asks = first == "help" && argc > 2;  // help matmul
+  const std::string name = asks ? argv[2] : first;
+  if (first == "--help" || first == "-h" || (first == "help" && !asks)) {
     print_once(general_help(commands));
     return 0;
   }
@@ -108,7 +110,7 @@ int main_of(int argc, char** argv) {
   std::vector<std::string> names;
   for (const Command& command : commands) {
     if (command.options.command() == name)
-      return run_command(command, Arguments(argv + 2, argv + argc), argc, argv);
+      return run_command(command, asks ? Arguments{"--help"} : Arguments(argv + 2, argv + argc), argc, argv);
     names.push_back(command.options.command());
   }
   throw Error(ExitCode::usage,

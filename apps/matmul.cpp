@@ -225,6 +225,12 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   });
 }
 
+/// What this rank will hold; where a plan is for fewer ranks, the last one's.
+index_t own_memory(const mpi::Communicator& comm, const Request& request) {
+  const auto forecasts = forecast(request.shape, request.method);
+  return forecasts[std::min(static_cast<std::size_t>(comm.rank()), forecasts.size() - 1)].memory();
+}
+
 PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
   const auto plan = [&comm, inputs](const Values& point, run::Session& session) {
     const Request request = resolve(comm, point, *inputs);
@@ -232,18 +238,17 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
     const index_t per_node =
         point.has("ranks") ? std::min<index_t>(point.integer("ranks"), machine::default_threads()) : on_node;
     const auto stream = stream_if_needed(comm, point, request);
-    if (!comm.is_root()) return;
-    if (stream)
-      print_stream(request, *stream);
-    else
-      print_plan(request, session.ceilings(), per_node);
+    if (stream && comm.is_root()) print_stream(request, *stream);
+    if (stream) return;
+    if (comm.is_root()) print_plan(request, session.ceilings(), per_node);
+    run::print_if_too_large(comm, point, own_memory(comm, request),
+                            [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const Values& point, run::Session& session) {
     const Request request = resolve(comm, point, *inputs);
     if (const auto stream = stream_if_needed(comm, point, request))
       return run_stream({comm, point, request, *inputs, session}, *stream);
-    const auto forecasts = forecast(request.shape, request.method);
-    run::require_memory(comm, point, forecasts[static_cast<std::size_t>(comm.rank())].memory(),
+    run::require_memory(comm, point, own_memory(comm, request),
                         [&](index_t ranks) { return most_memory(request, ranks); });
     return dispatch_field(request.element, [&]<class T>(Type<T>) {
       return run_point<T>(comm, point, *inputs, request, session);
@@ -276,6 +281,7 @@ Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
                 "--{} ({}) goes with generated operands, and those of --a and --b have their sizes; drop it",
                 size, parsed.sources.at(size)));
   }
+  (void)parse_grid(value("grid"));
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
           "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
   auto inputs = std::make_shared<Inputs>();

@@ -39,6 +39,9 @@ struct Inputs {
 
 using dist::matmul::Extents;
 
+/// ROWSxCOLS; 0 x 0 of no text. Throws Error(usage).
+[[nodiscard]] layout::ProcessGrid parse_grid(const std::string& text);
+
 /// Collective.
 [[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
 

@@ -24,20 +24,6 @@ using run::Values;
 
 namespace kernels = tessera::matmul;
 
-layout::ProcessGrid parse_grid(const std::string& text) {
-  if (text.empty()) return {0, 0};
-  const auto parts = split(text, 'x');
-  std::vector<index_t> extents;
-  for (const std::string& part : parts) {
-    const bool is_number =
-        !part.empty() && part.size() < 8 && part.find_first_not_of("0123456789") == part.npos;
-    extents.push_back(is_number ? std::stoll(part) : 0);
-  }
-  require(extents.size() == 2 && extents[0] > 0 && extents[1] > 0, ExitCode::usage,
-          "--grid '" + text + "' is no grid; write ROWSxCOLS, e.g. 2x3");
-  return {extents[0], extents[1]};
-}
-
 Extents logical_shape(const io::DatasetInfo& info, Op op) { return stored(op, info.shape[0], info.shape[1]); }
 
 /// Real elements know no conjugate: their H is T.
@@ -235,6 +221,20 @@ void choose_order(const mpi::Communicator& comm, const Values& point, Request& r
 }
 
 }  // namespace
+
+layout::ProcessGrid parse_grid(const std::string& text) {
+  if (text.empty()) return {0, 0};
+  const auto parts = split(text, 'x');
+  std::vector<index_t> extents;
+  for (const std::string& part : parts) {
+    const bool is_number =
+        !part.empty() && part.size() < 8 && part.find_first_not_of("0123456789") == part.npos;
+    extents.push_back(is_number ? std::stoll(part) : 0);
+  }
+  require(extents.size() == 2 && extents[0] > 0 && extents[1] > 0, ExitCode::usage,
+          "--grid '" + text + "' is no grid; write ROWSxCOLS, e.g. 2x3");
+  return {extents[0], extents[1]};
+}
 
 Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
   Request request;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/progress.hpp"
+#include "io/dataset.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "run/common_options.hpp"
@@ -44,8 +45,23 @@ bool can_go_on(const run::OptionSet& set, const run::Parsed& parsed) {
          (in_tiles && names(parsed, "out"));
 }
 
+/// An output is a dataset of its own, never a part of one.
+void check_outputs(const run::Parsed& parsed) {
+  for (const char* output : {"out", "argsort", "snapshots"}) {
+    if (!parsed.lists.contains(output) || !names(parsed, output)) continue;
+    const std::string& text = parsed.lists.at(output).front();
+    (void)io::parse_dataset_name(text, output);
+    require(!text.ends_with(']'), ExitCode::usage,
+            fmt::format("--{} '{}' names a part of a dataset and an output is a whole one; drop the brackets",
+                        output, text));
+  }
+}
+
 void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
   (void)points_of(set, parsed);
+  check_outputs(parsed);
+  require(!names(parsed, "ranks") || parsed.lists.at("plan").front() == "true", ExitCode::usage,
+          "--ranks goes with --plan, which plans for so many; start them with mpirun -n RANKS");
   const std::string resume = parsed.lists.at("resume").front();
   if (resume.empty()) return;
   const bool from_file = parsed.lists.contains("checkpoint");

@@ -113,8 +113,8 @@ void complete_probe(run::Values& point, const forkjoin::Variant& probe) {
   if (!point.has("n")) point.set("n", std::to_string(probe.n));
   if (!point.has("threshold")) point.set("threshold", std::to_string(probe.threshold));
   require(point.integer("n") <= probe.most, ExitCode::usage,
-          fmt::format("--n {} is more than {} serves (at most {} {})", point.integer("n"), probe.name,
-                      probe.most, probe.size));
+          fmt::format("--n {} is more than {} takes; give at most {}", point.integer("n"), probe.name,
+                      probe.most));
 }
 
 }  // namespace

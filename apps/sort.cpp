@@ -46,6 +46,10 @@ Request resolve_to_fit(const mpi::Communicator& comm, const Values& point, const
   return most_memory(frugal, comm.size()) <= allowance ? frugal : request;
 }
 
+index_t own_memory(const mpi::Communicator& comm, const Request& request) {
+  return sort::forecast_of(request, comm.size())[static_cast<std::size_t>(comm.rank())].memory();
+}
+
 PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<const Inputs>& inputs) {
   const auto plan = [&comm, inputs](const Values& point, run::Session& session) {
     const Request request = resolve_to_fit(comm, point, *inputs);
@@ -57,13 +61,15 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
     const index_t per_node =
         point.has("ranks") ? std::min<index_t>(request.ranks, machine::default_threads()) : on_node;
     if (comm.is_root()) sort::print_plan(request, session.ceilings(), per_node);
+    if (request.task == sort::Task::quantiles) return;  // takes hardly any
+    run::print_if_too_large(comm, point, own_memory(comm, request),
+                            [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const Values& point, run::Session& session) {
     const Request request = resolve_to_fit(comm, point, *inputs);
     if (request.task == sort::Task::quantiles) return run_quantiles(comm, point, *inputs, request, session);
     if (goes_out_of_core(comm, point, request)) return run_external(comm, point, *inputs, request, session);
-    const auto forecasts = sort::forecast_of(request, comm.size());
-    run::require_memory(comm, point, forecasts[static_cast<std::size_t>(comm.rank())].memory(),
+    run::require_memory(comm, point, own_memory(comm, request),
                         [&](index_t ranks) { return most_memory(request, ranks); });
     return request.task == sort::Task::keys ? run_keys(comm, point, *inputs, request, session)
                                             : run_table(comm, point, *inputs, request, session);

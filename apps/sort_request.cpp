@@ -101,6 +101,19 @@ void add_data_options(run::OptionSet& set) {
            .group = "Data"});
 }
 
+std::vector<double> parse_quantiles(const std::string& text) {
+  std::vector<double> result;
+  for (const std::string& word : split(text, ',')) {
+    const std::string digits(trim(word));
+    char* end = nullptr;
+    const double q = std::strtod(digits.c_str(), &end);
+    require(!digits.empty() && *end == '\0' && q >= 0 && q <= 1, ExitCode::usage,
+            fmt::format("--quantiles '{}' is no number from 0 to 1", digits));
+    result.push_back(q);
+  }
+  return result;
+}
+
 void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   const auto given = [&](const char* option) { return !parsed.lists.at(option).front().empty(); };
   const auto usage = [](bool holds, const char* message) { require(holds, ExitCode::usage, message); };
@@ -119,22 +132,12 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   usage(parts == 0 || !given("apply"), "--top, --unique and --quantiles go with a sort, not with --apply");
   usage(parts <= 1, "--top, --unique and --quantiles each take another part of the sorted order; name one");
   usage(!given("quantiles") || !given("argsort"), "--quantiles moves no rows; drop --argsort");
+  if (given("quantiles")) (void)parse_quantiles(parsed.lists.at("quantiles").front());
+  const auto unsaid = [&](const char* option) { return parsed.sources.at(option) == "default"; };
+  usage(!given("in") || (unsaid("n") && unsaid("input")), "--n and --input are of generated keys; drop --in");
   usage((!given("out") && !given("argsort")) || set.points(parsed).size() == 1,
         "--out and --argsort take the result of one sort and this is a sweep of several; drop them or the "
         "lists");
-}
-
-std::vector<double> parse_quantiles(const std::string& text) {
-  std::vector<double> result;
-  for (const std::string& word : split(text, ',')) {
-    const std::string digits(trim(word));
-    char* end = nullptr;
-    const double q = std::strtod(digits.c_str(), &end);
-    require(!digits.empty() && *end == '\0' && q >= 0 && q <= 1, ExitCode::usage,
-            fmt::format("--quantiles '{}' is no number from 0 to 1", digits));
-    result.push_back(q);
-  }
-  return result;
 }
 
 /// The key columns of --in. Throws Error(usage, bad_data).

@@ -286,6 +286,8 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
   const auto plan = [&comm, inputs](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, *inputs, session.ceilings());
     if (comm.is_root()) print_plan(request);
+    run::print_if_too_large(comm, values, values.has("ranks") ? 0 : memory_of(request, comm.rank()),
+                            [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, *inputs, session.ceilings());

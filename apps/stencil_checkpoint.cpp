@@ -234,7 +234,9 @@ index_t resume(const Point& point, DistributedField<T>& u) {
     if (any && point.comm.is_root() && io::file_exists(file)) mpi::print_error("not resumed: " + why);
   }
   mpi::together(point.comm, "resume", [&] {
-    if (!any) throw Error(ExitCode::bad_data, why + "; name another checkpoint");
+    if (!any)
+      throw Error(io::file_exists(named) ? ExitCode::bad_data : ExitCode::missing_input,
+                  why + "; name another checkpoint");
     load(point.request, point.inputs, u);  // what was read of a damaged one goes
   });
   return 0;

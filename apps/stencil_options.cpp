@@ -283,6 +283,16 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
   (void)parse_interval(value("checkpoint-every"));
   refuse_if(named("every") && value("snapshots").empty() && value("frames").empty(),
             "--every goes with --snapshots file.h5:/path or --frames f.png; name one");
+  refuse_if(named("checkpoint-every") && value("checkpoint").empty(),
+            "--checkpoint-every goes with --checkpoint ck.h5; name one");
+  refuse_if(named("color-range") && value("preview").empty() && value("frames").empty(),
+            "--color-range goes with --preview u.png or --frames f.png; name one");
+  refuse_if(named("xdmf") && value("out").empty(), "--xdmf describes --out; name one");
+  for (const char* picture : {"preview", "frames"}) {
+    require(value(picture).empty() || value(picture).ends_with(".png"), ExitCode::usage,
+            fmt::format("--{} '{}' is a picture and pictures are PNG files; name it u.png", picture,
+                        value(picture)));
+  }
   refuse_if(value("results").empty() && (!value("probe").empty() || value("norms") == "true"),
             "--probe and --norms go to the results file; name it with --results");
   refuse_if(!writes_pictures() && (!value("preview").empty() || !value("frames").empty()),

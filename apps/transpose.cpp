@@ -254,11 +254,11 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
   const auto plan = [&comm, inputs](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, *inputs);
     const auto tiles = tiles_if_needed(comm, values, request);
-    if (!comm.is_root()) return;
-    if (tiles)
-      print_tiles(request, *tiles);
-    else
-      print_plan(request, session.ceilings());
+    if (tiles && comm.is_root()) print_tiles(request, *tiles);
+    if (tiles) return;
+    if (comm.is_root()) print_plan(request, session.ceilings());
+    run::print_if_too_large(comm, values, values.has("ranks") ? 0 : memory_of(request, comm.rank()),
+                            [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, *inputs);

@@ -167,6 +167,12 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
             "--beta needs the C that it multiplies; give --c file.h5:/path");
   refuse_if(!value("shape").empty() && (from_file || value("axes").empty()),
             "--shape describes a generated input of --axes; give --axes, or --m and --n for a matrix");
+  for (const char* size : {"m", "n"}) {
+    const std::string& source = parsed.sources.at(size);
+    require(
+        !from_file || source == "default", ExitCode::usage,
+        fmt::format("--{} ({}) describes a generated input and --in names a file; drop it", size, source));
+  }
   refuse_if(!value("out").empty() && set.points(parsed).size() != 1,
             "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
 }

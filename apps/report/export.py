@@ -163,7 +163,11 @@ def main(words=None):
     if arguments.extra_p:
         write(as_extra_p(arguments.files), beginning)
         return
-    runs = read(arguments.files, None if arguments.tables == "all" else arguments.tables.split(","))
+    wanted = None if arguments.tables == "all" else arguments.tables.split(",")
+    runs = read(arguments.files, wanted)
+    for table in wanted or () if arguments.tables != parser.get_default("tables") else ():
+        if not any(table in tables for _, _, _, tables in runs):
+            pick.fail(64, f"--tables: no run has a table '{table}'; give others, or all")
     write({f"_{t}.csv": text for t, text in as_csv(runs).items()} if arguments.csv else {".json": as_json(runs)}, beginning)
 
 

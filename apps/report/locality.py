@@ -89,6 +89,12 @@ def draw_curves(axes, points):
         if len(ideal.get("lines", ())):
             axes.plot(ideal["lines"] * point.config["line_bytes"], ideal["misses"], color=colour, marker="v", linestyle="",
                       markersize=5)
+    for words, drawn, how in (("theorem", any(np.isfinite(p.rows("curves", array="all")["theorem"]).any() for p in points),
+                               {"linestyle": ":"}),
+                              ("ideal cache", any(len(p.rows("ideal").get("lines", ())) for p in points),
+                               {"marker": "v", "linestyle": "", "markersize": 5})):
+        if drawn:
+            axes.plot([], [], color="black", label=words, **how)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter(human_bytes)

@@ -152,8 +152,12 @@ def head(sections):
     wrong = sum(point.measured["verified"] == 0 for run in runs for point in run.points)
     machines = dict.fromkeys(f"{run.attributes.get('hosts', '')}: {run.attributes.get('processor', '')}" for run in runs)
     lines = ["; ".join(machines)] if machines else []
-    lines.append(f"{sum(len(run.points) for run in runs)} points in {len(runs)} runs; "
-                 + ("every check passed or none was asked for" if not wrong else f"{wrong} FAILED their check"))
+    traced = sum(len(section.traced) for section in sections)
+    if runs:
+        lines.append(f"{sum(len(run.points) for run in runs)} points in {len(runs)} runs; "
+                     + ("every check passed or none was asked for" if not wrong else f"{wrong} FAILED their check"))
+    if traced:
+        lines.append(f"{traced} traced point{'s' if traced > 1 else ''}")
     return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines)
 
 

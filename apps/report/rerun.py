@@ -18,7 +18,8 @@ import pick
 
 # Written by a run: repeated elsewhere. Steering of the stored job alone: left out.
 OUTPUTS = ("out", "snapshots", "argsort", "checkpoint", "preview", "frames")
-LEFT_OUT = ("results", "again", "config", "overwrite", "resume", "plan", "repetitions", "checkpoint-every", "xdmf")
+LEFT_OUT = ("results", "again", "config", "overwrite", "resume", "plan", "ranks", "repetitions",
+            "checkpoint-every", "xdmf")
 
 
 def set_options(run):

@@ -29,8 +29,8 @@ const TracedKernel& traced_kernel(std::string_view workload, std::string_view ke
     if (row.workload == workload && row.kernel == kernel) return row;
   }
   const std::vector<std::string> names = traced_kernels(workload);
-  throw Error(ExitCode::usage, fmt::format("{} has no traced kernel '{}'{} (there are {})", workload, kernel,
-                                           suggestion(kernel, names), join(names, ", ")));
+  throw Error(ExitCode::usage,
+              fmt::format("{} has no traced kernel '{}'{}", workload, kernel, suggestion(kernel, names)));
 }
 
 }  // namespace tessera::locality

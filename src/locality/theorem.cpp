@@ -201,6 +201,7 @@ Fit fit(const Theorem& theorem, const MissCurve& curve) {
   for (const index_t lines : all) {
     if (theorem.fitted && (lines < theorem.from_lines || lines > theorem.to_lines)) continue;
     const double measured = curve.misses(lines);
+    if (measured == 0) continue;  // nothing was touched
     z.push_back(static_cast<double>(lines));
     q.push_back(measured);
     ratios.push_back(theorem.fitted ? (measured - theorem.misses(lines)) / theorem.fitted(lines)

@@ -1,8 +1,12 @@
 #include "locality/tracer.hpp"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+
+#include "base/text.hpp"
+#include "machine/topology.hpp"
 
 namespace tessera::locality {
 namespace {
@@ -12,6 +16,7 @@ constexpr std::size_t buffered = std::size_t{1} << 14;  // accesses: 128 KiB sta
 constexpr const char* workspace_name = "workspace";
 
 Tracer* current = nullptr;
+std::uint64_t affordable = 0;  // what the tracer can have of memory: the address space it reserves is larger
 
 /// Address space, backed by memory where it is touched.
 std::byte* reserve(std::uint64_t bytes) {
@@ -30,6 +35,7 @@ Tracer::Tracer(index_t alignment) : alignment_(static_cast<std::uint64_t>(alignm
   require(alignment > 0 && alignment % static_cast<index_t>(page) == 0, ExitCode::usage,
           "traced arrays begin at multiples of 4096 bytes");
   require(current == nullptr, ExitCode::internal, "one tracer at a time");
+  affordable = static_cast<std::uint64_t>(0.9 * static_cast<double>(machine::available_memory()));
   for (mapped_ = std::uint64_t{1} << 38; mapping_ == nullptr && mapped_ > page; mapped_ /= 2)
     mapping_ = reserve(mapped_);
   mapped_ *= 2;
@@ -51,6 +57,10 @@ Tracer::~Tracer() {
 std::uint64_t Tracer::place(index_t bytes, unsigned array) {
   const std::uint64_t begin = (used_ + alignment_ - 1) / alignment_ * alignment_;
   const std::uint64_t end = begin + static_cast<std::uint64_t>(bytes);
+  require(
+      end <= affordable, ExitCode::memory,
+      fmt::format("the traced arrays would take {} and 90 % of the free memory is {}; choose smaller sizes",
+                  human_bytes(static_cast<double>(end)), human_bytes(static_cast<double>(affordable))));
   require(end <= reserved_, ExitCode::memory,
           "traced arrays do not fit the address space; choose smaller sizes");
   used_ = end;

@@ -46,13 +46,30 @@ void require_memory(const mpi::Communicator& comm, const Values& point, index_t 
     const std::string need =
         over_limit ? fmt::format("this would take {} on rank {} and --memory allows {}", human(bytes),
                                  comm.rank(), human(limit))
-                   : fmt::format("the {} ranks on {} would take {} and 90 % of its free memory are {}",
-                                 node.size(), mpi::host_name(), human(on_node), human(free));
+                   : fmt::format("the {} on {} would take {} and 90 % of its free memory is {}",
+                                 node.size() == 1 ? "rank" : fmt::format("{} ranks", node.size()),
+                                 mpi::host_name(), human(on_node), human(free));
     const index_t fit = over_limit ? smallest_fit(comm.size(), limit, most_on) : 0;
     throw Error(ExitCode::memory, need + (fit > 0      ? fmt::format("; {} ranks would fit", fit)
                                           : over_limit ? "; allow more or choose smaller sizes"
                                                        : "; use more nodes or smaller sizes"));
   });
+}
+
+void print_if_too_large(const mpi::Communicator& comm, const Values& point, index_t bytes,
+                        const std::function<index_t(index_t)>& most_on) {
+  if (point.has("ranks")) {
+    const index_t limit = point.bytes("memory"), most = most_on(point.integer("ranks"));
+    if (comm.is_root() && limit > 0 && most > limit)
+      fmt::print("it would not run: a rank would take {} and --memory allows {}\n", human(most),
+                 human(limit));
+    return;
+  }
+  try {
+    require_memory(comm, point, bytes, most_on);
+  } catch (const mpi::AgreedError& error) {
+    if (comm.is_root()) fmt::print("it would not run: {}\n", error.what());
+  }
 }
 
 }  // namespace tessera::run

@@ -16,6 +16,11 @@ namespace tessera::run {
 void require_memory(const mpi::Communicator& comm, const Values& point, index_t bytes,
                     const std::function<index_t(index_t ranks)>& most_on);
 
+/// For --plan: says in a line where require_memory() would end the run; of --ranks it knows --memory alone,
+/// for they run elsewhere. Collective.
+void print_if_too_large(const mpi::Communicator& comm, const Values& point, index_t bytes,
+                        const std::function<index_t(index_t ranks)>& most_on);
+
 /// The bytes that any rank may plan to hold: --memory, and its share of 90 % of what the node has free.
 /// Collective.
 [[nodiscard]] index_t memory_allowance(const mpi::Communicator& comm, const Values& point);

@@ -57,6 +57,9 @@ std::string nested_text(const toml::node& node, int depth, const std::string& wh
 }
 
 /// The text in lines of at most 110 columns, those after the first indented.
+/// As it stands on the command line.
+std::string flag_of(const Option& option) { return (option.positional ? "" : "--") + option.name; }
+
 std::string wrapped(const std::string& text, std::size_t indent) {
   constexpr std::size_t width = 110;
   std::string out;
@@ -124,7 +127,7 @@ Parsed OptionSet::parse(const std::vector<std::string>& arguments) const {
   for (const Option& option : options_) {
     if (parsed.lists.contains(option.name)) continue;
     parsed.lists[option.name] = option.fallback.empty() ? std::vector<std::string>{""}
-                                                        : expand(option, option.fallback, "--" + option.name);
+                                                        : expand(option, option.fallback, flag_of(option));
     parsed.sources[option.name] = "default";
   }
   return parsed;
@@ -140,7 +143,7 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
   std::map<std::string, std::vector<std::string>> several;
   std::map<std::string, bool> flags;
   for (const Option& option : options_) {
-    const std::string flag = (option.positional ? "" : "--") + option.name;
+    const std::string flag = flag_of(option);
     if (option.kind == Kind::flag) {
       app.add_flag(flag, flags[option.name]);
     } else if (option.many) {
@@ -176,8 +179,8 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
       parsed.lists[option.name] = {"true"};
     } else if (option.many && !several[option.name].empty()) {
       parsed.lists[option.name] = several[option.name];
-    } else if (option.kind != Kind::flag && app.count((option.positional ? "" : "--") + option.name) > 0) {
-      parsed.lists[option.name] = expand(option, raw[option.name], "--" + option.name);
+    } else if (option.kind != Kind::flag && app.count(flag_of(option)) > 0) {
+      parsed.lists[option.name] = expand(option, raw[option.name], flag_of(option));
     } else {
       continue;
     }
@@ -292,16 +295,17 @@ std::string OptionSet::help() const {
       if (!option.choices.empty()) text += ": " + join(option.choices, ", ");
       if (option.axis) text += " [list]";
       if (!option.fallback.empty()) text += fmt::format(" (default {})", option.fallback);
-      out += fmt::format("  {:<24} {}\n", (option.positional ? "" : "--") + option.name + value,
-                         wrapped(text, 27));
+      out += fmt::format("  {:<24} {}\n", flag_of(option) + value, wrapped(text, 27));
     }
   }
-  out +=
-      "\n[list]: also a,b,c or begin:end:step or begin:end:xFACTOR, an axis of a sweep over all "
-      "combinations.\n"
-      "Every option is also an environment variable (TESSERA_" +
-      std::string("<NAME>") + ") and a key of the TOML file given with --config.\n";
-  return out;
+  out += '\n';
+  if (std::any_of(options_.begin(), options_.end(), [](const Option& option) { return option.axis; })) {
+    out +=
+        "[list]: also a,b,c or begin:end:step or begin:end:xFACTOR, an axis of a sweep over all "
+        "combinations.\n";
+  }
+  return out + fmt::format("Every option is also an environment variable (TESSERA_<NAME>){}.\n",
+                           find("config") ? " and a key of the TOML file given with --config" : "");
 }
 
 }  // namespace tessera::run

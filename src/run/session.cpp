@@ -25,7 +25,8 @@ double rate_of(const Measured& measured, double seconds) {
 }
 
 std::string cell_text(const io::Value& value) {
-  if (const auto* integer = std::get_if<index_t>(&value)) return std::to_string(*integer);
+  if (const auto* integer = std::get_if<index_t>(&value))
+    return *integer == -1 ? "-" : std::to_string(*integer);  // -1: does not concern it
   if (const auto* real = std::get_if<double>(&value)) return std::isnan(*real) ? "-" : human_number(*real);
   return std::get<std::string>(value);
 }

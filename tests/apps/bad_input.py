@@ -240,6 +240,11 @@ class Outputs(BadInput):
         for path in ("/_tessera", "/_tessera/C", "/row/C", "/col/a/b"):
             self.refuse_product(USAGE, out=f"c.h5:{path}", words=path, ranks=(0,))
         self.refuse_product(USAGE, out="c.h5:/C/", words="c.h5:/C/", ranks=(0,))
+        self.refuse_product(USAGE, out="c.h5:/C[0:5]", words=("--out", "c.h5:/C[0:5]"), ranks=(0,))
+
+    def test_output_of_generated_data_that_is_no_dataset(self):
+        for words in (("matmul", "--n", 8), ("transpose", "--n", 8), ("sort", "--n", 8), ("stencil", "--shape", "8x8")):
+            self.refuse(USAGE, *words, "--out", "c.h5", words=("--out", "'c.h5'"))
         self.refuse_product(USAGE, out="c.h5://", words="c.h5://", ranks=(0,))
 
 
@@ -291,6 +296,25 @@ class Options(BadInput):
         self.refuse(USAGE, "matmul", "--n", "4,8", "--out", "c.h5:/C", words="--out")
         self.refuse(USAGE, "matmul", "--algorithm", "summa", "--grid", "5x5", words="--grid")
         self.refuse_product(USAGE, "--n", 64, words="--n")
+
+    def test_options_that_would_have_no_effect(self):
+        keys, field = self.path("keys.h5") + ":/k", self.path("a.h5") + ":/A"
+        with h5py.File(self.path("keys.h5"), "w") as file:
+            file["k"] = numpy.arange(5)
+        for words, named in ((("matmul", "--n", 8, "--ranks", 5), ("--ranks", "--plan", "mpirun -n")),
+                             (("transpose", "--in", self.a, "--n", 5), ("--n", "--in")),
+                             (("sort", "--in", keys, "--n", 5), ("--n", "--in")),
+                             (("sort", "--in", keys, "--input", "zipf"), ("--input", "--in")),
+                             (("stencil", "--in", field, "--checkpoint-every", 5), ("--checkpoint-every", "--checkpoint")),
+                             (("stencil", "--in", field, "--color-range", "0:1"), ("--color-range", "--preview")),
+                             (("stencil", "--in", field, "--xdmf"), ("--xdmf", "--out"))):
+            self.refuse(USAGE, *words, words=named, ranks=(0,))
+
+    def test_one_line_before_anything_starts(self):
+        """What one look at the words tells is told once, by however many ranks."""
+        self.refuse(USAGE, "sort", "--n", 10, "--quantiles", "0.5,2", words=("--quantiles", "'2'"))
+        self.refuse(USAGE, "matmul", "--n", 8, "--algorithm", "summa", "--grid", "0x0", words=("--grid", "'0x0'"))
+        self.refuse(USAGE, "stencil", "--shape", "8x8", "--preview", "u.jpg", words=("--preview", "'u.jpg'", "PNG"))
 
     def test_names_that_are_no_dataset(self):
         for name in ("a.h5", ":/A", "a.h5:A", "a.h5:/", "", "a.h5:"):

@@ -13,50 +13,7 @@ import unittest
 import tessera
 from tessera import BAD_DATA, MEMORY, OK, VERIFICATION, h5py, numpy
 
-COMMANDS = ("matmul", "list", "machine", "verify", "report")
 QUICK = ("--repetitions", 2, "--warmups", 0)
-
-
-class Help(tessera.Case):
-    def test_examples_come_first(self):
-        for words in (("--help",), ("-h",), ("help",), (), *((command, "--help") for command in COMMANDS)):
-            result = self.succeed(*words)
-            lines = result.out.splitlines()
-            self.assertEqual(lines[2], "Examples:", str(result))
-            self.assertIn("tessera", lines[3], str(result))
-            self.assertEqual(result.err, "")
-            self.assertLessEqual(max(map(len, lines)), 200, str(result))
-
-    def test_general_help_names_every_command(self):
-        out = self.succeed("--help").out
-        for command in COMMANDS:
-            self.assertIn(f"\n  {command} ", out)
-
-    def test_the_examples_are_right(self):
-        """Every example of the help is a command line that the options understand."""
-        for command in COMMANDS:
-            for line in self.succeed(command, "--help").out.split("\n\n")[1].splitlines()[1:]:
-                words = line.split("#")[0].split()
-                words = words[words.index("tessera") + 1:]
-                with self.subTest(line=line):
-                    result = self.run_tessera(*words[:1], *words[1:], *(["--plan"] if words[0] == "matmul" else []),
-                                              timeout=120)
-                    self.assertNotEqual(result.code, tessera.USAGE, str(result))
-
-    def test_version(self):
-        with open(os.path.join(tessera.ROOT, "CMakeLists.txt")) as file:
-            version = file.read().split("VERSION ")[2].split()[0]
-        self.assertEqual(self.succeed("--version").out, f"tessera {version}\n")
-
-    def test_list(self):
-        out = self.succeed("list").out
-        for name in ("naive", "transposed", "tiled", "transposed_tiled", "column", "zigzag", "cache_oblivious", "recursive",
-                     "summa"):
-            self.assertIn(f" {name} ", out)
-
-    def test_many_ranks_speak_once(self):
-        for words in (("list",), ("--help",), ("--version",), ("matmul", "--help")):
-            self.assertEqual(self.succeed(*words, ranks=3).out, self.succeed(*words).out)
 
 
 class Launch(tessera.Case):

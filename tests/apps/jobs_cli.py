@@ -200,6 +200,18 @@ class Scripts(tessera.Case):
                        environment={"PATH": "/nonexistent"})
 
 
+class Plans(tessera.Case):
+    def test_a_plan_says_where_the_run_would_not_fit(self):
+        """The same words with which the run itself ends; of other ranks only what --memory allows is known."""
+        for words in (("matmul", "--n", 600), ("transpose", "--n", 900), ("stencil", "--shape", "900x900"),
+                      ("sort", "--n", 500000)):
+            small = (*words, "--memory", "1MiB")
+            said = self.fail_with(tessera.MEMORY, *small).errors[0].split("error: ")[1]
+            self.assertIn(f"it would not run: {said}\n", self.succeed(*small, "--plan").out)
+            self.assertIn("--memory allows 1 MiB", self.succeed(*small, "--plan", "--ranks", 2).out)
+            self.assertNotIn("would not", self.succeed(*words, "--plan").out)
+
+
 class Collects(tessera.Case):
     def test_every_run_once_however_often(self):
         for ranks in (1, 2):

@@ -109,14 +109,30 @@ class Locality(tessera.Case):
             self.skipTest("no matplotlib")
         self.assertEqual(result.code, 0, str(result))
         self.assertIn("page: l.html", result.out)
+        with open(self.path("l.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("2 traced points", page)
+        self.assertNotIn("0 points in 0 runs", page)
         pictures = os.listdir(self.path("l_png"))
         self.assertGreaterEqual(len(pictures), 3)  # the curves and two diagrams
         for name in pictures:
             self.assertGreater(os.path.getsize(self.path(os.path.join("l_png", name))), 5000)
 
+    def test_what_does_not_fit_is_refused_before_memory_is_taken(self):
+        with open("/proc/meminfo") as file:
+            available = 1024 * int(next(line for line in file if line.startswith("MemAvailable")).split()[1])
+        n = int((available / 8) ** 0.5)  # a matrix takes all there is, and there are two
+        self.fail_with(tessera.MEMORY, "locality", "transpose", "--kernel", "naive", "--n", n, words="smaller sizes")
+
+    def test_nothing_at_all(self):
+        self.assertNotIn("nan", self.succeed("locality", "matmul", "--n", 0).out)
+
     def test_wrong_words_are_told(self):
         for words, said in ((("matmul", "--kernel", "tield"), "did you mean 'tiled'"),
                             (("matmul", "--kernel", "naive", "--cache", "4KiB:3"), "whole sets"),
+                            (("matmul", "--cache", "much"), "--cache: 'much'"),
+                            (("matmul", "--line", "48"), "--line: 48"),
+                            (("nothing",), "error: workload: unknown value 'nothing'"),
                             (("matmul", "--type", "pair"), "for sort"),
                             ((), "name a workload"),
                             (("sort", "--kernel", "counting_bucketed"), "--type pair"),

@@ -288,7 +288,7 @@ class Checkpoints(tessera.Case):
         words = ["stencil", "--shape", "20x20", "--steps", 5]
         whole = self.hash_of(self.succeed(*words))
         self.assertEqual(self.hash_of(self.succeed(*words, "--checkpoint", "no.h5", "--resume", "auto", ranks=2)), whole)
-        self.fail_with(tessera.BAD_DATA, *words, "--resume", "missing.h5", words="missing.h5", ranks=2)
+        self.fail_with(tessera.MISSING, *words, "--resume", "missing.h5", words="missing.h5", ranks=2)
 
     def test_refusals(self):
         words = ["stencil", "--shape", "20x20", "--steps", 5, "--checkpoint", "ck.h5"]

@@ -101,6 +101,7 @@ class Export(made.Case):
         path = self.results("wrong.h5")
         self.assert_refused(self.run_script(export, path, code=64), "--csv")
         self.assert_refused(self.run_script(export, "--csv", "--json", path, code=64))
+        self.assert_refused(self.run_script(export, "--csv", path, "--tables", "summary,sumary", code=64), "'sumary'")
         self.assert_refused(self.run_script(export, "--csv", self.path("none.h5"), code=66))
         with open(self.path("words.h5"), "w", encoding="utf-8") as file:
             file.write("words")
