@@ -5,6 +5,7 @@
 
 #include "base/instrument.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
+#include "kernels/matmul/gather.hpp"
 #include "kernels/matmul/leaf.hpp"
 #include "kernels/matmul/scratch.hpp"
 #include "machine/fork_join.hpp"
@@ -96,8 +97,9 @@ class Product {
         if (pack_b) this->pack_b(chunk, p, b.data());
       };
       fork(first, second);
-      tiles(chunk, {0, 0, m_, n_},
-            {c, p == begin ? beta : T{1}, p + chunk.k == end ? onto : MatrixView<T>{}});
+      const Target target{c, p == begin ? beta : T{1}, p + chunk.k == end ? onto : MatrixView<T>{}};
+      const auto all = [&] { tiles(chunk, {0, 0, m_, n_}, target); };
+      share_ == Share::c ? gather(all) : all();
     }
   }
 
@@ -212,7 +214,12 @@ class Product {
       second.j += first.n;
       second.n -= first.n;
     }
-    fork([&] { tiles(chunk, first, target); }, [&] { tiles(chunk, second, target); });
+    const auto half = [this, &chunk, &target](const Block& part) {
+      return [this, &chunk, &target, part] { tiles(chunk, part, target); };
+    };
+    if (share_ == Share::c) return leave(half(first), half(second));
+    tiles(chunk, first, target);
+    tiles(chunk, second, target);
   }
 
   void tile(const Chunk<T>& chunk, Block block, const Target& target) const {
