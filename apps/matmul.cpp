@@ -103,7 +103,7 @@ DistributedMatrix<T> allocate(const mpi::Communicator& comm, index_t rows, index
   return matrix;
 }
 
-/// A matrix that is filled as it passes by, from a file or with random values.
+/// A matrix that is filled as it passes by: from a file, or with random values on all threads at once.
 template <class T>
 class Loading : public dist::matmul::Parts<T> {
  public:
@@ -111,41 +111,52 @@ class Loading : public dist::matmul::Parts<T> {
     const run::Input* input;
     bool in_chunks;  ///< as the file has it
     std::uint64_t seed, stream;
+    int threads;
   };
   Loading(const mpi::Communicator& comm, const Source& source, DistributedMatrix<T>& matrix,
           mpi::Phases& phases)
       : comm_(comm), source_(source), matrix_(matrix), phases_(phases) {}
 
   void each(const typename dist::matmul::Parts<T>::Body& body) const override {
-    const layout::Box& box = matrix_.box();
-    const index_t row = std::max<index_t>(1, box.cols.size() * static_cast<index_t>(sizeof(T)));
-    const index_t rows = std::max<index_t>(1, strip_bytes() / row);
+    const index_t count = ceil_div(matrix_.box().rows.size(), strip_rows());
     phases_.add("read", 0);
     mpi::together(comm_, "read", [&] {
-      for (index_t i = 0; i < box.rows.size(); i += rows) {
-        const index_t count = std::min(rows, box.rows.size() - i);
-        const layout::Box strip{{box.rows.begin + i, box.rows.begin + i + count}, box.cols};
-        const MatrixView<T> to = matrix_.view().rows_range(i, count);
-        read(strip, to);
-        if (!body) continue;
-        const mpi::PhaseScope scope(phases_, "verify");
-        body(strip, to);
-      }
+      const auto load = [&](int part, int parts) {
+        for (index_t s = count * part / parts; s < count * (part + 1) / parts; ++s)
+          strip(s * strip_rows(), body, part == 0);
+      };
+      if (source_.input != nullptr) return load(0, 1);
+      machine::parallel_parts(static_cast<int>(std::clamp<index_t>(count, 1, source_.threads)), load);
     });
   }
   void all() const { each({}); }
 
  private:
-  /// So much that a cache holds it: the second level, or the last one where a read costs more than its bytes.
-  /// Chunks are not to be read twice.
-  [[nodiscard]] index_t strip_bytes() const {
-    if (source_.input == nullptr) return index_t{1} << 19;
-    return source_.in_chunks ? std::numeric_limits<index_t>::max() : index_t{8} << 20;
+  /// So many that a cache holds them: the second level, or the last one where a read costs more than its
+  /// bytes. Chunks are not to be read twice.
+  [[nodiscard]] index_t strip_rows() const {
+    if (source_.input != nullptr && source_.in_chunks) return std::max<index_t>(1, matrix_.box().rows.size());
+    const index_t bytes = source_.input == nullptr ? index_t{1} << 19 : index_t{8} << 20;
+    const index_t row = matrix_.box().cols.size() * static_cast<index_t>(sizeof(T));
+    return std::max<index_t>(1, bytes / std::max<index_t>(1, row));
   }
-  void read(const layout::Box& strip, MatrixView<T> to) const {
-    const mpi::PhaseScope scope(phases_, "read");
-    if (source_.input != nullptr) return io::read_box<T>(source_.input->name(), strip, to);
-    dist::fill_random<T>(to, strip, matrix_.cols(), source_.seed, source_.stream);
+  /// The strip that begins with row i of the box. The phases are those of one thread.
+  void strip(index_t i, const typename dist::matmul::Parts<T>::Body& body, bool timed) const {
+    const layout::Box& box = matrix_.box();
+    const index_t count = std::min(strip_rows(), box.rows.size() - i);
+    const layout::Box rows{{box.rows.begin + i, box.rows.begin + i + count}, box.cols};
+    const MatrixView<T> to = matrix_.view().rows_range(i, count);
+    std::optional<mpi::PhaseScope> scope;
+    if (timed) scope.emplace(phases_, "read");
+    read(rows, to);
+    scope.reset();
+    if (!body) return;
+    if (timed) scope.emplace(phases_, "verify");
+    body(rows, to);
+  }
+  void read(const layout::Box& rows, MatrixView<T> to) const {
+    if (source_.input != nullptr) return io::read_box<T>(source_.input->name(), rows, to);
+    dist::fill_random<T>(to, rows, matrix_.cols(), source_.seed, source_.stream);
   }
 
   const mpi::Communicator& comm_;
@@ -159,18 +170,19 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
                const Request& request, run::Session& session) {
   const auto& q = request.shape;
   const auto seed = static_cast<std::uint64_t>(point.integer("seed"));
+  const int threads = request.method.threads;
   run::Outputs outputs = open_output(comm, point, request);
   mpi::Phases once;
   const auto a_shape = stored(q.op_a, q.m, q.k), b_shape = stored(q.op_b, q.k, q.n);
   auto a = allocate<T>(comm, a_shape.rows, a_shape.cols, q.shared);
   auto b = allocate<T>(comm, b_shape.rows, b_shape.cols, q.shared);
-  const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1}, a, once),
-      loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2}, b, once);
+  const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a, once),
+      loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2, threads}, b, once);
   const bool reads_c = q.reads_c;
   DistributedMatrix<T> old_c;
   if (reads_c) {
     old_c = allocate<T>(comm, q.m, q.n, false);
-    Loading<T>(comm, {inputs.c.get(), true, seed, 3}, old_c, once).all();
+    Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
   }
   auto c = allocate<T>(comm, q.m, q.n, q.shared);
   std::fill_n(c.view().data, c.box().area(),
@@ -186,7 +198,7 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   const bool verify = !point.flag("no-verify");
   std::optional<dist::matmul::Freivalds<T>> check;
   if (verify) {
-    check.emplace(comm, product, seed, request.method.threads, loading_a, loading_b);
+    check.emplace(comm, product, seed, threads, loading_a, loading_b);
   } else {
     loading_a.all();
     loading_b.all();

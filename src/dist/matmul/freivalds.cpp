@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <span>
 
 #include "base/random.hpp"
@@ -198,7 +199,9 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op
     if (!is_c) return is_finite(value);
     return mask->rows[static_cast<std::size_t>(row)] == 0 && mask->cols[static_cast<std::size_t>(col)] == 0;
   };
+  std::mutex turned;  // rows of a matrix that turns meet in the sums
   const auto add = [&](const layout::Box& part, MatrixView<const T> block) {
+    const auto alone = turns(op) ? std::unique_lock(turned) : std::unique_lock<std::mutex>();
     const layout::Box logical = op == Op::none ? part : transposed(part);
     const auto in = [&](const std::vector<double>& v) {
       return rows_of<T>(v).cols_range(logical.cols.begin, logical.cols.size());

@@ -16,7 +16,8 @@ class Parts {
  public:
   using Body = std::function<void(const layout::Box& box, MatrixView<const T> part)>;
   virtual ~Parts() = default;
-  /// Calls body for every part that is this rank's; the ranks' parts are the matrix, all of it once.
+  /// Calls body for every part that is this rank's; the ranks' parts are the matrix, all of it once. Several
+  /// threads may call at once, for parts of different rows.
   virtual void each(const Body& body) const = 0;
 };
 

@@ -162,36 +162,38 @@ class Streaming {
   }
 
   index_t run(const std::function<bool()>& stops) {
-    std::future<void> reading = read({share_.begin, 0}), writing;  // their destructors wait
+    timed("read", [&] { read({share_.begin, 0}); });
     index_t tile = share_.begin;
     for (; tile < share_.end && !stops(); ++tile) {
-      const Box box = stream_.tile(tile);
-      const MatrixView<T> c = c_of(tile);
-      sums_.start(c);
+      sums_.start(c_of(tile));
       MatrixView<T> sum;
       index_t leaf = -1;
       for (std::size_t p = 0; p < panels_.size(); ++p) {
-        wait(reading, "read");
-        if (p + 1 == panels_.size()) wait(writing, "write");  // the next tile's C lies there
-        reading = read(p + 1 < panels_.size() ? Step{tile, p + 1} : Step{tile + 1, 0});
         const bool begins = leaf < 0 || leaves_.begin(leaf + 1) == panels_[p].begin;
         if (begins) sum = sums_.begin(++leaf);
-        multiply({tile, p}, sum, !begins ? T{1} : leaf == 0 ? factors_.beta : T{0});
-        if (leaves_.begin(leaf + 1) == panels_[p].end) end_leaf();
+        multiply({tile, p}, sum,
+                 !begins     ? T{1}
+                 : leaf == 0 ? factors_.beta
+                             : T{0},
+                 [&] {
+                   if (p == 0 && tile > share_.begin) write(tile - 1);  // before its place is read into again
+                   read(p + 1 < panels_.size() ? Step{tile, p + 1} : Step{tile + 1, 0});
+                 });
+        if (leaves_.begin(leaf + 1) == panels_[p].end)
+          timed("compute", [&] { machine::parallel(method_.threads, [&] { sums_.end(); }); });
       }
-      writing = std::async(std::launch::async, [this, box, c] { files_.write(box, c); });
     }
-    wait(writing, "write");
-    wait(reading, "read");
+    if (tile > share_.begin) timed("write", [&] { write(tile - 1); });
     return tile - share_.begin;
   }
 
  private:
   using Pair = std::array<machine::Buffer<T>, 2>;
 
-  void wait(std::future<void>& work, const char* phase) {
+  template <class Body>
+  void timed(const char* phase, const Body& body) {
     const mpi::PhaseScope scope(phases_, phase);
-    if (work.valid()) work.get();
+    body();
   }
 
   [[nodiscard]] MatrixView<T> c_of(index_t tile) {
@@ -213,19 +215,22 @@ class Streaming {
     return matrix_view(pair[place].data(), box.rows.size(), box.cols.size());
   }
 
-  /// Begins with what a step needs, unless there is none.
-  std::future<void> read(const Step& step) {
-    if (step.tile >= share_.end) return {};
-    return std::async(std::launch::async, [this, step] {
-      const Box a = a_box(step), b = b_box(step);
-      files_.read_a(a, view(a_, place(step), a));
-      files_.read_b(b, view(b_, place(step), b));
-      if (step.panel == 0 && factors_.beta != T{0}) files_.read_c(stream_.tile(step.tile), c_of(step.tile));
-    });
+  /// What a step needs, unless there is none.
+  void read(const Step& step) {
+    if (step.tile >= share_.end) return;
+    const Box a = a_box(step), b = b_box(step);
+    files_.read_a(a, view(a_, place(step), a));
+    files_.read_b(b, view(b_, place(step), b));
+    if (step.panel == 0 && factors_.beta != T{0}) files_.read_c(stream_.tile(step.tile), c_of(step.tile));
   }
 
-  void multiply(const Step& step, MatrixView<T> sum, T beta) {
-    const mpi::PhaseScope scope(phases_, "compute");
+  void write(index_t tile) { files_.write(stream_.tile(tile), c_of(tile)); }
+
+  /// The product of a step and beside(), which takes a thread of the team and then leaves it to the product:
+  /// one thread more than there are cores would have the others wait for the one whose core it takes. One of
+  /// its own where the product has no team.
+  template <class Beside>
+  void multiply(const Step& step, MatrixView<T> sum, T beta, const Beside& beside) {
     const tessera::matmul::Gemm<T> gemm{factors_.alpha,
                                         view(a_, place(step), a_box(step)),
                                         stream_.shape.op_a,
@@ -233,12 +238,24 @@ class Streaming {
                                         stream_.shape.op_b,
                                         beta,
                                         sum};
-    compute(gemm, method_, phases_, [&] { chain(gemm); });
-  }
-
-  void end_leaf() {
-    const mpi::PhaseScope scope(phases_, "compute");
-    machine::parallel(method_.threads, [&] { sums_.end(); });
+    std::future<void> end;
+    Timer waited;
+    const auto product = [&](const auto& run) {
+      timed("compute", run);
+      waited.restart();
+    };
+    if (method_.threads > 1 && method_.kernel->name == "cache_oblivious") {
+      std::packaged_task<void()> other(beside);
+      end = other.get_future();
+      compute(gemm, method_, phases_,
+              [&] { machine::fork_join(other, [&] { product([&] { chain(gemm); }); }); });
+    } else {
+      end = std::async(std::launch::async, std::cref(beside));
+      product([&] { compute(gemm, method_, phases_, [&] { chain(gemm); }); });
+    }
+    end.wait();
+    phases_.add("read", waited.seconds());
+    end.get();
   }
 
   const Stream& stream_;

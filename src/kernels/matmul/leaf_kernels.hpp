@@ -39,8 +39,9 @@ struct alignas(64) MicroRow {
   index_t tail;  ///< columns in the last vector
 };
 
-/// How operands lie: packed as Shape<T> has it, or free, with or without more of them to be fetched.
-enum class Lie { packed, free, free_and_more };
+/// How operands lie: packed as Shape<T> has it, b alone so beside rows of a, or free, with or without more of
+/// them to be fetched.
+enum class Lie { packed, packed_b, free, free_and_more };
 
 /// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
 enum class Into {
@@ -102,16 +103,17 @@ TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>:
   }
 }
 
-/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: both are, as Shape<T> has it,
-/// and meanwhile k / 4 vectors are fetched from `soon` on. Else b may end with the last column, so nothing is
-/// loaded beyond it.
+/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: k / 4 vectors are fetched
+/// meanwhile from `soon` on, or k / 32 lines of R rows each. Where b lies free it may end with the last
+/// column, so nothing is loaded beyond it.
 template <class T, int R, int V, Lie lie>
 TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* soon, const Soon<T>& more) {
   using S = Simd<T>;
   constexpr bool packed = lie == Lie::packed, fetches = lie == Lie::free_and_more;
+  constexpr bool rows_of_a = lie == Lie::packed_b, packed_b = packed || rows_of_a;
   const index_t row = packed ? 1 : t.a_row;
-  const index_t a_step = packed ? Shape<T>::mr : t.a_step;
-  const index_t b_step = packed ? Shape<T>::nr : t.b_step;
+  const index_t a_step = packed ? Shape<T>::mr : rows_of_a ? 1 : t.a_step;
+  const index_t b_step = packed_b ? Shape<T>::nr : t.b_step;
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
@@ -128,7 +130,7 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* 
     typename S::vec bp[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V - 1; ++v) bp[v] = S::load(b + v * S::lanes);
-    bp[V - 1] = packed ? S::load(b + (V - 1) * S::lanes) : S::load(b + (V - 1) * S::lanes, t.tail);
+    bp[V - 1] = packed_b ? S::load(b + (V - 1) * S::lanes) : S::load(b + (V - 1) * S::lanes, t.tail);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const auto ar = S::broadcast(packed ? a[0][r] : a[r / 3][r % 3 * row]);
@@ -165,25 +167,31 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* 
       __builtin_prefetch(soon, 0, 2);
       soon += S::lanes;
     }
+    if (rows_of_a && p % 32 < 4) {
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) __builtin_prefetch(soon + r * row, 0, 2);
+      soon += line<T>;
+    }
     four_steps();
   }
   for (; p > 0; --p) step();
   put<T, R, V>(t, j, sum);
 }
 
-/// So many slivers of R rows one below the other; only one of packed operands. `soon`: where there is more.
+/// So many slivers of R rows one below the other; only one where b is packed. `soon`: where there is more.
 template <class T, int R, int V, Lie lie>
 void micro_rows(const MicroRow<T>& rows, index_t slivers, const Soon<T>* soon) {
   MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
   Soon<T> more;
   if constexpr (lie == Lie::free_and_more) more = *soon;
   for (index_t s = 0; s < slivers; ++s) {
-    const T* below = t.a + t.k * Shape<T>::mr;  // the sliver below, or what lies beyond the last one
+    // The sliver below, or what lies beyond the last one.
+    const T* below = t.a + (lie == Lie::packed_b ? R * t.a_row : t.k * Shape<T>::mr);
     for (index_t j = 0; j < t.panels; ++j) {
       micro<T, R, V, lie>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below, more);
-      below += t.k / 4 * Simd<T>::lanes;
+      below += lie == Lie::packed_b ? t.k / 32 * line<T> : t.k / 4 * Simd<T>::lanes;
     }
-    if (lie == Lie::packed) return;
+    if (lie == Lie::packed || lie == Lie::packed_b) return;
     if constexpr (lie == Lie::free_and_more) {
       more.a += line<T>;
       more.b += more.rows * line<T>;
@@ -198,10 +206,11 @@ void micro_rows(const MicroRow<T>& rows, index_t slivers, const Soon<T>* soon) {
 template <class T>
 using Micro = void (*)(const MicroRow<T>&, index_t slivers, const Soon<T>* soon);
 
-/// of[R - 1][V - 1]: edges run the kernel of their size. Only operands that lie free have four vectors.
+/// of[R - 1][V - 1]: edges run the kernel of their size. Only where both lie free there are four vectors.
 template <class T, Lie lie, int R, int V>
 constexpr Micro<T> pick() {
-  constexpr bool wide = lie != Lie::packed && Simd<T>::registers == 32 && V == 4 && R <= 6;
+  constexpr bool wide =
+      lie != Lie::packed && lie != Lie::packed_b && Simd<T>::registers == 32 && V == 4 && R <= 6;
   if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide)) return micro_rows<T, R, V, lie>;
   return nullptr;
 }
@@ -219,6 +228,8 @@ struct Micros {
 };
 template <class T>
 constexpr Micros<T, Lie::packed> packed_micros{};
+template <class T>
+constexpr Micros<T, Lie::packed_b> packed_b_micros{};
 template <class T>
 constexpr Micros<T, Lie::free> strided_micros{};
 template <class T>
@@ -308,8 +319,10 @@ void multiply(const LeafTile<T>& t, Following next) {
   constexpr index_t lanes = Simd<T>::lanes;
   constexpr index_t most = Shape<T>::vectors;
   if (t.a_sliver == mr * t.a_row && t.b_panel == nr) return multiply_free(t, next);
-  const bool packed = t.a_row == 1 && t.a_step == mr && t.b_step == nr && t.b_panel == nr * t.k;
-  const auto& micros = packed ? packed_micros<T>.of : strided_micros<T>.of;
+  const bool packed_b = t.b_step == nr && t.b_panel == nr * t.k;
+  const auto& micros = packed_b && t.a_row == 1 && t.a_step == mr ? packed_micros<T>.of
+                       : packed_b && t.a_step == 1                ? packed_b_micros<T>.of
+                                                                  : strided_micros<T>.of;
   const index_t vectors = (t.n + lanes - 1) / lanes;
   const index_t panels = t.n / nr, rest = vectors - panels * most;
   for (index_t i = 0; i < t.m; i += mr) {
