@@ -5,10 +5,10 @@
 
 #include "base/instrument.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
-#include "kernels/matmul/gather.hpp"
 #include "kernels/matmul/leaf.hpp"
 #include "kernels/matmul/scratch.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/gather.hpp"
 
 namespace tessera::matmul {
 // A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A, so more rows cost
@@ -99,7 +99,7 @@ class Product {
       fork(first, second);
       const Target target{c, p == begin ? beta : T{1}, p + chunk.k == end ? onto : MatrixView<T>{}};
       const auto all = [&] { tiles(chunk, {0, 0, m_, n_}, target); };
-      share_ == Share::c ? gather(all) : all();
+      share_ == Share::c ? machine::gather(all) : all();
     }
   }
 
@@ -217,7 +217,7 @@ class Product {
     const auto half = [this, &chunk, &target](const Block& part) {
       return [this, &chunk, &target, part] { tiles(chunk, part, target); };
     };
-    if (share_ == Share::c) return leave(half(first), half(second));
+    if (share_ == Share::c) return machine::leave(half(first), half(second));
     tiles(chunk, first, target);
     tiles(chunk, second, target);
   }

@@ -4,12 +4,12 @@
 
 #include "machine/fork_join.hpp"
 
-namespace tessera::matmul {
+namespace tessera::machine {
 
 /// body() and all that it leaves by `leave`; who waits for the end takes any of that.
 template <class Body>
 void gather(const Body& body) {
-  if (machine::recorder() != nullptr || omp_get_num_threads() == 1) return body();
+  if (recorder() != nullptr || omp_get_num_threads() == 1) return body();
 #pragma omp taskgroup
   body();
 }
@@ -17,10 +17,10 @@ void gather(const Body& body) {
 /// left() at any time before the gather() around it ends, right() now. left is copied.
 template <class Left, class Right>
 void leave(Left left, const Right& right) {
-  if (machine::recorder() != nullptr || omp_get_num_threads() == 1) return machine::fork_join(left, right);
+  if (recorder() != nullptr || omp_get_num_threads() == 1) return fork_join(left, right);
 #pragma omp task default(shared) firstprivate(left)
   left();
   right();
 }
 
-}  // namespace tessera::matmul
+}  // namespace tessera::machine
