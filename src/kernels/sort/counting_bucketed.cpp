@@ -19,9 +19,9 @@ constexpr index_t most_buckets = 1 << 12;
 constexpr index_t aimed_slots = 1 << 15;  // counters of a bucket: 128 KiB, a part of a second-level cache
 constexpr index_t chunk_bytes = 1 << 10;
 
-/// to[0 : end - to] = the keys low + s, counts[s] + second[s] times each. Four copies of a key are written
-/// whatever its count, and those too many are written over: counts of random keys are hard to foretell.
-template <class B, class Counter>
+/// to[0 : end - to] = the keys low + s, counts[s] + second[s] times each; padded: four copies of a key are
+/// written whatever its count, and those too many are written over.
+template <bool padded, class B, class Counter>
 void fill_runs(B* to, const B* end, B low, const Counter* counts, const Counter* second, index_t slots,
                const KeyMap<B>& map) {
   constexpr index_t at_once = 16;  // where few of the possible keys occur, most such groups are empty
@@ -34,13 +34,23 @@ void fill_runs(B* to, const B* end, B low, const Counter* counts, const Counter*
     for (index_t s = first; s < last; ++s) {
       const index_t count = index_t{counts[s]} + index_t{second[s]};
       const B key = map.to_raw(static_cast<B>(low + static_cast<B>(s)));
-      if (end - to < copies || count > copies) [[unlikely]]
+      if (!padded || end - to < copies || count > copies)
         std::fill_n(to, count, key);
       else
         std::fill_n(to, copies, key);
       to += count;
     }
   }
+}
+
+/// Whether most of the possible keys occur, as far as some of them tell: then it is hard to foretell how
+/// often.
+template <class Counter>
+bool most_occur(const Counter* counts, const Counter* second, index_t slots) {
+  const index_t looked_at = std::min<index_t>(slots, 1024);
+  index_t occur = 0;
+  for (index_t s = 0; s < looked_at; ++s) occur += (counts[s] | second[s]) != 0 ? 1 : 0;
+  return 2 * occur > looked_at;
 }
 
 /// Counts the keys of the pieces, which are fewer than a Counter holds, and writes them in order.
@@ -61,7 +71,11 @@ void count_bucket(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<
     }
     if (i < pieces[p].n) ++first[static_cast<B>(pieces[p].data[i] - low)];
   }
-  fill_runs(to, to + n, low, first, second, static_cast<index_t>(slots), map);
+  const auto all = static_cast<index_t>(slots);
+  if (most_occur(first, second, all))
+    fill_runs<true>(to, to + n, low, first, second, all, map);
+  else
+    fill_runs<false>(to, to + n, low, first, second, all, map);
 }
 
 /// Four tables in turn: equal neighbours do not wait for each other's increment.
