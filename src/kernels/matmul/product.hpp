@@ -8,7 +8,6 @@
 #include "kernels/matmul/leaf.hpp"
 #include "kernels/matmul/scratch.hpp"
 #include "machine/fork_join.hpp"
-#include "machine/gather.hpp"
 
 namespace tessera::matmul {
 // A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A, so more rows cost
