@@ -183,7 +183,8 @@ class Watching(tessera.Case):
                 (("--probe", "5,2", "--results", "r.h5", "--shape", "5x5"), "no point"),
                 (("--probe", "1,1"), "--results"),
                 (("--norms",), "--results"),
-                (("--color-range", "1:0"), "grow"),
+                (("--color-range", "1:0", "--preview", "u.png"), "grow"),
+                (("--color-range", "0:1"), "--preview"),
                 (("--every", "5"), "--frames")]:
             with self.subTest(words=more):
                 self.fail_with(tessera.USAGE, "stencil", *more, words=message)
