@@ -57,8 +57,8 @@ template <class Key, class Value>
 void cuda_hybrid(const DeviceBlock<Key, Value>& block, DeviceStream stream);
 template <class Key, class Value>
 [[nodiscard]] index_t cuda_hybrid_bytes(index_t n);
-/// Whether the n keys of 64 bits that were sorted last with this work memory were divided, and not swept digit
-/// by digit or left as they were. Waits for the device.
+/// Whether the n keys of 64 bits that were sorted last with this work memory were divided, and not swept
+/// digit by digit or left as they were. Waits for the device.
 [[nodiscard]] bool cuda_hybrid_divided(const std::byte* work, index_t n);
 
 /// Tiles sorted in shared memory, then merged two by two along merge paths (Green et al. 2012).
