@@ -90,8 +90,8 @@ std::string keys_per_s(index_t total, double seconds) {
 }  // namespace
 
 void sorts(Bench& bench) {
-  Table table({"sort u64 by", "keys", "input", "GPUs", "median", "Gkeys/s", "times one", "exchange",
-               "of the all-to-all", "checked"});
+  Table table({"sort u64 by", "keys", "input", "GPUs", "median", "Gkeys/s", "times one", "waited",
+               "all-to-all over it", "checked"});
   const index_t total = index_t{1} << (bench.quick ? 24 : 30);
   const std::string keys = bench.quick ? "2^24" : "2^30";
   const int gpus = bench.comm.size() / bench.sharing();

@@ -25,7 +25,7 @@ class DeviceSort {
 
   void put(const B* keys, int threads);  ///< this rank's share, from its host's memory
   void get(B* keys, int threads) const;  ///< of the sorted whole
-  /// This rank's share on the device; one rank alone sorts it in its place.
+  /// This rank's share on the device; run() writes over it, and one rank alone sorts it in its place.
   [[nodiscard]] B* input() { return reinterpret_cast<B*>(input_.data()); }
 
   /// Collective. Adds to the phases "split", "exchange" and "sort".

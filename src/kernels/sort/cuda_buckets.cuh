@@ -44,9 +44,6 @@ struct Plan {
 __device__ __forceinline__ unsigned fine_bin(U64 bits, int known) {
   return static_cast<unsigned>((bits << known) >> (64 - fine_bits));
 }
-__device__ __forceinline__ bool begins_with(U64 bits, const Plan& plan) {
-  return plan.known == 0 || bits >> (64 - plan.known) == plan.prefix;
-}
 
 /// A key's place in its bucket's range, as sub-bucket and 32 bits of fraction.
 __device__ __forceinline__ U64 place_in(const Bucket& bucket, U64 bits) {

@@ -16,7 +16,7 @@ using buckets::Plan;
 using buckets::U64;
 
 constexpr int threads = 1024, each = 6;  // 32 registers a thread: two blocks fill a multiprocessor
-constexpr int most_keys = threads * each, bins = 4096;
+constexpr int most_keys = threads * each, bin_bits = 12, bins = 1 << bin_bits;
 constexpr int bins_each = bins / threads;
 constexpr int short_bin = 24;  // sorted by one thread
 
@@ -102,7 +102,9 @@ __global__ void __launch_bounds__(threads, 2) sort_subs(U64* keys, KeyMap<std::u
   if (n == 0) return;
   U64* const here = keys + (ends[blockIdx.x] - static_cast<U64>(n));
   const Bucket bucket = plan->bucket[blockIdx.x / static_cast<unsigned>(into.subs)];
-  const auto bin_of = [&](U64 key) { return static_cast<unsigned>(place_in(bucket, key)) >> (32 - 12); };
+  const auto bin_of = [&](U64 key) {
+    return static_cast<unsigned>(place_in(bucket, key)) >> (32 - bin_bits);
+  };
   const int held = buckets::held_of<threads, each>(n);
   U64 bits[each];
 #pragma unroll
