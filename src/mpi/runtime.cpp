@@ -89,9 +89,10 @@ void tell_crashes(const std::vector<int>& numbers) {
 
 constexpr auto launcher_rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
 
-/// While it lives, Open MPI of a process that nobody launched shall start no daemon (0.08 s) and measure no
-/// clock for UCX (0.2 s): it talks to nobody. What the user has set stays, and what is set here goes again,
-/// before a child inherits it.
+/// While it lives, Open MPI of a process that nobody launched shall start no daemon (0.08 s), measure no
+/// clock for UCX (0.2 s), open no port and make no session folder: it talks to nobody, and without a daemon
+/// that folder has one name for all of a user's processes, which remove it under each other's hands. What the
+/// user has set stays, and what is set here goes again, before a child inherits it.
 class AloneSettings {
  public:
   AloneSettings() {
@@ -109,8 +110,11 @@ class AloneSettings {
   AloneSettings& operator=(const AloneSettings&) = delete;
 
  private:
-  static constexpr std::array<std::pair<const char*, const char*>, 2> settings{
-      {{"OMPI_MCA_ess_singleton_isolated", "1"}, {"OMPI_MCA_pml", "ob1"}}};
+  static constexpr std::array<std::pair<const char*, const char*>, 4> settings{
+      {{"OMPI_MCA_ess_singleton_isolated", "1"},
+       {"OMPI_MCA_orte_create_session_dirs", "0"},
+       {"OMPI_MCA_pml", "ob1"},
+       {"OMPI_MCA_btl", "self"}}};
   std::vector<const char*> set_;
 };
 

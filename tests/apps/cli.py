@@ -19,9 +19,7 @@ QUICK = ("--repetitions", 2, "--warmups", 0)
 class Launch(tessera.Case):
     def test_one_rank_needs_no_daemon(self):
         """Without a launcher the program starts no process of the MPI library's: Open MPI's would take longer than a small run."""
-        ours = [word for name in tessera.ALONE_ENVIRONMENT for word in ("-u", name)]
-        words = (*ours, tessera.PROGRAM, "matmul", "--n", 1000, *QUICK)
-        job, seen = tessera.Job(words, folder=self.folder, program="env"), set()
+        job, seen = tessera.Job(("matmul", "--n", 1000, *QUICK), folder=self.folder), set()
         while job.process.poll() is None:
             for path in pathlib.Path(f"/proc/{job.process.pid}/task").glob("*/children"):
                 try:
@@ -30,6 +28,10 @@ class Launch(tessera.Case):
                     pass  # it has ended
         self.assertEqual(job.process.returncode, OK)
         self.assertNotIn("orted", seen)
+
+    def test_one_rank_makes_no_session_folder(self):
+        """All that run alone would have the same one, and the first to end would remove it."""
+        self.succeed("matmul", "--n", 8, *QUICK, environment={"OMPI_MCA_orte_tmpdir_base": "/dev/null"})
 
 
 class Precedence(tessera.Case):

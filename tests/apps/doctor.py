@@ -57,7 +57,7 @@ class Doctor(tessera.Case):
 
     def cores(self):
         return int(subprocess.run([tessera.PROGRAM, "machine", "--show"], capture_output=True, text=True, check=True,
-                                  env={**os.environ, **tessera.ALONE_ENVIRONMENT}).stdout.split(" cores")[0].split()[-1])
+                                  env={**os.environ, **tessera.MPI_ENVIRONMENT}).stdout.split(" cores")[0].split()[-1])
 
     # --- OpenMP, ranks, launcher ---
 

@@ -18,9 +18,7 @@ class Rerun(tessera.Case):
 
     def rerun(self, *words, codes=(0, 1, 2), **how):
         """Timings of tests say nothing: any verdict is right."""
-        # A program alone needs no network, one with ranks does (see tessera.ALONE_ENVIRONMENT).
-        network = {"OMPI_MCA_btl": "^openib", "OMPI_MCA_ess_singleton_isolated": "0"}
-        result = self.run_tessera("rerun", *words, timeout=120, environment={**PYTHON, **network}, **how)
+        result = self.run_tessera("rerun", *words, timeout=120, environment=PYTHON, **how)
         self.assertIn(result.code, codes, str(result))
         return result
 

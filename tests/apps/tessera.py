@@ -50,11 +50,6 @@ MPI_ENVIRONMENT = {
 }
 
 
-# Without mpirun: no launcher is forked and no network is looked for (0.1 s instead of 0.5 s).
-ALONE_ENVIRONMENT = {**MPI_ENVIRONMENT, "OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_btl": "self",
-                     "OMPI_MCA_pml": "ob1"}
-
-
 def find_program():
     named = os.environ.get("TESSERA_BIN")
     built = sorted(glob.glob(os.path.join(ROOT, "build", "*", "bin", "tessera")), key=os.path.getmtime)
@@ -81,8 +76,8 @@ class Job:
             command = ["mpirun", "-n", str(ranks)] + command
         # A user's TESSERA_... would change what the tests run, and measured ceilings what they print.
         env = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")}
-        env.update(MPI_ENVIRONMENT if ranks > 0 else ALONE_ENVIRONMENT)
-        # Jobs that start and end at once would remove each other's session folder; a run without mpirun has one too.
+        env.update(MPI_ENVIRONMENT)
+        # Jobs that start and end at once would remove each other's session folder.
         self.session = tempfile.mkdtemp(prefix="tessera-job-", dir=SHARED_MEMORY)
         os.chmod(self.session, 0o777)  # some jobs run as another user
         env.update(OMPI_MCA_orte_tmpdir_base=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
