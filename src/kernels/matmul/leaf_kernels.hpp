@@ -45,6 +45,7 @@ enum class Lie { packed, packed_b, free, free_and_more };
 
 /// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
 enum class Into {
+  sum,      ///< c = sum
   fresh,    ///< c = alpha sum
   c,        ///< c = alpha sum + beta c
   sibling,  ///< onto += one of the two
@@ -74,7 +75,7 @@ TESSERA_INLINE void put_vector(const MicroRow<T>& t, index_t r, index_t j, typen
   using S = Simd<T>;
   T* const c = t.c + r * t.ldc + j;
   T* const to = into == Into::sibling ? t.onto + r * t.ldonto + j : c;
-  auto value = updated<T, into, full>(t, sum, c, t.tail);
+  auto value = into == Into::sum ? sum : updated<T, into, full>(t, sum, c, t.tail);
   if (into == Into::sibling) value = load_columns<T, full>(to, t.tail) + value;
   full ? S::store(to, value) : S::store(to, value, t.tail);
 }
@@ -96,6 +97,8 @@ TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>:
   if (t.onto != nullptr) {
     full ? put_tile<T, R, V, Into::sibling, true>(t, j, sum)
          : put_tile<T, R, V, Into::sibling, false>(t, j, sum);
+  } else if (t.beta == T{0} && t.alpha == T{1}) {
+    full ? put_tile<T, R, V, Into::sum, true>(t, j, sum) : put_tile<T, R, V, Into::sum, false>(t, j, sum);
   } else if (t.beta == T{0}) {
     full ? put_tile<T, R, V, Into::fresh, true>(t, j, sum) : put_tile<T, R, V, Into::fresh, false>(t, j, sum);
   } else {
@@ -267,7 +270,7 @@ LeafTile<T> part(const LeafTile<T>& t, index_t i, index_t i_end, index_t j, inde
   return out;
 }
 
-/// Operands that lie free: strips of b of nearly the same width outside, rows of a inside.
+/// Operands that lie free: strips of b outside, rows of a inside.
 template <class T>
 void multiply_free(const LeafTile<T>& t, Following next) {
   constexpr index_t lanes = Simd<T>::lanes;
@@ -279,16 +282,18 @@ void multiply_free(const LeafTile<T>& t, Following next) {
     if (wide > 0) multiply_free(part(t, 0, t.m, 0, wide), next);
     return;
   }
-  const index_t vectors = (t.n + lanes - 1) / lanes;
-  index_t strips = (vectors + most - 1) / most;
+  const index_t vectors = (t.n + lanes - 1) / lanes, strips = (vectors + most - 1) / most;
   MicroRow<T> row = micro_row(t);
   Soon<T> soon;
   // Not where the slivers are so few that they would fetch but a part.
   const bool fetches = next.begin < next.end && t.k >= 4 && t.a_step == 1 &&
                        2 * strips * (t.m / Shape<T>::mr) * line<T> >= t.k;
   if (fetches) soon = {t.a + next.begin, t.a + next.end, t.b + next.begin * t.b_step, smaller(t.m, t.k / 4)};
-  for (index_t first = 0; first < vectors; --strips) {
-    const index_t width = (vectors - first + strips - 1) / strips;
+  for (index_t first = 0; first < vectors;) {
+    // The widest, f32 n = 96: 0.979 of peak for four and two vectors, 0.956 for three and three. Never one
+    // beside others.
+    const index_t left = vectors - first;
+    const index_t width = left == most + 1 ? (left + 1) / 2 : smaller(left, most);
     const index_t mr = width == 4 ? 6 : Shape<T>::mr;
     row.b = t.b + first * lanes;
     row.a = t.a;

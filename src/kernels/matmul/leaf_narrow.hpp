@@ -85,10 +85,10 @@ TESSERA_INLINE unsigned quarter_mask(index_t n, index_t q) {
   return (1U << (here < Quarter<T>::lanes ? here : Quarter<T>::lanes)) - 1U;
 }
 
-/// Rows [i, i + 4 groups) of t by the columns that `b` holds, a quarter of a vector or two: what is spread of
-/// a serves both.
+/// Rows [i, i + 4 groups) of t by the columns that rows of `b`, b_step apart, hold, a quarter of a vector or
+/// two: what is spread of a serves both.
 template <class T, int quarters, int groups>
-void narrow_rows(const LeafTile<T>& t, index_t i, const T* b) {
+void narrow_rows(const LeafTile<T>& t, index_t i, const T* b, index_t b_step) {
   using Q = Quarter<T>;
   using S = Simd<T>;
   const auto four = [](const T* x, index_t ld, auto... mask) __attribute__((always_inline)) {
@@ -103,12 +103,12 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b) {
   }
   const T* a = t.a + i * t.a_row;
   index_t p = 0;
-  for (; p + Q::lanes <= t.k; p += Q::lanes, a += Q::lanes, b += quarters * Q::lanes * Q::lanes) {
+  for (; p + Q::lanes <= t.k; p += Q::lanes, a += Q::lanes) {
     typename S::vec by[Q::lanes][quarters];
 #pragma GCC unroll 4
-    for (int step = 0; step < Q::lanes; ++step) {
+    for (int step = 0; step < Q::lanes; ++step, b += b_step) {
 #pragma GCC unroll 2
-      for (int q = 0; q < quarters; ++q) by[step][q] = Q::repeat(b + (step * quarters + q) * Q::lanes);
+      for (int q = 0; q < quarters; ++q) by[step][q] = Q::repeat(b + q * Q::lanes);
     }
     const T* rows = a;
 #pragma GCC unroll 8
@@ -128,11 +128,11 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b) {
       }
     }
   }
-  for (; p < t.k; ++p, ++a) {
-    for (int q = 0; q < quarters; ++q, b += Q::lanes) {
+  for (; p < t.k; ++p, ++a, b += b_step) {
+    for (int q = 0; q < quarters; ++q) {
+      const auto by = Q::repeat(b + q * Q::lanes);
       for (int g = 0; g < groups; ++g)
-        sum[g][q] =
-            S::fma(Q::template spread<0>(four(a + 4 * g * t.a_row, t.a_row, 1U)), Q::repeat(b), sum[g][q]);
+        sum[g][q] = S::fma(Q::template spread<0>(four(a + 4 * g * t.a_row, t.a_row, 1U)), by, sum[g][q]);
     }
   }
   for (int q = 0; q < quarters; ++q) {
@@ -153,7 +153,7 @@ void narrow_rows(const LeafTile<T>& t, index_t i, const T* b) {
   }
 }
 
-constexpr index_t longest_narrow = 512;  // of k: its columns of b are copied to the stack
+constexpr index_t longest_narrow = 512;  // of k: columns of b are copied to the stack, unless whole quarters
 
 /// Can the last columns of the tile, so many, be those of a narrow product?
 template <class T>
@@ -165,13 +165,17 @@ constexpr bool is_narrow(const LeafTile<T>& t, index_t columns) {
 template <class T, int quarters>
 void multiply_quarters(const LeafTile<T>& t) {
   using Q = Quarter<T>;
-  T b[longest_narrow * quarters * Q::lanes];
-  for (index_t p = 0; p < t.k; ++p) {
+  constexpr index_t width = quarters * Q::lanes;
+  T copy[longest_narrow * width];
+  const bool whole = t.n == width;
+  for (index_t p = 0; !whole && p < t.k; ++p) {
     for (int q = 0; q < quarters; ++q)
-      Q::store(b + (p * quarters + q) * Q::lanes,
+      Q::store(copy + p * width + q * Q::lanes,
                Q::load(t.b + p * t.b_step + q * Q::lanes, quarter_mask<T>(t.n, q)), (1U << Q::lanes) - 1U);
   }
-  constexpr void (*of[])(const LeafTile<T>&, index_t, const T*) = {
+  const T* const b = whole ? t.b : copy;
+  const index_t b_step = whole ? t.b_step : width;
+  constexpr void (*of[])(const LeafTile<T>&, index_t, const T*, index_t) = {
       narrow_rows<T, quarters, 1>, narrow_rows<T, quarters, 2>, narrow_rows<T, quarters, 3>,
       narrow_rows<T, quarters, 4>, narrow_rows<T, quarters, 5>, narrow_rows<T, quarters, 6>,
       narrow_rows<T, quarters, 7>, narrow_rows<T, quarters, 8>};
@@ -180,7 +184,7 @@ void multiply_quarters(const LeafTile<T>& t) {
   index_t calls = (groups + most - 1) / most;
   for (index_t done = 0; done < groups; --calls) {
     const index_t take = (groups - done + calls - 1) / calls;
-    of[take - 1](t, 4 * done, b);
+    of[take - 1](t, 4 * done, b, b_step);
     done += take;
   }
 }
