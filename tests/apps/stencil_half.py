@@ -1,13 +1,12 @@
 """tessera stencil --type f16 against numpy's float16: the same bits for files of any kind, ranks, kernels and boundaries."""
 
-import concurrent.futures
 import os
 import random
 import re
 
 import tessera
+from stencil_cases import Random, Side, boundary, draw_frame, has_given, pad
 from tessera import USAGE, h5py, numpy
-from stencil_numpy import Frame, Side, pad
 
 RANKS = (0, 1, 4, 6, 7)
 KERNELS = ("auto", "naive", "tiled", "column", "zigzag", "streaming", "cache_oblivious")
@@ -62,6 +61,8 @@ def step(u, past, weights, previous, width, sides, frame):
 class Drawn:
     """A run, everything drawn at random from its number."""
 
+    kind = "f2"
+
     def __init__(self, number):
         rng = random.Random(f"{tessera.SEED} half {number}")
         values = numpy.random.default_rng([tessera.SEED, number, 16])
@@ -87,20 +88,18 @@ class Drawn:
         for _ in self.shape:
             low, high = rng.choice([(rng.choice(kinds), rng.choice(kinds)), ("periodic", "periodic")])
             self.sides.append([Side(low, 0.7), Side(high, -1.3)])
-        outer = [n + (0 if both[0].kind == "periodic" else 2 * (w // 2))
-                 for n, w, both in zip(self.shape, self.stencil[0].shape, self.sides)]
-        self.frame = Frame(values.uniform(-1, 1, outer), self.shape)
+        self.frame = draw_frame(values, self.shape, [n // 2 for n in self.stencil[0].shape], self.sides)
 
-    def words(self, case):
+    def write(self, case):
+        """The operands as files; the command's words."""
         weights = self.stencil[0]
         words = ["--in", tessera.write_matrix(case.path(f"{self.number}a.h5"), self.u, self.storage, "u"), "--type", "f16"]
         if self.name == "weights":
             words += ["--weights", tessera.write_matrix(case.path(f"{self.number}w.h5"), weights, name="w")]
         else:
             words += ["--stencil", self.name]
-        names = "zyx"[3 - weights.ndim:]
-        words += ["--boundary", ",".join(f"{names[a]}{'-+'[e]}={self.sides[a][e]}" for a in range(weights.ndim) for e in (0, 1))]
-        if any(side.kind == "given" for both in self.sides for side in both):
+        words += ["--boundary", boundary(self.sides)]
+        if has_given(self.sides):
             words += ["--given", tessera.write_matrix(case.path(f"{self.number}g.h5"), self.frame.values, name="g")]
         return words + ["--steps", self.steps, "--kernel", self.kernel, "--halo-steps", self.halo, *self.more]
 
@@ -110,31 +109,19 @@ class Drawn:
             u, past = step(u, past, *self.stencil, self.sides, self.frame), u
         return u
 
+    def difference(self, got, want):
+        wrong = int((got.view("u2") != want.view("u2")).sum())
+        return f"{wrong} of {got.size} differ" if wrong else ""
+
     def __str__(self):
         return (f"case {self.number}: {self.name} {self.stencil[0].shape} on {self.type} {self.shape} stored {self.storage}, "
                 f"{self.steps} steps, {' '.join(str(side) for both in self.sides for side in both)}, kernel {self.kernel}, "
                 f"halo {self.halo}, {self.ranks} ranks x {self.threads}, {self.more}")
 
 
-class AgainstNumpy(tessera.Case):
-    def check(self, case):
-        """None, or what is wrong."""
-        out = self.path(f"{case.number}out.h5")
-        result = self.run_tessera("stencil", *case.words(self), "--out", f"{out}:/u", ranks=case.ranks, threads=case.threads,
-                                  timeout=120)
-        if result.code != 0:
-            return f"{case}\n{result}"
-        got, want = tessera.read_matrix(out, "u"), case.want()
-        if got.dtype != want.dtype or got.shape != want.shape:
-            return f"{case}\ngot {got.dtype} {got.shape}, want {want.dtype} {want.shape}"
-        wrong = int((got.view("u2") != want.view("u2")).sum())
-        return f"{case}\n{wrong} of {got.size} differ" if wrong else None
-
+class AgainstNumpy(Random):
     def test_random_cases_have_its_bits(self):
-        numbers = range(200 if tessera.SLOW else 50)
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            wrong = [text for text in pool.map(lambda n: self.check(Drawn(n)), numbers) if text]
-        self.assertEqual(len(wrong), 0, f"{len(wrong)} of {len(numbers)} are wrong:\n" + "\n".join(wrong[:5]))
+        self.check_all(Drawn, 200 if tessera.SLOW else 50)
 
 
 class Rounding(tessera.Case):
