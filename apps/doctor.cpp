@@ -35,10 +35,6 @@ std::optional<std::string> variable(const char* name) {
   return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
 }
 
-std::string counted(index_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 }  // namespace doctor
 
 namespace {
@@ -119,8 +115,8 @@ Body examine(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
     hurts += one.level == Level::hurts ? 1 : 0;
     notes += one.level == Level::note ? 1 : 0;
   }
-  fmt::print("{}, {}: {}\n", doctor::counted(hurts, "thing") + (hurts == 1 ? " hurts" : " hurt"),
-             doctor::counted(notes, "note"), hurts == 0 ? "go ahead" : "the cures stand above");
+  fmt::print("{}, {}: {}\n", counted(hurts, "thing") + (hurts == 1 ? " hurts" : " hurt"),
+             counted(notes, "note"), hurts == 0 ? "go ahead" : "the cures stand above");
   code = static_cast<ExitCode>(hurts == 0 ? 0 : 1);
   return {};
 }

@@ -36,8 +36,6 @@ using Findings = std::vector<Finding>;
 
 /// A variable of the environment; "" is as good as unset.
 [[nodiscard]] std::optional<std::string> variable(const char* name);
-/// "1 rank", "4 ranks".
-[[nodiscard]] std::string counted(index_t count, const std::string& what);
 
 void look_at_machine(const Surroundings& here, Findings& found);  ///< quota, governor, load, memory
 void look_at_limits(const Surroundings& here, Findings& found);   ///< ulimit

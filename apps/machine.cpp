@@ -38,13 +38,12 @@ run::OptionSet declare() {
 
 void print_topology() {
   const machine::Topology t = machine::topology();
-  fmt::print("host {}: {}, {} cores ({} hardware threads, cpus {}), {} NUMA node{}\n", mpi::host_name(),
-             t.processor, t.cores, t.hardware_threads, t.cpu_list, t.numa_nodes,
-             t.numa_nodes == 1 ? "" : "s");
+  fmt::print("host {}: {}, {} ({}, cpus {}), {}\n", mpi::host_name(), t.processor, counted(t.cores, "core"),
+             counted(t.hardware_threads, "hardware thread"), t.cpu_list, counted(t.numa_nodes, "NUMA node"));
   for (const auto& cache : t.caches) {
-    fmt::print("  {} {} (lines of {} B), shared by {} core{}\n", cache.name,
-               human_bytes(static_cast<double>(cache.bytes)), cache.line_bytes, cache.shared_by,
-               cache.shared_by == 1 ? "" : "s");
+    fmt::print("  {} {} (lines of {} B), shared by {}\n", cache.name,
+               human_bytes(static_cast<double>(cache.bytes)), cache.line_bytes,
+               counted(cache.shared_by, "core"));
   }
   fmt::print("  memory free: {}; instruction set: {}\n",
              human_bytes(static_cast<double>(machine::available_memory())), machine::name(machine::isa()));

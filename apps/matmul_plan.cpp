@@ -92,12 +92,11 @@ Need need_of(const Request& request, const run::Ceilings& ceilings, index_t rank
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   const auto& q = request.shape;
   const auto forecasts = forecast(q, request.method);
-  fmt::print("plan: {} x {} x {} {} on {} ranks x {} threads, algorithm {}, kernel {}\n", q.m, q.n, q.k,
-             name(request.element), q.ranks, request.method.threads, request.algorithm, request.kernels);
+  fmt::print("plan: {} x {} x {} {} on {} x {}, algorithm {}, kernel {}\n", q.m, q.n, q.k,
+             name(request.element), counted(q.ranks, "rank"), counted(request.method.threads, "thread"),
+             request.algorithm, request.kernels);
   if (const auto& speeds = request.method.weights; !speeds.empty()) {
-    std::vector<double> shown = speeds;
-    for (double& speed : shown) speed *= 1e-9;
-    fmt::print("shares by measured speed, GFLOP/s a rank: {}\n", run::text_of_weights(shown));
+    fmt::print("shares by measured speed, GFLOP/s a rank: {}\n", run::text_of_weights(speeds, 1e9));
   }
   if (request.gpus != nullptr)
     fmt::print("operands and result stay on the GPUs; exchange: {}\n", request.gpus->text());
@@ -111,7 +110,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   const auto exchange = exchange_time(q, request.method, run::network(ceilings, q.ranks));
   double slowest = 0;
   index_t words = 0, all_words = 0, most = 0;
-  constexpr std::size_t most_rows = 32;
+  constexpr index_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
     const double seconds = predicted_seconds(request, r, f, ceilings, ranks_per_node, exchange);
@@ -119,10 +118,11 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
     words = std::max(words, f.received_bytes);
     all_words += f.received_bytes;
     most = std::max(most, f.memory());
-    if (r < most_rows) table.add(plan_row(std::to_string(r), f, seconds));
+    if (static_cast<index_t>(r) < most_rows) table.add(plan_row(std::to_string(r), f, seconds));
   }
   fmt::print("{}", table.text());
-  if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
+  if (ssize(forecasts) > most_rows)
+    fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
   const auto total =
       static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * q.flops_each * 1e-9;
   fmt::print("in all {} GFLOP; a rank receives {}, the worst {}, and holds up to {}; predicted {}\n",

@@ -210,12 +210,13 @@ void print_stream(const Request& request, const Stream& stream) {
   const auto human = [](index_t bytes) { return human_bytes(static_cast<double>(bytes)); };
   const auto& q = request.shape;
   fmt::print(
-      "plan: out of core, {} {} x {} x {} on {} ranks x {} threads, kernel {}: {} tiles of {} x {}, panels "
-      "of {} "
-      "along k; reads {} (A {} times, B {}), writes {}, holds {} a rank\n",
-      name(request.element), q.m, q.n, q.k, q.ranks, request.method.threads, request.method.kernel->name,
-      stream.tiles(), stream.m, stream.n, stream.k, human(stream.read_bytes), stream.tiles_n(),
-      stream.tiles_m(), human(q.m * q.n * q.element_bytes), human(stream.rank_bytes));
+      "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along k; reads "
+      "{} "
+      "(A {}, B {}), writes {}, holds {} a rank\n",
+      name(request.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
+      counted(request.method.threads, "thread"), request.method.kernel->name, counted(stream.tiles(), "tile"),
+      stream.m, stream.n, stream.k, human(stream.read_bytes), counted(stream.tiles_n(), "time"),
+      counted(stream.tiles_m(), "time"), human(q.m * q.n * q.element_bytes), human(stream.rank_bytes));
 }
 
 }  // namespace tessera::apps::matmul

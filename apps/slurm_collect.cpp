@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "io/raw_file.hpp"
 #include "io/results.hpp"
 #include "io/schema.hpp"
@@ -68,8 +69,7 @@ void collect(const Arguments& files, const std::string& into) {
   std::vector<io::Run> all;
   for (auto& [name, run] : runs) all.push_back(std::move(run));
   if (!all.empty()) io::replace_runs(into, all);
-  fmt::print("collected: {} run{} of {} file{} in {}\n", all.size(), all.size() == 1 ? "" : "s", files.size(),
-             files.size() == 1 ? "" : "s", into);
+  fmt::print("collected: {} of {} in {}\n", counted(ssize(all), "run"), counted(ssize(files), "file"), into);
 }
 
 }  // namespace tessera::apps::slurm

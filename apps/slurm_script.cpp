@@ -62,8 +62,9 @@ std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)
 }  // namespace
 
 void complete(Job& job, const run::Parsed& request, const std::vector<Need>& needs) {
-  require(job.array <= static_cast<index_t>(needs.size()), ExitCode::usage,
-          fmt::format("--array {} is more than the {} points of the sweep", job.array, needs.size()));
+  require(
+      job.array <= static_cast<index_t>(needs.size()), ExitCode::usage,
+      fmt::format("--array {} is more than the {} of the sweep", job.array, counted(ssize(needs), "point")));
   index_t memory = 0;
   double seconds = 0;
   bool known = true;
@@ -80,13 +81,13 @@ void complete(Job& job, const run::Parsed& request, const std::vector<Need>& nee
       static_cast<index_t>(spare * static_cast<double>(memory + own_bytes)) * job.tasks_per_node;
   const index_t wanted = ceil_div(node, index_t{1} << 20);
   require(job.mebibytes == 0 || job.mebibytes >= wanted, ExitCode::usage,
-          fmt::format("{} ranks of a node take {} MiB and --mem gives {} MiB; use more nodes, or give more",
-                      job.tasks_per_node, wanted, job.mebibytes));
+          fmt::format("{} on a node would take {} MiB and --mem gives {} MiB; use more nodes, or give more",
+                      counted(job.tasks_per_node, "rank"), wanted, job.mebibytes));
   if (job.mebibytes == 0) job.mebibytes = wanted;
   if (job.array > 0) seconds /= static_cast<double>(job.array);
   job.plan = fmt::format(
-      "{} point{} on {} ranks x {} threads; a rank holds {} at most; {}", needs.size(),
-      needs.size() == 1 ? "" : "s", job.ranks(), job.cpus_per_task, human(memory),
+      "{} on {} x {}; a rank holds {} at most; {}", counted(ssize(needs), "point"),
+      counted(job.ranks(), "rank"), counted(job.cpus_per_task, "thread"), human(memory),
       known ? fmt::format("predicted {} on nodes like {}", human_seconds(seconds), mpi::host_name())
             : "time unknown");
   if (!job.time.empty()) return;

@@ -70,7 +70,8 @@ class BlockwiseApply {
   }
 
   void print() const {
-    fmt::print("plan: out of core, {} rows in blocks of {}; a look at the input for each block\n", request_.n,
+    fmt::print("plan: out of core, {} in blocks of {}; a look at the input for each block\n",
+               counted(request_.n, "row"),
                std::min(block_rows_, ceil_div(request_.n, index_t{comm_.size()})));
   }
 

@@ -73,34 +73,33 @@ Need need_of(const Request& request, const run::Ceilings& ceilings, index_t rank
 
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   const auto forecasts = forecast_of(request, request.ranks);
-  fmt::print("plan: {} {} on {} ranks x {} threads, algorithm {}, kernel {}\n", request.n,
-             request.task == Task::keys ? "keys" : "rows", request.ranks, request.method.threads,
-             request.algorithm, request.kernels);
+  fmt::print("plan: {} on {} x {}, algorithm {}, kernel {}\n",
+             counted(request.n, request.task == Task::keys ? "key" : "row"), counted(request.ranks, "rank"),
+             counted(request.method.threads, "thread"), request.algorithm, request.kernels);
   if (request.gpus != nullptr) fmt::print("the keys stay on the GPUs; exchange: {}\n", request.gpus->text());
   Table table({"rank", "items", "sent", "sent at most", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_of(request, ceilings);
   double slowest = 0;
-  constexpr std::size_t most_rows = 32;
+  constexpr index_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
     const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
-    if (r >= most_rows) continue;
+    if (static_cast<index_t>(r) >= most_rows) continue;
     table.add({std::to_string(r), std::to_string(f.items), human(f.sent_bytes), human(f.most_sent_bytes),
                std::to_string(f.messages), human(f.home_bytes), human(f.work_bytes),
                seconds < 0 ? "unknown" : human_seconds(seconds)});
   }
   fmt::print("{}", table.text());
-  if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
+  if (ssize(forecasts) > most_rows)
+    fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
   index_t most = 0;
   for (const Forecast& f : forecasts) most = std::max(most, f.memory());
   if (request.weights.empty()) {
     fmt::print("the shares differ by at most one item; ");
   } else {
-    std::vector<double> shown = request.weights;
-    for (double& speed : shown) speed *= 1e-6;
     fmt::print("keys come in by measured speed, Mkeys/s a rank: {}; they leave in equal shares; ",
-               run::text_of_weights(shown));
+               run::text_of_weights(request.weights, 1e6));
   }
   fmt::print("the worst rank holds {} and about 32 MiB of the program itself; predicted {}\n", human(most),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));

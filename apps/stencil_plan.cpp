@@ -66,11 +66,10 @@ void print_slabs(const Request& request) {
   std::vector<std::string> extents;
   for (int d = 3 - request.dims(); d < 3; ++d)
     extents.push_back(std::to_string(d == slabs.d ? ceil_div(size[d], slabs.slabs) : size[d]));
-  fmt::print(
-      "through {} of device memory in {} slabs of {}, {} steps at a time; {} to the device, {} back in {} "
-      "steps\n",
-      human(slabs.device_bytes), slabs.slabs, fmt::join(extents, " x "), slabs.longest(),
-      human(slabs.sent_bytes), human(slabs.brought_bytes), slabs.steps());
+  fmt::print("through {} of device memory in {} of {}, {} at a time; {} to the device, {} back in {}\n",
+             human(slabs.device_bytes), counted(slabs.slabs, "slab"), fmt::join(extents, " x "),
+             counted(slabs.longest(), "step"), human(slabs.sent_bytes), human(slabs.brought_bytes),
+             counted(slabs.steps(), "step"));
 }
 
 }  // namespace
@@ -84,18 +83,19 @@ void print_plan(const Request& request) {
       with += fmt::format("{}{}", with.empty() ? " with " : ", ", name(term));
   }
   if (request.shape.fields > 1) with += fmt::format(" on {} fields", request.shape.fields);
-  fmt::print("plan: stencil {}{} on {} ({}), {} steps, {} ranks x {} threads, kernel {}\n",
-             request.problem().stencil.name, with, fmt::join(request.extents(), " x "), name(request.element),
-             request.shape.steps, request.shape.ranks, request.method.threads, request.kernel);
-  fmt::print("grid {} ({} ranks hold nothing), a halo of {} steps, so {} exchanges\n",
-             layout::parts_text(grid.parts, dims), request.shape.ranks - grid.active(),
-             request.plan.halo_steps, ceil_div(request.shape.steps, request.plan.halo_steps));
+  fmt::print("plan: stencil {}{} on {} ({}), {}, {} x {}, kernel {}\n", request.problem().stencil.name, with,
+             fmt::join(request.extents(), " x "), name(request.element), counted(request.shape.steps, "step"),
+             counted(request.shape.ranks, "rank"), counted(request.method.threads, "thread"), request.kernel);
+  const index_t idle = request.shape.ranks - grid.active();
+  fmt::print("grid {} ({} nothing), a halo of {}, so {}\n", layout::parts_text(grid.parts, dims),
+             idle == 1 ? "1 rank holds" : fmt::format("{} ranks hold", idle),
+             counted(request.plan.halo_steps, "step"),
+             counted(ceil_div(request.shape.steps, request.plan.halo_steps), "exchange"));
   if (request.gpus != nullptr)
     fmt::print("the fields stay on the GPUs; exchange: {}\n", request.gpus->text());
   if (request.shape.weighted()) {
-    std::vector<double> shown = request.shape.weights;
-    for (double& speed : shown) speed /= 1e6;
-    fmt::print("boxes by measured speed, Mpoints/s a rank: {}\n", run::text_of_weights(shown));
+    fmt::print("boxes by measured speed, Mpoints/s a rank: {}\n",
+               run::text_of_weights(request.shape.weights, 1e6));
   }
   print_slabs(request);
   Table table({"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
@@ -116,7 +116,8 @@ void print_plan(const Request& request) {
                human(f.buffer_bytes + beside(request, rank)), human_seconds(f.seconds)});
   }
   fmt::print("{}", table.text());
-  if (request.shape.ranks > most_rows) fmt::print("... and {} more ranks\n", request.shape.ranks - most_rows);
+  if (request.shape.ranks > most_rows)
+    fmt::print("... and {} more\n", counted(request.shape.ranks - most_rows, "rank"));
   const double needed = request.updates();
   fmt::print(
       "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted {}{}\n",

@@ -94,36 +94,35 @@ Need need_of(const Request& request, const run::Ceilings& ceilings) {
 
 void print_plan(const Request& request, const run::Ceilings& ceilings) {
   const auto forecasts = forecast_of(request);
-  fmt::print("plan: {} {} to {} on {} ranks x {} threads, algorithm {}, kernel {}\n",
-             request.element.type_text(), fmt::join(request.extents, " x "),
-             fmt::join(request.result_extents(), " x "), request.shape.ranks, request.method.tuning.threads,
+  fmt::print("plan: {} {} to {} on {} x {}, algorithm {}, kernel {}\n", request.element.type_text(),
+             fmt::join(request.extents, " x "), fmt::join(request.result_extents(), " x "),
+             counted(request.shape.ranks, "rank"), counted(request.method.tuning.threads, "thread"),
              request.algorithm, request.kernel);
   if (request.gpus != nullptr)
     fmt::print("the matrices stay on the GPUs; exchange: {}\n", request.gpus->text());
   if (!request.shape.weights.empty()) {
-    std::vector<double> shown = request.shape.weights;
-    for (double& speed : shown) speed /= 1e9;
-    fmt::print("rows by measured speed, GB/s a rank: {}\n", run::text_of_weights(shown));
+    fmt::print("rows by measured speed, GB/s a rank: {}\n", run::text_of_weights(request.shape.weights, 1e9));
   }
   Table table(
       {"rank", "memory traffic", "received", "sent", "messages", "at home", "work space", "predicted"});
   const double exchange = exchange_of(request, ceilings);
   double slowest = 0;
   index_t words = 0, most = 0;
-  constexpr std::size_t most_rows = 32;
+  constexpr index_t most_rows = 32;
   for (std::size_t r = 0; r < forecasts.size(); ++r) {
     const Forecast& f = forecasts[r];
     const double seconds = predicted_seconds(request, f, r, ceilings, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
     most = std::max(most, f.memory());
-    if (r >= most_rows) continue;
+    if (static_cast<index_t>(r) >= most_rows) continue;
     table.add({std::to_string(r), human(f.touched_bytes), human(f.received_bytes), human(f.sent_bytes),
                std::to_string(f.messages), human(f.home_bytes), human(f.work_bytes),
                seconds < 0 ? "unknown" : human_seconds(seconds)});
   }
   fmt::print("{}", table.text());
-  if (forecasts.size() > most_rows) fmt::print("... and {} more ranks\n", forecasts.size() - most_rows);
+  if (ssize(forecasts) > most_rows)
+    fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
   fmt::print("in all {} read once and written once; the worst rank receives {} and holds {}; predicted {}\n",
              human_bytes(request.moved_bytes()), human(words), human(most),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));

@@ -40,6 +40,10 @@ std::string human_number(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+std::string counted(index_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string printable(std::string_view text) {
   std::string line;
   for (const char c : text) {

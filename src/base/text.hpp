@@ -16,6 +16,8 @@ namespace tessera {
 [[nodiscard]] std::string human_seconds(double seconds);
 /// Significant digits without an exponent where it reads well: "12.3", "0.0456", "1234".
 [[nodiscard]] std::string human_number(double value);
+/// "1 rank", "2 ranks".
+[[nodiscard]] std::string counted(index_t count, std::string_view what);
 
 /// The text on one line that a terminal takes for nothing else: control characters as "\n", "\x1b".
 [[nodiscard]] std::string printable(std::string_view text);

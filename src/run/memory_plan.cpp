@@ -46,11 +46,10 @@ void require_memory(const mpi::Communicator& comm, const Values& point, index_t 
     const std::string need =
         over_limit ? fmt::format("this would take {} on rank {} and --memory allows {}", human(bytes),
                                  comm.rank(), human(limit))
-                   : fmt::format("the {} on {} would take {} and 90 % of its free memory is {}",
-                                 node.size() == 1 ? "rank" : fmt::format("{} ranks", node.size()),
-                                 mpi::host_name(), human(on_node), human(free));
+                   : fmt::format("{} on {} would take {} and 90 % of its free memory is {}",
+                                 counted(node.size(), "rank"), mpi::host_name(), human(on_node), human(free));
     const index_t fit = over_limit ? smallest_fit(comm.size(), limit, most_on) : 0;
-    throw Error(ExitCode::memory, need + (fit > 0      ? fmt::format("; {} ranks would fit", fit)
+    throw Error(ExitCode::memory, need + (fit > 0      ? fmt::format("; {} would fit", counted(fit, "rank"))
                                           : over_limit ? "; allow more or choose smaller sizes"
                                                        : "; use more nodes or smaller sizes"));
   });

@@ -361,8 +361,8 @@ void Session::finish() {
   }
   if (counters_) fmt::print("{}", counters_->text());
   if (skipped_ > 0) {
-    fmt::print("{} point{} already in {}: skipped (--again measures them once more)\n", skipped_,
-               skipped_ == 1 ? "" : "s", results_);
+    fmt::print("{} already in {}: skipped (--again measures them once more)\n", counted(skipped_, "point"),
+               results_);
   }
   if (table_ && ceilings_.all.empty())
     fmt::print("share of the ceiling unknown here: run `tessera machine` once\n");

@@ -71,12 +71,12 @@ std::vector<double> gather_speeds(const mpi::Communicator& comm, double mine) {
   return all;
 }
 
-std::string text_of_weights(const std::vector<double>& weights) {
+std::string text_of_weights(const std::vector<double>& weights, double unit) {
   std::string text;
   for (std::size_t r = 0; r < weights.size();) {
     std::size_t end = r + 1;
     while (end < weights.size() && weights[end] == weights[r]) ++end;
-    text += fmt::format("{}{:.2g}", text.empty() ? "" : ", ", weights[r]);
+    text += fmt::format("{}{:.2g}", text.empty() ? "" : ", ", weights[r] / unit);
     if (end - r > 1) text += fmt::format(" x {}", end - r);
     r = end;
   }

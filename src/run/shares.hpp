@@ -29,7 +29,7 @@ template <class Speed>
 /// x to two significant digits, x > 0.
 [[nodiscard]] double two_digits(double x);
 /// "4.1e+04, 210 x 3": neighbours that are alike together.
-[[nodiscard]] std::string text_of_weights(const std::vector<double>& weights);
+[[nodiscard]] std::string text_of_weights(const std::vector<double>& weights, double unit = 1);
 
 /// Behind weights_of. Collective.
 [[nodiscard]] bool goes_by_speed(const mpi::Communicator& comm, const Values& point, bool on_gpu);

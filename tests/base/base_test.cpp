@@ -115,6 +115,8 @@ TEST(Text, HumanQuantitiesHaveUnits) {
   EXPECT_EQ(human_bytes(1.5 * 1024 * 1024 * 1024), "1.50 GiB");
   EXPECT_EQ(human_seconds(0.0456), "45.6 ms");
   EXPECT_EQ(human_seconds(2), "2 s");
+  EXPECT_EQ(counted(0, "rank"), "0 ranks");
+  EXPECT_EQ(counted(1, "rank"), "1 rank");
 }
 
 TEST(Text, NearestFindsTyposAndRefusesStrangers) {

@@ -36,6 +36,7 @@ TEST(Shares, NeighboursThatAreAlikeStandTogether) {
   EXPECT_EQ(text_of_weights({}), "");
   EXPECT_EQ(text_of_weights({41000, 210, 210, 210}), "4.1e+04, 2.1e+02 x 3");
   EXPECT_EQ(text_of_weights({1, 1, 2, 1}), "1 x 2, 2, 1");
+  EXPECT_EQ(text_of_weights({2.5e9, 1e9, 1e9}, 1e9), "2.5, 1 x 2");
 }
 
 TEST(WeightedOffsets, GoByTheWeights) {
