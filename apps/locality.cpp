@@ -6,7 +6,10 @@
 #include <set>
 
 #include "base/progress.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
+#include "io/probe.hpp"
+#include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "mpi/agreement.hpp"
 #include "run/inputs.hpp"
@@ -17,15 +20,16 @@ namespace {
 
 namespace lab = tessera::locality;
 
-/// `all` stands for every kernel of the workload; names that are none end here.
+/// `all` stands for every kernel of the workload, none for its first; names that are none end here.
 void expand_kernels(run::Parsed& parsed) {
   const std::string workload = parsed.lists.at("workload").front();
   require(!workload.empty(), ExitCode::usage,
           "name a workload: tessera locality matmul --kernel naive --n 256");
   std::vector<std::string> kernels;
   for (const std::string& kernel : parsed.lists.at("kernel")) {
-    if (kernel == "all") {
+    if (kernel == "all" || kernel.empty()) {
       kernels = lab::traced_kernels(workload);
+      if (kernel.empty()) kernels.resize(1);
       break;
     }
     const auto gpu = lab::gpu_kernels(workload);
@@ -44,6 +48,7 @@ class Notebook {
         file_(parsed.lists.at("results").front()) {
     if (file_.empty() || !comm.is_root()) return;
     run::require_own_file(file_, set, parsed);
+    if (io::file_exists(file_)) io::probe_results(file_);
     run_ = io::new_run_name(file_, set.command());
     if (parsed.lists.at("again").front() == "true") return;
     for (std::string& key : io::text_column(file_, io::schema::points, "point"))
@@ -59,8 +64,8 @@ class Notebook {
   }
   void finish() const {
     if (skipped_ > 0)
-      fmt::print("{} point{} already in {}: skipped (--again traces them once more)\n", skipped_,
-                 skipped_ == 1 ? "" : "s", file_);
+      fmt::print("{} already in {}: skipped (--again traces them once more)\n", counted(skipped_, "point"),
+                 file_);
     if (wrote_) fmt::print("results: {} (group {}); tessera report {} draws them\n", file_, run_, file_);
   }
 

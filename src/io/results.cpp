@@ -150,6 +150,26 @@ std::vector<std::string> group_names(hid_t file) {
   return names;
 }
 
+/// Opens a file that holds results, or nothing yet: nobody's data gets groups that its owner did not ask for.
+Handle open_results(const std::string& file) {
+  Handle in = open_file(file);
+  if (has_attribute(in, schema::schema_version)) {
+    const index_t version = read_integer_attribute(in, schema::schema_version);
+    require(
+        version <= schema::version, ExitCode::bad_data,
+        fmt::format("the results '{}' were written by a later Tessera (schema {}; this one knows {}); name "
+                    "another file",
+                    file, version, schema::version));
+    return in;
+  }
+  const std::vector<std::string> names = group_names(in);
+  require(names.empty(), ExitCode::bad_data,
+          fmt::format("'{}' holds something else than results ('/{}'), and they are only added to a new or "
+                      "empty file, or to their own; name another",
+                      file, names.empty() ? "" : names.front()));
+  return in;
+}
+
 /// The file (made where it is missing) as `change` leaves it: in a copy that then takes its name.
 void rewrite(const std::string& file, const std::function<void(hid_t out)>& change) {
   quiet_errors();
@@ -164,7 +184,7 @@ void rewrite(const std::string& file, const std::function<void(hid_t out)>& chan
   try {
     const bool exists = file_exists(file);
     if (exists) {
-      (void)open_file(file);  // its own message when the file is damaged
+      (void)open_results(file);  // its own message when the file is damaged or another's
       std::filesystem::copy_file(file, partial, std::filesystem::copy_options::overwrite_existing);
     }
     {
@@ -228,7 +248,7 @@ std::string next_run_name(const std::vector<std::string>& names, const std::stri
 
 std::string new_run_name(const std::string& file, const std::string& workload) {
   quiet_errors();
-  return next_run_name(file_exists(file) ? group_names(open_file(file)) : std::vector<std::string>{},
+  return next_run_name(file_exists(file) ? group_names(open_results(file)) : std::vector<std::string>{},
                        workload);
 }
 
@@ -237,7 +257,7 @@ std::vector<std::string> text_column(const std::string& file, const std::string&
   quiet_errors();
   std::vector<std::string> values;
   if (!file_exists(file)) return values;
-  const Handle in = open_file(file);
+  const Handle in = open_results(file);
   const Handle type = text_type();
   for (const std::string& run : group_names(in)) {
     const std::string path = run + "/" + table;

@@ -29,7 +29,7 @@ struct TableRows {
 /// Appends rows to the run's tables (made where missing) and sets the run's attributes, in a copy that then
 /// replaces the file: a reader sees the file before or after, never between, and a kill loses only this call.
 /// A lock beside the file keeps two jobs apart. Serial: rank 0 calls it. Throws Error(io, cannot_create,
-/// bad_data).
+/// bad_data); the last also where the file holds something else than results, as the functions below do.
 void append_results(const std::string& file, const std::string& run,
                     const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables);
 

@@ -236,6 +236,15 @@ class Outputs(BadInput):
             file.write("notes\n")
         self.refuse(BAD_DATA, "matmul", "--n", 8, "--results", "r.h5", words="'r.h5'")
 
+    def test_results_are_not_added_to_data(self):
+        tessera.write_matrix(self.path("data.h5"), numpy.ones((3, 4)), name="mine")
+        self.run_tessera("transpose", "--n", 8, "--out", "out.h5:/T")
+        with h5py.File(self.path("later.h5"), "w") as file:
+            file.attrs["tessera_schema"] = 1000
+        for name, word in (("data.h5", "/mine"), ("out.h5", "/T"), ("later.h5", "1000")):
+            self.refuse(BAD_DATA, "matmul", "--n", 8, "--results", name, words=(f"'{name}'", word, "another"))
+            self.refuse(BAD_DATA, "locality", "sort", "--n", 9, "--results", name, words=(f"'{name}'", word))
+
     def test_reserved_names_in_the_output(self):
         for path in ("/_tessera", "/_tessera/C", "/row/C", "/col/a/b"):
             self.refuse_product(USAGE, out=f"c.h5:{path}", words=path, ranks=(0,))

@@ -124,6 +124,11 @@ class Locality(tessera.Case):
         n = int((available / 8) ** 0.5)  # a matrix takes all there is, and there are two
         self.fail_with(tessera.MEMORY, "locality", "transpose", "--kernel", "naive", "--n", n, words="smaller sizes")
 
+    def test_the_first_kernel_is_traced_unless_one_is_named(self):
+        for workload, kernel in (("matmul", "naive"), ("transpose", "naive"), ("stencil", "naive"), ("sort", "std"),
+                                 ("forkjoin", "quicksort")):
+            self.assertIn(f"{workload} {kernel} ", self.succeed("locality", workload, "--n", 16).out)
+
     def test_nothing_at_all(self):
         self.assertNotIn("nan", self.succeed("locality", "matmul", "--n", 0).out)
 

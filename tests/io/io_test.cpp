@@ -370,5 +370,19 @@ TEST(Results, AppendKeepsWhatWasThere) {
   EXPECT_TRUE(text_column(folder.file("none.h5"), schema::summary, "point").empty());
 }
 
+TEST(Results, AreNotAddedToAFileOfData) {
+  const Folder folder;
+  if (!folder.comm().is_root()) return;
+  const std::string file = folder.file("data.h5");
+  {
+    const Handle data(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const Handle group(H5Gcreate2(data, "mine", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+  }
+  const auto before = fs::last_write_time(file);
+  EXPECT_THROW((void)new_run_name(file, "matmul"), Error);
+  EXPECT_THROW(append_results(file, "matmul_0001", {}, {}), Error);
+  EXPECT_EQ(fs::last_write_time(file), before);
+}
+
 }  // namespace
 }  // namespace tessera::io
