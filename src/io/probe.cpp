@@ -36,6 +36,7 @@ constexpr const char* as_table = "table";
 constexpr const char* as_checksums = "checksums";
 constexpr const char* as_results = "results";
 constexpr rlim_t cpu_seconds = 10;
+constexpr double patience_seconds = 120;  // a file system whose server is busy or starts anew takes a minute
 
 Child run_child(const DatasetName& name, const char* how) {
   std::array<int, 2> pipe_ends{};
@@ -58,9 +59,7 @@ Child run_child(const DatasetName& name, const char* how) {
   if (rc != 0) close(pipe_ends[0]);
   require(rc == 0, ExitCode::internal, "cannot start the process that looks at the input");
 
-  // Over the child's processor limit: waiting on a slow file system counts too. All of a file may take
-  // longer.
-  const double limit_seconds = how == std::string(as_checksums) ? 1e9 : 20;
+  const double limit_seconds = how == std::string(as_checksums) ? 1e9 : patience_seconds;
   Child child;
   const Timer timer;
   std::array<char, 4096> chunk{};
@@ -126,9 +125,14 @@ void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name
 /// The child's answer; throws its error, or what its death says of the file.
 std::string ask_child(const DatasetName& name, const char* how) {
   const Child child = run_child(name, how);
+  require(
+      !child.timed_out, ExitCode::io,
+      fmt::format("'{}' could not be looked at within {:.0f} s (the file system or the machine is too busy); "
+                  "try again later",
+                  name.file, patience_seconds));
   const std::string damaged = fmt::format("'{}' is damaged", name.file);
-  const bool endless = child.timed_out || (WIFSIGNALED(child.status) && WTERMSIG(child.status) == SIGXCPU);
-  require(!endless, ExitCode::bad_data, damaged + ": reading it does not end; make it again");
+  require(!WIFSIGNALED(child.status) || WTERMSIG(child.status) != SIGXCPU, ExitCode::bad_data,
+          damaged + ": reading it does not end; make it again");
   require(WIFEXITED(child.status), ExitCode::bad_data,
           fmt::format("{}: the HDF5 library crashes on it ({}); make it again", damaged,
                       strsignal(WTERMSIG(child.status))));
