@@ -111,7 +111,10 @@ def word(name, value):
         return "1 thread"
     if name in MACHINE:
         return f"{value} {name}" if value != 1 else f"1 {name[:-1]}"
-    return f"{name.replace('_', ' ')} {tables.number(value)}"
+    plain = name.replace("_", " ")
+    if UNITS.get(name) == "bytes" and not isinstance(value, str):
+        return f"{plain} {tables.size(value)}"
+    return f"{plain} {tables.number(value)}"
 
 
 def label_of(point, names):

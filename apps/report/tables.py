@@ -19,6 +19,14 @@ def number(value):
     return str(value) or "-" if isinstance(value, str) else f"{value:.3g}" if value != int(value) else str(int(value))
 
 
+def size(value):
+    """Bytes, in the largest unit of which they are a whole number of tenths at most: 64 KiB, 1.5 GiB, 100 B."""
+    for factor, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if value >= factor and value * 10 % factor == 0:
+            return f"{value / factor:g} {unit}"
+    return f"{number(value)} B"
+
+
 def grid(rows):
     """Rows of texts as aligned lines, the first the headings; columns of numbers to the right."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]

@@ -159,6 +159,11 @@ class Others(made.Case):
         self.assertEqual([series.numeric(v) for v in ("16KiB", "2MB", "512", 7, "1.5G", "naive", "")],
                          [16384.0, 2e6, 512.0, 7.0, 1.5 * 2 ** 30, None, None])
 
+    def test_sizes_have_their_unit_where_they_tell_points_apart(self):
+        self.assertEqual([series.word(*pair) for pair in (("size", 65536), ("stride", 64), ("stride", 1536), ("piece", 3 << 30))],
+                         ["size 64 KiB", "stride 64 B", "stride 1.5 KiB", "piece 3 GiB"])
+        self.assertEqual([series.word(*pair) for pair in (("tile", 64), ("size", "64KiB"))], ["tile 64", "size 64KiB"])
+
     def test_plots_in_characters_put_marks_where_values_are(self):
         lines = textplot.lines({"a": ([1, 2, 4], [1.0, 2.0, 4.0])}, "x", "y", log_y=True, width=21, height=9).splitlines()
         self.assertEqual([line.index("o") - line.index("|") for line in lines[1:10] if "o" in line], [21, 11, 1])
