@@ -52,7 +52,7 @@ struct Glyph {
   char letter;
   std::array<std::uint8_t, 7> rows;
 };
-constexpr std::array<Glyph, 20> font{{
+constexpr std::array<Glyph, 24> font{{
     {'0', {14, 17, 19, 21, 25, 17, 14}}, {'1', {4, 12, 4, 4, 4, 4, 14}},
     {'2', {14, 17, 1, 2, 4, 8, 31}},     {'3', {31, 2, 4, 2, 1, 17, 14}},
     {'4', {2, 6, 10, 18, 31, 2, 2}},     {'5', {31, 16, 30, 1, 1, 17, 14}},
@@ -63,6 +63,8 @@ constexpr std::array<Glyph, 20> font{{
     {'s', {0, 0, 15, 16, 14, 1, 30}},    {'t', {8, 8, 28, 8, 8, 9, 6}},
     {'p', {0, 0, 30, 17, 30, 16, 16}},   {'n', {0, 0, 22, 25, 17, 17, 17}},
     {'a', {0, 0, 14, 1, 15, 17, 15}},    {'i', {4, 0, 12, 4, 4, 4, 14}},
+    {'x', {0, 0, 17, 10, 4, 10, 17}},    {'y', {0, 0, 17, 17, 15, 1, 14}},
+    {'z', {0, 0, 31, 2, 4, 8, 31}},      {'=', {0, 0, 31, 0, 31, 0, 0}},
 }};
 
 class Canvas {
@@ -129,6 +131,7 @@ std::vector<Panel> panels_of(const mpi::Communicator& comm, const dist::stencil:
     const auto [v, h] = axes_of(slice);
     const index_t stride = std::max<index_t>(1, ceil_div(std::max(n[v], n[h]), longest_edge));
     Panel panel{ceil_div(n[h], stride), ceil_div(n[v], stride), {}};
+    if (u.problem().stencil.dims == 3) panel.label = fmt::format("{} = {}", "zyx"[slice.across], slice.at);
     panel.values.assign(static_cast<std::size_t>(panel.width * panel.height), 0);
     const bool mine = !box.empty() && slice.at >= box.low[slice.across] && slice.at < box.high[slice.across];
     for (index_t i = 0; mine && i < panel.height; ++i) {
@@ -180,6 +183,7 @@ Picture draw(const std::vector<Panel>& panels, Range range, const std::string& c
         canvas.fill(left + j * zoom, margin + i * tall, zoom, tall, color_of((value - range.low) / span));
       }
     }
+    canvas.write(left, margin + height_of(panel) + 3, panel.label);
     left += panel.width * zoom + margin;
   }
   for (index_t i = 0; i < height; ++i)

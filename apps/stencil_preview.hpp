@@ -18,6 +18,7 @@ struct Slice {
 struct Panel {
   index_t width = 0, height = 0;
   std::vector<double> values;
+  std::string label = {};  ///< which slice of three it is: "z = 12"
 };
 /// On every rank. Collective.
 template <class T>
