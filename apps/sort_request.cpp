@@ -5,11 +5,9 @@
 
 #include "base/text.hpp"
 #include "dist/sort/on_devices.hpp"
-#include "kernels/sort/inputs.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
-#include "run/common_options.hpp"
 #include "run/device.hpp"
 #include "run/shares.hpp"
 #include "sort.hpp"
@@ -19,87 +17,11 @@ namespace tessera::apps::sort {
 using dist::sort::Algorithm;
 using dist::sort::KeyForm;
 using dist::sort::Order;
-using run::Kind;
 using run::Values;
 
 namespace kernels = tessera::sort;
 
 namespace {
-
-std::vector<std::string> type_names() {
-  std::vector<std::string> names{"auto"};
-  for (const ElementInfo& row : elements) names.emplace_back(row.name);
-  return names;
-}
-
-void add_data_options(run::OptionSet& set) {
-  const double huge = 4e18;
-  std::vector<std::string> inputs;
-  for (const auto& row : kernels::inputs()) inputs.emplace_back(row.name);
-  set.add({.name = "in",
-           .help = "keys, or with --by a table (a group of columns or a compound dataset): file.h5:/path "
-                   "(else generated)",
-           .group = "Data"});
-  set.add({.name = "out",
-           .help = "where the sorted keys or columns go, file.h5:/path (else they are dropped)",
-           .group = "Data",
-           .identity = false});
-  set.add(
-      {.name = "by",
-       .help =
-           "columns to sort a table by, the first weighs most, -name descending: time,-energy; name[0:4] or "
-           "0:10 compares bytes of a row",
-       .group = "Data"});
-  set.add({.name = "argsort",
-           .help = "where the stable permutation goes (i64), file.h5:/path",
-           .group = "Data",
-           .identity = false});
-  set.add({.name = "apply", .help = "a permutation to put the rows of --in in order by", .group = "Data"});
-  set.add({.name = "top",
-           .kind = Kind::integer,
-           .help =
-               "only so many rows from the beginning of the sorted order; the others are not sorted (with "
-               "--descending or --by=-name: the largest)",
-           .group = "Data",
-           .low = 0,
-           .high = huge});
-  set.add({.name = "unique",
-           .kind = Kind::flag,
-           .help = "only the first row of each key (-0 equals 0, every NaN every other)",
-           .group = "Data"});
-  set.add({.name = "quantiles",
-           .help =
-               "what stands there in the sorted order, without sorting: 0.01,0.5,0.99 (linear, as numpy; NaN "
-               "is last); --out takes them as f64",
-           .group = "Data"});
-  set.add({.name = "n",
-           .kind = Kind::integer,
-           .fallback = "1048576",
-           .help = "generated keys",
-           .group = "Data",
-           .axis = true,
-           .low = 0,
-           .high = huge});
-  set.add({.name = "type",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .help = "of the keys (auto: that of the file, u64 when generated)",
-           .group = "Data",
-           .choices = type_names(),
-           .axis = true});
-  set.add({.name = "input",
-           .kind = Kind::choice,
-           .fallback = "uniform",
-           .help = "generated keys",
-           .group = "Data",
-           .choices = inputs,
-           .axis = true});
-  run::add_seed(set, "of generated keys and of the check");
-  set.add({.name = "descending",
-           .kind = Kind::flag,
-           .help = "largest first; NaN stays last either way (plain keys: -0 before 0; tables: equal)",
-           .group = "Data"});
-}
 
 std::vector<double> parse_quantiles(const std::string& text) {
   std::vector<double> result;
@@ -184,12 +106,6 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   if (request.task != Task::keys && point.has("out")) request.carried = table.columns;
 }
 
-std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names = run::names_of(dist::sort::algorithms());
-  names.insert(names.begin(), "auto");
-  return names;
-}
-
 /// Whether a second copy of the keys is more than a rank should hold beside them. Rows are permuted by pairs,
 /// which rounds do not serve, and kernels of a device want their keys together.
 bool copy_is_large(const Request& request) {
@@ -203,57 +119,6 @@ bool copy_is_large(const Request& request) {
 }
 
 }  // namespace
-
-run::OptionSet declare() {
-  run::OptionSet set(
-      "sort", "keys, or the rows of a table by several columns, from HDF5 to HDF5, exactly balanced",
-      {"mpirun -n 4 tessera sort --in t.h5:/keys --out s.h5:/keys",
-       "tessera sort --in t.h5:/events --by time,-energy --out s.h5:/events     # every column carried along",
-       "tessera sort --in t.h5:/keys --argsort p.h5:/perm                       # numpy's stable argsort",
-       "tessera sort --in other.h5:/table --apply p.h5:/perm --out o.h5:/table",
-       "tessera sort --in t.h5:/events --by=-energy --top 100 --out top.h5:/events",
-       "tessera sort --in t.h5:/events --by energy --quantiles 0.01,0.5,0.99",
-       "tessera sort --in records.h5:/records --by 0:10 --out s.h5:/records     # bytes 0 to 9 of every "
-       "record",
-       "tessera sort --in huge.h5:/keys --out s.h5:/keys --memory 2GiB          # out of core",
-       "tessera sort --n 1e9 --device gpu --device-memory 4GiB                  # in runs through a GPU",
-       "tessera sort --n 1e6,1e7 --type u32,f64 --input uniform,zipf --kernel auto,radix,samplesort",
-       "mpirun -n 7 tessera sort --n 1e9 --plan                                 # what would happen",
-       "tessera sort --config configs/sort/variants.toml --results r.h5"});
-  add_data_options(set);
-  run::add_kernel(set, run::names_of(kernels::variants()));
-  run::add_device(set, "the CPU, or the GPU where it is asked for");
-  run::add_device_memory(set, "inputs");
-  run::add_shares(set);
-  run::add_gpu_exchange(set);
-  set.add(
-      {.name = "algorithm",
-       .kind = Kind::choice,
-       .fallback = "auto",
-       .help =
-           "how the ranks share the work (auto: exact, or rounds where exact would take more than 1.15 times "
-           "the keys and 128 MiB a rank)",
-       .group = "Method",
-       .choices = algorithm_names(),
-       .axis = true});
-  set.add({.name = "out-of-core",
-           .kind = Kind::choice,
-           .fallback = "auto",
-           .help =
-               "from file to file through sorted runs, two reads and two writes (auto: where memory does not "
-               "suffice); an attempt that was ended goes on with the runs it finds",
-           .group = "Machine",
-           .choices = {"auto", "always", "never"}});
-  set.add({.name = "scratch",
-           .help = "folder for the runs (default: beside the output, NAME.runs)",
-           .group = "Machine",
-           .identity = false});
-  run::add_plan_ranks(set);
-  run::add_job_options(
-      set, "auto: go on where a run that was stopped ended, after the points that --results holds");
-  run::add_common_options(set);
-  return set;
-}
 
 std::shared_ptr<Inputs> look_at_inputs(const run::OptionSet& set, const run::Parsed& parsed) {
   require_together(set, parsed);

@@ -30,7 +30,7 @@ void add_data(OptionSet& set) {
            .identity = false});
   set.add({.name = "shape",
            .fallback = "1024x1024",
-           .help = "of a generated field: 1000, 512x512 or 64x64x64 (z x y x x)",
+           .help = "of a generated field: 1000, 512x512 or 64x64x64 (along z, y, x)",
            .group = "Data",
            .axis = true});
   set.add({.name = "init",
@@ -263,6 +263,7 @@ OptionSet declare() {
   add_terms(set);
   add_outputs(set);
   add_method(set);
+  run::add_output_options(set);
   run::add_common_options(set, {.repetitions = "1", .warmups = "0"});
   return set;
 }

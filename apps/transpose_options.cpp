@@ -152,6 +152,7 @@ OptionSet declare() {
   add_data(set);
   add_operation(set);
   add_method(set);
+  run::add_output_options(set);
   run::add_common_options(set);
   return set;
 }

@@ -72,18 +72,6 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .help = "skip the check of the result",
                .group = "Checking",
                .identity = false});
-  options.add({.name = "verify-output",
-               .kind = Kind::choice,
-               .fallback = "auto",
-               .help = "how much of the written file is read back and compared",
-               .group = "Checking",
-               .choices = {"auto", "all", "sample", "off"},
-               .identity = false});
-  options.add({.name = "overwrite",
-               .kind = Kind::flag,
-               .help = "replace the whole output file if it exists",
-               .group = "Files",
-               .identity = false});
   options.add({.name = "config",
                .help = "TOML file with any of these options as keys",
                .group = "Files",
@@ -131,6 +119,21 @@ void add_plan_ranks(OptionSet& options) {
                .identity = false,
                .low = 1,
                .high = 4096});
+}
+
+void add_output_options(OptionSet& options) {
+  options.add({.name = "overwrite",
+               .kind = Kind::flag,
+               .help = "replace the whole output file if it exists",
+               .group = "Files",
+               .identity = false});
+  options.add({.name = "verify-output",
+               .kind = Kind::choice,
+               .fallback = "auto",
+               .help = "how much of the written file is read back and compared",
+               .group = "Checking",
+               .choices = {"auto", "all", "sample", "off"},
+               .identity = false});
 }
 
 void add_job_options(OptionSet& options, const std::string& resume_help) {

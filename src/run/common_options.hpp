@@ -1,18 +1,17 @@
 #pragma once
-// The options that every workload has.
+// The options that several commands have.
 
 #include "run/options.hpp"
 
 namespace tessera::run {
 
-/// What a workload does unless it is told otherwise.
+/// What a command does unless it is told otherwise.
 struct CommonDefaults {
   const char* repetitions = "5";
   const char* warmups = "1";
 };
 
-/// --out, --overwrite, --results, --repetitions, --plan, --memory, --stall-limit, --config, ...: declared
-/// once.
+/// --results, --repetitions, --plan, --memory, --stall-limit, --config, ... of whatever is measured.
 void add_common_options(OptionSet& options, const CommonDefaults& defaults = {});
 
 /// --title of a study, for commands with results.
@@ -23,6 +22,9 @@ void add_title(OptionSet& options);
 void add_seed(OptionSet& options, const std::string& of_what);
 void add_kernel(OptionSet& options, std::vector<std::string> names);
 void add_plan_ranks(OptionSet& options);
+
+/// --overwrite, --verify-output: where --out can be given.
+void add_output_options(OptionSet& options);
 
 /// --resume and --part: what a job needs that may be stopped, and that shares a sweep with others.
 void add_job_options(OptionSet& options, const std::string& resume_help);

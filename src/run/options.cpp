@@ -294,7 +294,8 @@ std::string OptionSet::help() const {
       std::string text = option.help;
       if (!option.choices.empty()) text += ": " + join(option.choices, ", ");
       if (option.axis) text += " [list]";
-      if (!option.fallback.empty()) text += fmt::format(" (default {})", option.fallback);
+      const bool all = option.choices.size() > 1 && option.fallback == join(option.choices, ",");
+      if (!option.fallback.empty()) text += fmt::format(" (default {})", all ? "all" : option.fallback);
       out += fmt::format("  {:<24} {}\n", flag_of(option) + value, wrapped(text, 27));
     }
   }
