@@ -129,8 +129,7 @@ Interval parse_interval(const std::string& text) {
 }
 
 Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info) {
-  require(!info.shape.empty() && info.shape.size() <= 3 && info.kind != io::DatasetInfo::Kind::other,
-          ExitCode::bad_data,
+  require(!info.shape.empty() && info.shape.size() <= 3 && info.reads_as_number(), ExitCode::bad_data,
           fmt::format("{} ({}, {}) is no box of weights; give 1 to 3 dimensions of numbers", name.text(),
                       info.shape_text(), info.type_text()));
   index_t count = 1;

@@ -63,7 +63,7 @@ void resolve_field(const Values& point, const Inputs& inputs, const std::vector<
                       infos.empty() ? "the field" : inputs.in[0]->name().text(), dims));
   bool small = !infos.empty();
   for (std::size_t i = 0; i < infos.size(); ++i) {
-    require(infos[i].kind != DatasetInfo::Kind::other, ExitCode::bad_data,
+    require(infos[i].reads_as_number(), ExitCode::bad_data,
             fmt::format("{} holds elements of {}; real or integer numbers are needed",
                         inputs.in[i]->name().text(), infos[i].type_text()));
     small = small && infos[i].kind == DatasetInfo::Kind::real && infos[i].element_bytes <= 4;
@@ -133,9 +133,12 @@ void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInf
 void check_same_shape(const run::Input* input, const DatasetInfo& info, const std::vector<index_t>& wanted,
                       const char* what) {
   if (input == nullptr) return;
-  require(info.kind != DatasetInfo::Kind::other && info.shape == wanted, ExitCode::bad_data,
-          fmt::format("{} ({}, {}) is not {}, which has {} numbers", input->name().text(), info.shape_text(),
-                      info.type_text(), what, fmt::join(wanted, " x ")));
+  require(info.reads_as_number(), ExitCode::bad_data,
+          fmt::format("{} holds elements of {}; real or integer numbers are needed", input->name().text(),
+                      info.type_text()));
+  require(info.shape == wanted, ExitCode::bad_data,
+          fmt::format("{} ({}) is not {}, which has {} numbers", input->name().text(), info.shape_text(),
+                      what, fmt::join(wanted, " x ")));
 }
 
 void resolve_terms(const Values& point, const Inputs& inputs, Request& request) {

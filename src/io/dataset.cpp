@@ -54,6 +54,7 @@ std::vector<std::string> split_names(const std::string& text) {
 
 std::string DatasetInfo::type_text() const {
   if (kind == Kind::other) return fmt::format("{} bytes of another kind", element_bytes);
+  if (kind == Kind::enumeration) return fmt::format("enum{}", 8 * element_bytes);
   const char letter = kind == Kind::complex ? 'c' : kind == Kind::real ? 'f' : is_signed ? 'i' : 'u';
   return fmt::format("{}{}", letter, 8 * element_bytes);
 }
@@ -226,6 +227,7 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   info.element_bytes = static_cast<index_t>(H5Tget_size(type));
   info.kind = type_class == H5T_FLOAT     ? DatasetInfo::Kind::real
               : type_class == H5T_INTEGER ? DatasetInfo::Kind::integer
+              : type_class == H5T_ENUM    ? DatasetInfo::Kind::enumeration
               : is_complex(type)          ? DatasetInfo::Kind::complex
                                           : DatasetInfo::Kind::other;
   info.is_signed = type_class != H5T_INTEGER || H5Tget_sign(type) == H5T_SGN_2;
@@ -252,7 +254,7 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name) {
   require(info.shape.size() == 2, ExitCode::bad_data,
           fmt::format("{} is {}-dimensional ({}) where a matrix is needed; give a 2-D dataset", name.text(),
                       info.shape.size(), info.shape_text()));
-  require(info.is_number(), ExitCode::bad_data,
+  require(info.reads_as_number(), ExitCode::bad_data,
           fmt::format("{} holds elements of {}; real or integer numbers are needed", name.text(),
                       info.type_text()));
 }

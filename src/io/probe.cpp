@@ -105,7 +105,7 @@ void extend_cpu_limit() {
 /// file.
 void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name) {
   const std::size_t rank = info.shape.size();
-  if (!info.is_number() || rank == 0) return;
+  if (!info.reads_as_number() || rank == 0) return;
   for (const index_t extent : info.shape) {
     if (extent == 0) return;
   }

@@ -264,6 +264,12 @@ class AgainstNumpy(tessera.Case):
             self.succeed("matmul", *words, "--out", "out.h5:/C", "--overwrite", "--repetitions", 1)
             self.assertEqual(tessera.read_matrix(self.path("out.h5")).dtype, numpy.dtype(want), (a, b, c))
 
+    def test_matrices_of_bool_are_multiplied_as_numbers(self):
+        a = numpy.random.default_rng(tessera.SEED).random((17, 23)) > 0.5
+        name = tessera.write_matrix(self.path("a.h5"), a, "chunked")
+        self.succeed("matmul", "--a", name, "--b", name, "--trans-b", "T", "--out", "c.h5:/C", ranks=2)
+        numpy.testing.assert_array_equal(tessera.read_matrix(self.path("c.h5")), a.astype("f8") @ a.T.astype("f8"))
+
     def test_one_file_for_both_operands(self):
         values = numpy.random.default_rng(tessera.SEED).normal(size=(57, 23))
         name = tessera.write_matrix(self.path("x.h5"), values, "chunked", "X")

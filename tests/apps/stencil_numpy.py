@@ -181,6 +181,16 @@ class Command(tessera.Case):
                          "periodic", "--overwrite", ranks=ranks)
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("v.h5"), "u"), u)
 
+    def test_arrays_of_bool_are_fields_masks_and_weights(self):
+        rng = numpy.random.default_rng(tessera.SEED)
+        u, mask, weights = rng.random((20, 30)) > 0.5, rng.random((20, 30)) > 0.3, rng.random((3, 3)) > 0.4
+        words = [tessera.write_matrix(self.path(f"{name}.h5"), values, "chunked", name)
+                 for name, values in (("u", u), ("m", mask), ("w", weights))]
+        self.succeed("stencil", "--in", words[0], "--mask", words[1], "--weights", words[2], "--boundary", "constant:0",
+                     "--steps", 1, "--out", "v.h5:/u", ranks=2)
+        want = ndimage.correlate(u.astype("f8"), weights.astype("f8"), mode="constant")
+        numpy.testing.assert_array_equal(tessera.read_matrix(self.path("v.h5"), "u"), numpy.where(mask, want, u))
+
     def test_a_periodic_mode_decays_by_its_eigenvalue(self):
         self.succeed("stencil", "--shape", "40x64", "--init", "cosine", "--boundary", "periodic", "--steps", 50, "--out",
                      "u.h5:/u", ranks=3)
@@ -280,10 +290,13 @@ class Refusals(tessera.Case):
             file["t"] = ["a", "b"]
             file["scalar"] = 1.0
             file["nan"] = [[1, numpy.nan]]
+            file["c"] = numpy.ones((8, 9), "c16")
         for words, message in [
                 (("--in", self.deep), "4-dimensional"),
                 (("--in", self.path("text.h5") + ":/t"), "numbers are needed"),
                 (("--in", self.path("text.h5") + ":/scalar"), "0-dimensional"),
+                (("--in", self.path("text.h5") + ":/c"), "elements of c128; real or integer numbers are needed"),
+                (("--in", self.u, "--mask", self.path("text.h5") + ":/c"), "elements of c128"),
                 (("--in", self.u, "--weights", self.path("text.h5") + ":/nan"), "not finite"),
                 (("--in", self.u, "--boundary", "given", "--given", self.u), "10 x 11"),
                 (("--in", self.u, "--stencil", "wave", "--past", self.w), "8 x 9")]:
