@@ -48,7 +48,7 @@ void print_curve(const lab::Analysis& a, index_t line_bytes) {
     const double lru = a.curve.misses(lines);
     const std::string ideal = ideal_at(a, lines);
     const double theorem = a.theorem ? a.fitted->predicted(*a.theorem, lines) : 0;
-    table.add({human_bytes(static_cast<double>(lines * line_bytes)), count(lines), count(lru), ideal,
+    table.add({human_bytes(lines * line_bytes), count(lines), count(lru), ideal,
                ideal == "-" ? "-" : fmt::format("{:.2f}", lru / std::stod(ideal)),
                a.theorem ? count(theorem) : "-", theorem > 0 ? fmt::format("{:.3f}", lru / theorem) : "-"});
   }
@@ -99,7 +99,7 @@ void print_levels(const lab::Analysis& a) {
   std::vector<std::string> headings{"level"};
   for (const lab::CacheReport& cache : a.caches) {
     for (const char* kind : {"misses", "compulsory", "capacity", "conflict"})
-      headings.push_back(fmt::format("{} {}", kind, human_bytes(static_cast<double>(cache.geometry.bytes))));
+      headings.push_back(fmt::format("{} {}", kind, human_bytes(cache.geometry.bytes)));
   }
   Table table(std::move(headings));
   for (std::size_t level = 0; level < levels; ++level) {

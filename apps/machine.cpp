@@ -41,12 +41,11 @@ void print_topology() {
   fmt::print("host {}: {}, {} ({}, cpus {}), {}\n", mpi::host_name(), t.processor, counted(t.cores, "core"),
              counted(t.hardware_threads, "hardware thread"), t.cpu_list, counted(t.numa_nodes, "NUMA node"));
   for (const auto& cache : t.caches) {
-    fmt::print("  {} {} (lines of {} B), shared by {}\n", cache.name,
-               human_bytes(static_cast<double>(cache.bytes)), cache.line_bytes,
-               counted(cache.shared_by, "core"));
+    fmt::print("  {} {} (lines of {} B), shared by {}\n", cache.name, human_bytes(cache.bytes),
+               cache.line_bytes, counted(cache.shared_by, "core"));
   }
-  fmt::print("  memory free: {}; instruction set: {}\n",
-             human_bytes(static_cast<double>(machine::available_memory())), machine::name(machine::isa()));
+  fmt::print("  memory free: {}; instruction set: {}\n", human_bytes(machine::available_memory()),
+             machine::name(machine::isa()));
   const machine::Gpus& gpus = machine::gpus();
   if (gpus.devices.empty()) fmt::print("  GPUs: none ({})\n", gpus.reason);
   for (const auto& gpu : gpus.devices) fmt::print("  GPU: {}\n", run::described(gpu));

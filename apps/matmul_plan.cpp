@@ -15,8 +15,6 @@ namespace {
 
 using dist::matmul::Forecast;
 
-std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
 /// Arithmetic at the measured peak, or at the rank's own speed where that was measured, then the messages
 /// that do not travel under it. -1 where the machine was never measured.
 double predicted_seconds(const Request& request, std::size_t rank, const Forecast& f,
@@ -33,11 +31,11 @@ double predicted_seconds(const Request& request, std::size_t rank, const Forecas
 std::vector<std::string> plan_row(const std::string& rank, const Forecast& f, double seconds) {
   return {rank,
           human_number(f.flops / 1e9),
-          human(f.received_bytes),
-          human(f.sent_bytes),
+          human_bytes(f.received_bytes),
+          human_bytes(f.sent_bytes),
           std::to_string(f.messages),
-          human(f.home_bytes),
-          human(f.work_bytes),
+          human_bytes(f.home_bytes),
+          human_bytes(f.work_bytes),
           seconds < 0 ? "unknown" : human_seconds(seconds)};
 }
 
@@ -52,9 +50,9 @@ void print_pieces(const Request& request) {
   const tessera::matmul::Pieces pieces = plan_pieces(wanted, limit);
   if (pieces.products() == 1) return;
   fmt::print("through {} of device memory in {} pieces of {} x {} x {}{}; {} to the device, {} back\n",
-             human(pieces.device_bytes()), pieces.products(), pieces.m, pieces.n, pieces.k,
-             pieces.tiles_k() > 1 ? " (k is cut)" : "", human(pieces.sent_bytes),
-             human(pieces.brought_bytes));
+             human_bytes(pieces.device_bytes()), pieces.products(), pieces.m, pieces.n, pieces.k,
+             pieces.tiles_k() > 1 ? " (k is cut)" : "", human_bytes(pieces.sent_bytes),
+             human_bytes(pieces.brought_bytes));
 }
 
 }  // namespace
@@ -126,7 +124,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   const auto total =
       static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * q.flops_each * 1e-9;
   fmt::print("in all {} GFLOP; a rank receives {}, the worst {}, and holds up to {}; predicted {}\n",
-             human_number(total), human(all_words / q.ranks), human(words), human(most),
+             human_number(total), human_bytes(all_words / q.ranks), human_bytes(words), human_bytes(most),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
   const bool through = request.gpus == nullptr && request.method.kernel->space == Space::device;
   if (q.ranks == 1 && through) print_pieces(request);

@@ -207,7 +207,6 @@ bool run_stream(const StreamPoint& point, const Stream& stream) {
 }
 
 void print_stream(const Request& request, const Stream& stream) {
-  const auto human = [](index_t bytes) { return human_bytes(static_cast<double>(bytes)); };
   const auto& q = request.shape;
   fmt::print(
       "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along k; reads "
@@ -215,8 +214,9 @@ void print_stream(const Request& request, const Stream& stream) {
       "(A {}, B {}), writes {}, holds {} a rank\n",
       name(request.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
       counted(request.method.threads, "thread"), request.method.kernel->name, counted(stream.tiles(), "tile"),
-      stream.m, stream.n, stream.k, human(stream.read_bytes), counted(stream.tiles_n(), "time"),
-      counted(stream.tiles_m(), "time"), human(q.m * q.n * q.element_bytes), human(stream.rank_bytes));
+      stream.m, stream.n, stream.k, human_bytes(stream.read_bytes), counted(stream.tiles_n(), "time"),
+      counted(stream.tiles_m(), "time"), human_bytes(q.m * q.n * q.element_bytes),
+      human_bytes(stream.rank_bytes));
 }
 
 }  // namespace tessera::apps::matmul

@@ -184,8 +184,7 @@ class Probes {
 
   void plan(const Values& point) const {
     if (comm_.is_root())
-      fmt::print("{}: {}\n", point.text("probe"),
-                 human_bytes(static_cast<double>(planned_bytes(row_of(point), walk_of(point)))));
+      fmt::print("{}: {}\n", point.text("probe"), human_bytes(planned_bytes(row_of(point), walk_of(point))));
   }
 
   void print() const {

@@ -125,8 +125,7 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
     const index_t needed = device_bytes(row, walk), free = machine::free_gpu_memory();
     require(needed <= free / 10 * 9, ExitCode::memory,
             fmt::format("kernel {} needs {} of the device's memory and {} are free; give a smaller --size",
-                        row.name, human_bytes(static_cast<double>(needed)),
-                        human_bytes(static_cast<double>(free))));
+                        row.name, human_bytes(needed), human_bytes(free)));
     probe = make_probe(row, walk);
   });
   run::Measured measured;
@@ -154,9 +153,8 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
 void plan_on_device(const Values& point) {
   const DeviceProbeVariant& row = row_of(point.text("kernel"));
   const DeviceWalk walk = walk_of(point);
-  fmt::print("{}: {} on the device, {} on the host\n", row.name,
-             human_bytes(static_cast<double>(device_bytes(row, walk))),
-             human_bytes(static_cast<double>(walk.bytes * row.host_arrays)));
+  fmt::print("{}: {} on the device, {} on the host\n", row.name, human_bytes(device_bytes(row, walk)),
+             human_bytes(walk.bytes * row.host_arrays));
 }
 
 }  // namespace tessera::apps::memory_probes

@@ -57,8 +57,6 @@ index_t warning_seconds(const std::string& time) {
   return std::min<index_t>(120, std::max<index_t>(10, seconds_of(time) / 5));
 }
 
-std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
 }  // namespace
 
 void complete(Job& job, const run::Parsed& request, const std::vector<Need>& needs) {
@@ -76,7 +74,7 @@ void complete(Job& job, const run::Parsed& request, const std::vector<Need>& nee
   const std::string limit = request.lists.at("memory").front();
   require(limit.empty() || parse_bytes(limit) >= memory, ExitCode::usage,
           fmt::format("a rank would hold {} and --memory allows {}; use more nodes or smaller sizes",
-                      human(memory), limit));
+                      human_bytes(memory), limit));
   const index_t node =
       static_cast<index_t>(spare * static_cast<double>(memory + own_bytes)) * job.tasks_per_node;
   const index_t wanted = ceil_div(node, index_t{1} << 20);
@@ -87,7 +85,7 @@ void complete(Job& job, const run::Parsed& request, const std::vector<Need>& nee
   if (job.array > 0) seconds /= static_cast<double>(job.array);
   job.plan = fmt::format(
       "{} on {} x {}; a rank holds {} at most; {}", counted(ssize(needs), "point"),
-      counted(job.ranks(), "rank"), counted(job.cpus_per_task, "thread"), human(memory),
+      counted(job.ranks(), "rank"), counted(job.cpus_per_task, "thread"), human_bytes(memory),
       known ? fmt::format("predicted {} on nodes like {}", human_seconds(seconds), mpi::host_name())
             : "time unknown");
   if (!job.time.empty()) return;

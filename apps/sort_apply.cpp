@@ -42,7 +42,7 @@ class BlockwiseApply {
     piece_rows_ = allowance / 4 / (8 + widest);
     mpi::together(comm, "plan", [&] {
       require(block_rows_ > 0 && piece_rows_ > 0, ExitCode::memory,
-              human_bytes(static_cast<double>(allowance)) + " of memory are too few for a row; allow more");
+              human_bytes(allowance) + " of memory are too few for a row; allow more");
     });
   }
 

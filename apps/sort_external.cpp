@@ -68,13 +68,13 @@ class External {
   }
 
   void print() const {
-    const auto human = [](index_t bytes) { return human_bytes(static_cast<double>(bytes)); };
     index_t stored = 0;
     for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();
     fmt::print("plan: out of core, {} in {} of {} in '{}', {} a rank; two reads and two writes of {}{}\n",
                counted(plan_.rows, "row"), counted(plan_.runs, "run"), ceil_div(plan_.rows, plan_.runs),
-               files_->folder(), human(std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes()),
-               human(stored * plan_.rows), request_.unique ? " at most, and one more of what is left" : "");
+               files_->folder(), human_bytes(std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes()),
+               human_bytes(stored * plan_.rows),
+               request_.unique ? " at most, and one more of what is left" : "");
   }
 
  private:

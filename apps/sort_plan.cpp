@@ -12,9 +12,6 @@ namespace {
 
 using dist::sort::Forecast;
 
-std::string human(double bytes) { return human_bytes(bytes); }
-std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
 /// A key is read and written about six times while a rank sorts (twice to distribute, twice in the
 /// cache-sized rest, twice to merge), at the measured copy bandwidth of the node; then the messages. -1 where
 /// the machine was never measured.
@@ -86,9 +83,9 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
     const double seconds = predicted_seconds(request, f, ceilings, ranks_per_node, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     if (static_cast<index_t>(r) >= most_rows) continue;
-    table.add({std::to_string(r), std::to_string(f.items), human(f.sent_bytes), human(f.most_sent_bytes),
-               std::to_string(f.messages), human(f.home_bytes), human(f.work_bytes),
-               seconds < 0 ? "unknown" : human_seconds(seconds)});
+    table.add({std::to_string(r), std::to_string(f.items), human_bytes(f.sent_bytes),
+               human_bytes(f.most_sent_bytes), std::to_string(f.messages), human_bytes(f.home_bytes),
+               human_bytes(f.work_bytes), seconds < 0 ? "unknown" : human_seconds(seconds)});
   }
   fmt::print("{}", table.text());
   if (ssize(forecasts) > most_rows)
@@ -101,7 +98,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
     fmt::print("keys come in by measured speed, Mkeys/s a rank: {}; they leave in equal shares; ",
                run::text_of_weights(request.weights, 1e6));
   }
-  fmt::print("the worst rank holds {} and about 32 MiB of the program itself; predicted {}\n", human(most),
+  fmt::print("the worst rank holds {} and about 32 MiB of the program itself; predicted {}\n",
+             human_bytes(most),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 

@@ -156,6 +156,48 @@ void choose_exchange(const mpi::Communicator& comm, const run::Values& point, co
   if (request.gpus != nullptr) request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
 }
 
+/// What this rank runs, on how many threads; whether it drives a GPU.
+bool choose_kernel(const mpi::Communicator& comm, const Values& point, Request& request) {
+  request.method.kernel = point.text("kernel");
+  const auto needed = [&] {  // what a device does not hold goes through it in runs: it needs room for some
+    constexpr index_t enough = index_t{256} << 20;
+    const index_t whole = checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
+    const index_t asked = point.bytes("device-memory");
+    return std::min(whole, asked > 0 ? asked : enough);
+  };
+  bool on_gpu = false;
+  if (const auto* const row =
+          run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed)) {
+    request.method.kernel = row->name;
+    request.method.tuning.device_memory = run::device_room(comm, point);
+    on_gpu = run::drives_gpu(comm, point);
+  }
+  request.kernels = request.method.kernel;
+  if (const index_t there = comm.sum(index_t{on_gpu ? 1 : 0}); there > 0 && there < comm.size()) {
+    request.kernels += "+auto";
+    if (!on_gpu) request.method.kernel = "auto";
+  }
+  request.method.threads = run::threads_of(point);
+  return on_gpu;
+}
+
+/// What --apply names.
+void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Request& request) {
+  const io::TableInfo permutation = inputs.permutation->share(comm);
+  request.permutation = permutation.columns.front();
+  mpi::on_root(comm, "open input", [&] {
+    const io::DatasetInfo& info = permutation.columns.front().info;
+    require(!permutation.is_group && info.kind == io::DatasetInfo::Kind::integer && info.shape.size() == 1,
+            ExitCode::bad_data,
+            fmt::format("{} is no permutation (a 1-D dataset of integers); give what --argsort wrote",
+                        inputs.permutation->name().text()));
+    require(
+        info.shape[0] == request.n, ExitCode::bad_data,
+        fmt::format("{} has {} elements and {} has {} rows; give the permutation of this table",
+                    inputs.permutation->name().text(), info.shape[0], inputs.data->name().text(), request.n));
+  });
+}
+
 }  // namespace
 
 Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
@@ -186,26 +228,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   for (const auto& row : dist::sort::algorithms()) {
     if (row.name == request.algorithm) request.method.algorithm = row.algorithm;
   }
-  request.method.kernel = point.text("kernel");
-  const auto needed = [&] {  // what a device does not hold goes through it in runs: it needs room for some
-    constexpr index_t enough = index_t{256} << 20;
-    const index_t whole = checked_mul(4 * ceil_div(request.n, index_t{comm.size()}), 8, "the keys");
-    const index_t asked = point.bytes("device-memory");
-    return std::min(whole, asked > 0 ? asked : enough);
-  };
-  bool on_gpu = false;
-  if (const auto* const row =
-          run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed)) {
-    request.method.kernel = row->name;
-    request.method.tuning.device_memory = run::device_room(comm, point);
-    on_gpu = run::drives_gpu(comm, point);
-  }
-  request.kernels = request.method.kernel;
-  if (const index_t there = comm.sum(index_t{on_gpu ? 1 : 0}); there > 0 && there < comm.size()) {
-    request.kernels += "+auto";
-    if (!on_gpu) request.method.kernel = "auto";
-  }
-  request.method.threads = run::threads_of(point);
+  const bool on_gpu = choose_kernel(comm, point, request);
   choose_exchange(comm, point, inputs, request);
   if (request.algorithm == "auto") {
     const bool rounds = copy_is_large(request);
@@ -214,21 +237,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   }
   if (request.task == Task::keys && request.gpus == nullptr && !request.takes_first())
     request.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
-  if (request.task == Task::apply) {
-    const io::TableInfo permutation = inputs.permutation->share(comm);
-    request.permutation = permutation.columns.front();
-    mpi::on_root(comm, "open input", [&] {
-      const io::DatasetInfo& info = permutation.columns.front().info;
-      require(!permutation.is_group && info.kind == io::DatasetInfo::Kind::integer && info.shape.size() == 1,
-              ExitCode::bad_data,
-              fmt::format("{} is no permutation (a 1-D dataset of integers); give what --argsort wrote",
-                          inputs.permutation->name().text()));
-      require(info.shape[0] == request.n, ExitCode::bad_data,
-              fmt::format("{} has {} elements and {} has {} rows; give the permutation of this table",
-                          inputs.permutation->name().text(), info.shape[0], inputs.data->name().text(),
-                          request.n));
-    });
-  }
+  if (request.task == Task::apply) resolve_permutation(comm, inputs, request);
   return request;
 }
 

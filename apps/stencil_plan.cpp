@@ -14,8 +14,6 @@ namespace {
 
 using dist::stencil::Forecast;
 
-std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
 /// What the check and the files take beside the field.
 index_t beside(const Request& request, index_t rank) {
   constexpr index_t samples = 16, longest_sample = 200000;  // values; one step of weights may need more
@@ -67,9 +65,9 @@ void print_slabs(const Request& request) {
   for (int d = 3 - request.dims(); d < 3; ++d)
     extents.push_back(std::to_string(d == slabs.d ? ceil_div(size[d], slabs.slabs) : size[d]));
   fmt::print("through {} of device memory in {} of {}, {} at a time; {} to the device, {} back in {}\n",
-             human(slabs.device_bytes), counted(slabs.slabs, "slab"), fmt::join(extents, " x "),
-             counted(slabs.longest(), "step"), human(slabs.sent_bytes), human(slabs.brought_bytes),
-             counted(slabs.steps(), "step"));
+             human_bytes(slabs.device_bytes), counted(slabs.slabs, "slab"), fmt::join(extents, " x "),
+             counted(slabs.longest(), "step"), human_bytes(slabs.sent_bytes),
+             human_bytes(slabs.brought_bytes), counted(slabs.steps(), "step"));
 }
 
 }  // namespace
@@ -112,8 +110,8 @@ void print_plan(const Request& request) {
     std::vector<index_t> box;
     for (int d = 3 - dims; d < 3; ++d) box.push_back(grid.of(rank).size()[d]);
     table.add({std::to_string(rank), fmt::format("{}", fmt::join(box, " x ")), human_number(f.updates),
-               human(f.received_bytes), std::to_string(f.messages), human(f.field_bytes),
-               human(f.buffer_bytes + beside(request, rank)), human_seconds(f.seconds)});
+               human_bytes(f.received_bytes), std::to_string(f.messages), human_bytes(f.field_bytes),
+               human_bytes(f.buffer_bytes + beside(request, rank)), human_seconds(f.seconds)});
   }
   fmt::print("{}", table.text());
   if (request.shape.ranks > most_rows)
@@ -121,7 +119,8 @@ void print_plan(const Request& request) {
   const double needed = request.updates();
   fmt::print(
       "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted {}{}\n",
-      human_number(all), human_number(all - needed), human(words), human(most), human_seconds(slowest),
+      human_number(all), human_number(all - needed), human_bytes(words), human_bytes(most),
+      human_seconds(slowest),
       request.shape.rates.measured ? ""
                                    : " on a common machine (run `tessera machine` once to know this one)");
 }

@@ -14,8 +14,6 @@ namespace {
 using dist::transpose::Algorithm;
 using dist::transpose::Forecast;
 
-std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
 std::vector<Forecast> axes_forecast(const Request& request) {
   std::vector<Forecast> result;
   for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
@@ -116,15 +114,15 @@ void print_plan(const Request& request, const run::Ceilings& ceilings) {
     words = std::max(words, f.received_bytes);
     most = std::max(most, f.memory());
     if (static_cast<index_t>(r) >= most_rows) continue;
-    table.add({std::to_string(r), human(f.touched_bytes), human(f.received_bytes), human(f.sent_bytes),
-               std::to_string(f.messages), human(f.home_bytes), human(f.work_bytes),
-               seconds < 0 ? "unknown" : human_seconds(seconds)});
+    table.add({std::to_string(r), human_bytes(f.touched_bytes), human_bytes(f.received_bytes),
+               human_bytes(f.sent_bytes), std::to_string(f.messages), human_bytes(f.home_bytes),
+               human_bytes(f.work_bytes), seconds < 0 ? "unknown" : human_seconds(seconds)});
   }
   fmt::print("{}", table.text());
   if (ssize(forecasts) > most_rows)
     fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
   fmt::print("in all {} read once and written once; the worst rank receives {} and holds {}; predicted {}\n",
-             human_bytes(request.moved_bytes()), human(words), human(most),
+             human_bytes(request.moved_bytes()), human_bytes(words), human_bytes(most),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 

@@ -274,15 +274,14 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
 }
 
 void print_tiles(const Request& request, const Tiles& tiles) {
-  const auto human = [](index_t bytes) { return human_bytes(static_cast<double>(bytes)); };
   fmt::print(
       "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of {}, holds {} "
       "a "
       "rank\n",
       request.element.type_text(), fmt::join(request.extents, " x "),
       fmt::join(request.result_extents(), " x "), counted(tiles.total(), "tile"),
-      fmt::join(tiles.tile, " x "), counted(request.shape.ranks, "rank"), human(tiles.read_run),
-      human(tiles.write_run), human(tiles_held * tiles.bytes));
+      fmt::join(tiles.tile, " x "), counted(request.shape.ranks, "rank"), human_bytes(tiles.read_run),
+      human_bytes(tiles.write_run), human_bytes(tiles_held * tiles.bytes));
 }
 
 }  // namespace tessera::apps::transpose

@@ -1,6 +1,7 @@
 #pragma once
 // Words for people: quantities with units, the nearest known name, lists.
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,10 @@ namespace tessera {
 
 /// "1.5 GiB", "312 B".
 [[nodiscard]] std::string human_bytes(double bytes);
+template <std::integral I>
+[[nodiscard]] std::string human_bytes(I bytes) {
+  return human_bytes(static_cast<double>(bytes));
+}
 /// "1.23 s", "45.6 ms", "7.8 us".
 [[nodiscard]] std::string human_seconds(double seconds);
 /// Significant digits without an exponent where it reads well: "12.3", "0.0456", "1234".

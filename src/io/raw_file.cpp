@@ -58,7 +58,7 @@ void RawFile::write_at(index_t offset, std::span<const std::byte> data) const {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       fail(written < 0 ? errno : EIO,
-           fmt::format("cannot write {} to '{}'", human_bytes(static_cast<double>(data.size())), path_));
+           fmt::format("cannot write {} to '{}'", human_bytes(data.size()), path_));
     }
     offset += written;
     data = data.subspan(static_cast<std::size_t>(written));
@@ -84,8 +84,7 @@ void RawFile::reserve(index_t bytes) const {
   int rc = EINTR;
   while (rc == EINTR) rc = posix_fallocate(descriptor_, 0, bytes);
   if (rc == EOPNOTSUPP || rc == EINVAL) return;  // the file system promises nothing; writing will tell
-  if (rc != 0)
-    fail(rc, fmt::format("cannot reserve {} for '{}'", human_bytes(static_cast<double>(bytes)), path_));
+  if (rc != 0) fail(rc, fmt::format("cannot reserve {} for '{}'", human_bytes(bytes), path_));
 }
 
 void RawFile::sync() const {

@@ -33,7 +33,7 @@ Geometry parse_geometry(std::string_view text, index_t line_bytes) {
 }
 
 std::string name(const Geometry& g) {
-  std::string text = human_bytes(static_cast<double>(g.bytes));
+  std::string text = human_bytes(g.bytes);
   text += g.ways == 0 ? " full" : fmt::format(" {}-way", g.ways);
   return g.replacement == Replacement::random ? text + " random" : text;
 }

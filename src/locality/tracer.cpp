@@ -60,7 +60,7 @@ std::uint64_t Tracer::place(index_t bytes, unsigned array) {
   require(
       end <= affordable, ExitCode::memory,
       fmt::format("the traced arrays would take {} and 90 % of the free memory is {}; choose smaller sizes",
-                  human_bytes(static_cast<double>(end)), human_bytes(static_cast<double>(affordable))));
+                  human_bytes(end), human_bytes(affordable)));
   require(end <= reserved_, ExitCode::memory,
           "traced arrays do not fit the address space; choose smaller sizes");
   used_ = end;

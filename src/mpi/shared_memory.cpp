@@ -20,9 +20,8 @@ SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node
   const index_t total = node.sum(bytes);
   together(node, "allocate", [&] {
     require(total <= available(), ExitCode::memory,
-            "shared windows of " + human_bytes(static_cast<double>(total)) + " do not fit into /dev/shm (" +
-                human_bytes(static_cast<double>(available())) +
-                " left); enlarge it or choose an algorithm without shared memory");
+            "shared windows of " + human_bytes(total) + " do not fit into /dev/shm (" +
+                human_bytes(available()) + " left); enlarge it or choose an algorithm without shared memory");
   });
   MPI_Info info = MPI_INFO_NULL;
   check(MPI_Info_create(&info), "MPI_Info_create");

@@ -14,8 +14,6 @@
 namespace tessera::run {
 namespace {
 
-std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
 /// In a sweep the same line holds for many points.
 void say_once(const mpi::Communicator& comm, const std::string& note) {
   static std::set<std::string> said;
@@ -71,7 +69,7 @@ DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gp
   const std::string& name = gpus.devices.front().name;
   if (request.bytes > room) {
     const std::string why =
-        fmt::format("{} needed on the {}, room for {}", human(request.bytes), name, human(room));
+        fmt::format("{} needed on the {}, room for {}", human_bytes(request.bytes), name, human_bytes(room));
     require(!must, ExitCode::memory,
             fmt::format("--device gpu: {} a rank; take --device cpu, more GPUs or a smaller problem", why));
     return {Space::host, fmt::format("device: cpu ({})", why)};
@@ -160,8 +158,9 @@ std::string described(const machine::Gpu& gpu) {
       "{}, {}, {} multiprocessors at {:.2f} GHz, compute capability {}.{}, bus of {} bits ({:.0f} GB/s), L2 "
       "{}, "
       "shared memory {} a multiprocessor, PCI {}",
-      gpu.name, human(gpu.memory_bytes), gpu.multiprocessors, gpu.clock_hz / 1e9, gpu.major, gpu.minor,
-      gpu.bus_bits, gpu.bus_bandwidth() / 1e9, human(gpu.l2_bytes), human(gpu.shared_bytes), gpu.pci);
+      gpu.name, human_bytes(gpu.memory_bytes), gpu.multiprocessors, gpu.clock_hz / 1e9, gpu.major, gpu.minor,
+      gpu.bus_bits, gpu.bus_bandwidth() / 1e9, human_bytes(gpu.l2_bytes), human_bytes(gpu.shared_bytes),
+      gpu.pci);
 }
 
 }  // namespace tessera::run

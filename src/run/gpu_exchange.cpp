@@ -9,11 +9,6 @@
 #include "mpi/agreement.hpp"
 
 namespace tessera::run {
-namespace {
-
-std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
-}  // namespace
 
 void add_gpu_exchange(OptionSet& options) {
   auto ways = mpi::device_way_names();
@@ -63,7 +58,7 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
     require(lacks <= 0, ExitCode::memory,
             fmt::format("--gpu-exchange {} keeps the data on the GPUs and a rank lacks {} there; take more "
                         "GPUs, or --gpu-exchange host",
-                        wanted, human(lacks)));
+                        wanted, human_bytes(lacks)));
   });
   return &find(comm, wanted);
 }

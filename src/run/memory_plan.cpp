@@ -12,8 +12,6 @@
 namespace tessera::run {
 namespace {
 
-std::string human(index_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
 /// The smallest number of ranks, of those tried, on which no rank needs more than `allowed`; 0 if none does.
 index_t smallest_fit(index_t ranks, index_t allowed, const std::function<index_t(index_t)>& most_on) {
   constexpr index_t most_tried = 512;
@@ -43,11 +41,12 @@ void require_memory(const mpi::Communicator& comm, const Values& point, index_t 
   mpi::together(comm, "plan", [&] {
     const bool over_limit = limit > 0 && bytes > limit;
     if (!over_limit && on_node <= free) return;
-    const std::string need =
-        over_limit ? fmt::format("this would take {} on rank {} and --memory allows {}", human(bytes),
-                                 comm.rank(), human(limit))
-                   : fmt::format("{} on {} would take {} and 90 % of its free memory is {}",
-                                 counted(node.size(), "rank"), mpi::host_name(), human(on_node), human(free));
+    const std::string need = over_limit
+                                 ? fmt::format("this would take {} on rank {} and --memory allows {}",
+                                               human_bytes(bytes), comm.rank(), human_bytes(limit))
+                                 : fmt::format("{} on {} would take {} and 90 % of its free memory is {}",
+                                               counted(node.size(), "rank"), mpi::host_name(),
+                                               human_bytes(on_node), human_bytes(free));
     const index_t fit = over_limit ? smallest_fit(comm.size(), limit, most_on) : 0;
     throw Error(ExitCode::memory, need + (fit > 0      ? fmt::format("; {} would fit", counted(fit, "rank"))
                                           : over_limit ? "; allow more or choose smaller sizes"
@@ -60,8 +59,8 @@ void print_if_too_large(const mpi::Communicator& comm, const Values& point, inde
   if (point.has("ranks")) {
     const index_t limit = point.bytes("memory"), most = most_on(point.integer("ranks"));
     if (comm.is_root() && limit > 0 && most > limit)
-      fmt::print("it would not run: a rank would take {} and --memory allows {}\n", human(most),
-                 human(limit));
+      fmt::print("it would not run: a rank would take {} and --memory allows {}\n", human_bytes(most),
+                 human_bytes(limit));
     return;
   }
   try {

@@ -112,6 +112,7 @@ TEST(Summarize, EmptyIsZero) { EXPECT_EQ(summarize({}).count, 0u); }
 
 TEST(Text, HumanQuantitiesHaveUnits) {
   EXPECT_EQ(human_bytes(312), "312 B");
+  EXPECT_EQ(human_bytes(index_t{1} << 20), "1 MiB");
   EXPECT_EQ(human_bytes(1.5 * 1024 * 1024 * 1024), "1.50 GiB");
   EXPECT_EQ(human_seconds(0.0456), "45.6 ms");
   EXPECT_EQ(human_seconds(2), "2 s");

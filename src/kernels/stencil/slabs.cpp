@@ -186,7 +186,7 @@ SlabPlan plan_slabs(const Sweep<T>& sweep, const DeviceKernel<T>& kernel, const 
   const auto plan = plan_slabs(sweep, memory, steps_of_a_pass(sweep, kernel, tuning), slab_rates());
   require(
       plan.has_value(), ExitCode::memory,
-      human_bytes(static_cast<double>(memory)) +
+      human_bytes(memory) +
           " of device memory hold no slabs of this field; give it more, or more ranks, or take a kernel of "
           "the CPU");
   return *plan;
