@@ -63,7 +63,7 @@ constexpr std::array<Glyph, 24> font{{
     {'s', {0, 0, 15, 16, 14, 1, 30}},    {'t', {8, 8, 28, 8, 8, 9, 6}},
     {'p', {0, 0, 30, 17, 30, 16, 16}},   {'n', {0, 0, 22, 25, 17, 17, 17}},
     {'a', {0, 0, 14, 1, 15, 17, 15}},    {'i', {4, 0, 12, 4, 4, 4, 14}},
-    {'x', {0, 0, 17, 10, 4, 10, 17}},    {'y', {0, 0, 17, 17, 15, 1, 14}},
+    {'x', {0, 0, 17, 10, 4, 10, 17}},    {'y', {0, 17, 17, 10, 4, 8, 16}},
     {'z', {0, 0, 31, 2, 4, 8, 31}},      {'=', {0, 0, 31, 0, 31, 0, 0}},
 }};
 
@@ -183,7 +183,7 @@ Picture draw(const std::vector<Panel>& panels, Range range, const std::string& c
         canvas.fill(left + j * zoom, margin + i * tall, zoom, tall, color_of((value - range.low) / span));
       }
     }
-    canvas.write(left, margin + height_of(panel) + 3, panel.label);
+    canvas.write(left, margin + height_of(panel) + 2, panel.label);
     left += panel.width * zoom + margin;
   }
   for (index_t i = 0; i < height; ++i)
@@ -194,7 +194,7 @@ Picture draw(const std::vector<Panel>& panels, Range range, const std::string& c
   canvas.write(label, margin + (height - letter_height) / 2,
                fmt::format("{:.4g}", (range.low + range.high) / 2));
   canvas.write(label, margin + height - letter_height, fmt::format("{:.4g}", range.low));
-  canvas.write(margin, height + 2 * margin, caption);
+  canvas.write(margin, height + 2 * margin + 4, caption);
   return canvas.take();
 }
 
