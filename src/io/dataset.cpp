@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include "base/text.hpp"
@@ -54,7 +55,7 @@ std::vector<std::string> split_names(const std::string& text) {
 
 std::string DatasetInfo::type_text() const {
   if (kind == Kind::other) return fmt::format("{} bytes of another kind", element_bytes);
-  if (kind == Kind::enumeration) return fmt::format("enum{}", 8 * element_bytes);
+  if (kind == Kind::boolean) return "bool";
   const char letter = kind == Kind::complex ? 'c' : kind == Kind::real ? 'f' : is_signed ? 'i' : 'u';
   return fmt::format("{}{}", letter, 8 * element_bytes);
 }
@@ -193,6 +194,15 @@ bool is_complex(hid_t type) {
          begins_with(1, 'i');
 }
 
+/// What h5py makes of numpy's bool: an enumeration of FALSE and TRUE in a byte. Others are names, not
+/// numbers.
+bool is_boolean(hid_t type) {
+  if (H5Tget_class(type) != H5T_ENUM || H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) return false;
+  std::int8_t no = -1, yes = -1;
+  return H5Tenum_valueof(type, "FALSE", &no) >= 0 && H5Tenum_valueof(type, "TRUE", &yes) >= 0 && no == 0 &&
+         yes == 1;
+}
+
 /// A damaged file can claim any extents, and where their product overflows the library reads somewhere.
 void require_possible_size(hid_t dataset, H5D_layout_t layout, const DatasetInfo& info,
                            const DatasetName& name) {
@@ -227,7 +237,7 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   info.element_bytes = static_cast<index_t>(H5Tget_size(type));
   info.kind = type_class == H5T_FLOAT     ? DatasetInfo::Kind::real
               : type_class == H5T_INTEGER ? DatasetInfo::Kind::integer
-              : type_class == H5T_ENUM    ? DatasetInfo::Kind::enumeration
+              : is_boolean(type)          ? DatasetInfo::Kind::boolean
               : is_complex(type)          ? DatasetInfo::Kind::complex
                                           : DatasetInfo::Kind::other;
   info.is_signed = type_class != H5T_INTEGER || H5Tget_sign(type) == H5T_SGN_2;

@@ -31,7 +31,7 @@ struct DatasetName {
 
 /// What a dataset holds, in words that need no HDF5 to read.
 struct DatasetInfo {
-  enum class Kind { real, integer, complex, other, enumeration };  ///< numpy stores bool as the last
+  enum class Kind { real, integer, complex, other, boolean };
   std::vector<index_t> shape;
   std::vector<index_t> chunk;  ///< extents of a chunk; empty when stored contiguously
   Kind kind = Kind::other;
@@ -41,8 +41,8 @@ struct DatasetInfo {
 
   [[nodiscard]] bool is_number() const { return kind == Kind::real || kind == Kind::integer; }
   /// Whether HDF5 converts its elements to real numbers; what is written again should keep its own type.
-  [[nodiscard]] bool reads_as_number() const { return is_number() || kind == Kind::enumeration; }
-  /// "f64", "u16", "c128", "enum8", "3 bytes of another kind".
+  [[nodiscard]] bool reads_as_number() const { return is_number() || kind == Kind::boolean; }
+  /// "f64", "u16", "c128", "bool", "3 bytes of another kind".
   [[nodiscard]] std::string type_text() const;
   [[nodiscard]] std::string shape_text() const;  ///< "1000 x 20"
 };
