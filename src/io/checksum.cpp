@@ -6,20 +6,10 @@
 #include <cstring>
 
 #include "base/hash.hpp"
+#include "io/checksum_kernels.hpp"
 
 namespace tessera::io {
 namespace {
-
-template <class Word>
-std::uint64_t sum_words(std::span<const std::byte> data, std::uint64_t position) {
-  std::uint64_t sum = 0;
-  for (std::size_t at = 0; at < data.size(); at += sizeof(Word), ++position) {
-    Word word;
-    std::memcpy(&word, data.data() + at, sizeof(Word));
-    sum += hash_at(word, position);
-  }
-  return sum;
-}
 
 std::uint64_t fold(std::span<const std::byte> element) {
   std::uint64_t folded = 0;
@@ -35,10 +25,12 @@ std::uint64_t fold(std::span<const std::byte> element) {
 
 std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes, index_t first_element) {
   auto position = static_cast<std::uint64_t>(first_element);
-  if (element_bytes == 8) return sum_words<std::uint64_t>(data, position);
-  if (element_bytes == 4) return sum_words<std::uint32_t>(data, position);
-  if (element_bytes == 2) return sum_words<std::uint16_t>(data, position);
-  if (element_bytes == 1) return sum_words<std::uint8_t>(data, position);
+  const auto count = static_cast<index_t>(data.size()) / std::max<index_t>(element_bytes, 1);
+  const machine::Isa isa = machine::isa();
+  if (element_bytes == 8) return TESSERA_OF_ISA(isa, sum_of_words64)(data.data(), count, position);
+  if (element_bytes == 4) return TESSERA_OF_ISA(isa, sum_of_words32)(data.data(), count, position);
+  if (element_bytes == 2) return TESSERA_OF_ISA(isa, sum_of_words16)(data.data(), count, position);
+  if (element_bytes == 1) return TESSERA_OF_ISA(isa, sum_of_words8)(data.data(), count, position);
   const auto size = static_cast<std::size_t>(element_bytes);
   std::uint64_t sum = 0;
   for (std::size_t at = 0; at + size <= data.size(); at += size)

@@ -1,0 +1,30 @@
+#pragma once
+// The loops of checksums, compiled once for each instruction set.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/index.hpp"
+#include "machine/isa.hpp"
+
+namespace tessera::io {
+
+/// The sum of hash_at (base/hash.hpp) of count consecutive words of 1, 2, 4 or 8 bytes, the first of them at
+/// `position`.
+#define TESSERA_IO_CHECKSUM_KERNELS                                                            \
+  std::uint64_t sum_of_words8(const std::byte* words, index_t count, std::uint64_t position);  \
+  std::uint64_t sum_of_words16(const std::byte* words, index_t count, std::uint64_t position); \
+  std::uint64_t sum_of_words32(const std::byte* words, index_t count, std::uint64_t position); \
+  std::uint64_t sum_of_words64(const std::byte* words, index_t count, std::uint64_t position)
+namespace baseline {
+TESSERA_IO_CHECKSUM_KERNELS;
+}
+namespace avx2 {
+TESSERA_IO_CHECKSUM_KERNELS;
+}
+namespace avx512 {
+TESSERA_IO_CHECKSUM_KERNELS;
+}
+#undef TESSERA_IO_CHECKSUM_KERNELS
+
+}  // namespace tessera::io
