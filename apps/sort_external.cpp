@@ -1,7 +1,8 @@
-// Out of core: the rows become sorted runs in files, and parts of all runs that follow each other in the
-// sorted order are brought together, sorted once more and written. Two reads and two writes; a third of what
-// is left where each key is wanted once, because only then is known how much that is. Runs and parts that are
-// there already from an attempt before are not made again.
+// Out of core: the rows become runs in files, and parts of all runs that follow each other in the sorted
+// order are brought together, sorted and written. Runs are divided by value where a sample of the input tells
+// how (plain keys, all of them), else sorted. Two reads and two writes; a third of what is left where each
+// key is wanted once, because only then is known how much that is. Runs and parts that are there already from
+// an attempt before are not made again. Files are read and written under the sorting.
 
 #include <fmt/format.h>
 
@@ -16,13 +17,12 @@
 #include "mpi/agreement.hpp"
 #include "run/memory_plan.hpp"
 #include "run/outputs.hpp"
-#include "sort_runs.hpp"
+#include "sort_parts.hpp"
 
 namespace tessera::apps::sort {
 namespace {
 
 namespace fs = std::filesystem;
-using dist::sort::Border;
 using dist::sort::EqualRows;
 using dist::sort::RunPlan;
 using dist::sort::RunSamples;
@@ -36,26 +36,39 @@ class External {
         inputs_(inputs),
         request_(request),
         verify_(!point.flag("no-verify")),
-        pieces_(make_pieces(inputs, request, verify_, point.has("argsort"))) {
+        pieces_(make_pieces(inputs, request, verify_, point.has("argsort"), queue_)),
+        order_(request.unique ? OrderOfParts::EqualRows::wrong : OrderOfParts::EqualRows::allowed),
+        writing_(queue_) {
     const index_t allowance = run::memory_allowance(comm, point);
     mpi::together(comm, "plan", [&] {
       plan_ = dist::sort::plan_runs(request.n, pieces_->row_bytes(), allowance, comm.size());
-      const fs::path out =
-          io::parse_dataset_name(point.text(point.has("out") ? "out" : "argsort"), "out").file;
-      const fs::path base = point.has("scratch") ? fs::path(point.text("scratch")) / out.filename() : out;
-      files_.emplace(base.string() + ".runs", identity_of(inputs, request, plan_, *pieces_), *pieces_);
     });
+    const fs::path out = io::parse_dataset_name(point.text(point.has("out") ? "out" : "argsort"), "out").file;
+    const fs::path base = point.has("scratch") ? fs::path(point.text("scratch")) / out.filename() : out;
+    folder_ = base.string() + ".runs";
   }
+  External(const External&) = delete;
+  External& operator=(const External&) = delete;
+  ~External() { queue_.finish(); }  // before what its work uses
 
   bool run(run::Session& session) {
     open(outputs_, request_.unique ? 0 : request_.rows_out());
-    mpi::on_root(comm_, "create runs", [&] { files_->make_folder(); });
     run::Measured measured;
     measured.phases.resize(1);
     comm_.barrier();
     const Timer timer;
-    make_runs(measured.phases.front());
-    merge(measured.phases.front());
+    mpi::Phases& phases = measured.phases.front();
+    mpi::together(comm_, "allocate", [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
+    name_files(division(phases));
+    make_runs(phases);
+    std::optional<Parts> parts = cut_runs();
+    if (!parts) {
+      if (comm_.is_root()) fmt::print("the input is not what its sample says: runs are made again, sorted\n");
+      name_files(std::nullopt);
+      make_runs(phases);
+      parts = cut_runs();
+    }
+    merge(*parts, phases);
     if (request_.unique) copy_parts(measured.phases.front());
     measured.seconds = {comm_.max(timer.seconds())};
     if (verify_) measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(all_faults()), 0};
@@ -72,7 +85,7 @@ class External {
     for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();
     fmt::print("plan: out of core, {} in {} of {} in '{}', {} a rank; two reads and two writes of {}{}\n",
                counted(plan_.rows, "row"), counted(plan_.runs, "run"), ceil_div(plan_.rows, plan_.runs),
-               files_->folder(), human_bytes(std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes()),
+               folder_, human_bytes(std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes()),
                human_bytes(stored * plan_.rows),
                request_.unique ? " at most, and one more of what is left" : "");
   }
@@ -102,23 +115,58 @@ class External {
     outputs.open(comm_, point_);
   }
 
+  /// What names how rows are divided; nothing where runs are sorted. Collective.
+  [[nodiscard]] std::optional<std::uint64_t> division(mpi::Phases& phases) {
+    constexpr index_t in_part = 16, least = 256;  // buckets, so that parts fill the memory
+    const mpi::PhaseScope scope(phases, "sample");
+    std::string sample;
+    mpi::on_root(comm_, "read", [&] { sample = pieces_->sample(); });
+    sample = comm_.broadcast(std::move(sample), 0);
+    if (sample.empty()) return std::nullopt;
+    return pieces_->divide_by(sample, std::max(least, in_part * plan_.runs), plan_.part_aim);
+  }
+
+  /// Collective.
+  void name_files(std::optional<std::uint64_t> division) {
+    divided_ = division.has_value();
+    std::string identity;
+    mpi::together(comm_, "plan", [&] { identity = identity_of(inputs_, request_, plan_, *pieces_); });
+    if (divided_) identity += fmt::format("; divided {:016x}", *division);
+    files_.emplace(folder_, identity, *pieces_, queue_);
+    mpi::on_root(comm_, "create runs", [&] { files_->make_folder(); });
+  }
+
   void make_runs(mpi::Phases& phases) {
     const layout::Range mine = layout::BlockMap(plan_.runs, comm_.size()).range(comm_.rank());
     Progress progress("runs", static_cast<double>(mine.size()), shown());
     index_t found = 0;
     mpi::together(comm_, "runs", [&] {
+      std::vector<index_t> missing;
       for (index_t run = mine.begin; run < mine.end; ++run) {
-        const Slice input{"", plan_.run(run)};
-        if (files_->has(files_->run(run)))
-          ++found;
-        else
-          faults_ += files_->make(files_->run(run), {&input, 1}, most_of(run), plan_.step, phases);
-        progress.update(static_cast<double>(run - mine.begin + 1));
+        if (!files_->has(files_->run(run))) missing.push_back(run);
+      }
+      found = mine.size() - static_cast<index_t>(missing.size());
+      for (std::size_t m = 0; m < missing.size(); ++m) {
+        if (m == 0) expect_input(missing[0]);
+        if (m + 1 < missing.size()) expect_input(missing[m + 1]);
+        make_run(missing[m], phases);
+        progress.update(static_cast<double>(found) + static_cast<double>(m + 1));
       }
       const mpi::PhaseScope scope(phases, "write");
       files_->finish();
     });
     tell_found(found, plan_.runs, "runs");
+  }
+  void expect_input(index_t run) {
+    const Slice input{"", plan_.run(run)};
+    pieces_->expect({&input, 1});
+  }
+  void make_run(index_t run, mpi::Phases& phases) {
+    const Slice input{"", plan_.run(run)};
+    faults_ += files_->make(files_->run(run), [&](const Pieces::Sink& sink) {
+      return divided_ ? pieces_->divide(input, sink, phases)
+                      : pieces_->sort({&input, 1}, most_of(run), plan_.step, sink, phases);
+    });
   }
 
   [[nodiscard]] Progress::Shown shown() const {
@@ -131,59 +179,62 @@ class External {
       fmt::print("resumed: {} of {} {} were there already\n", found, all, what);
   }
 
-  /// Where a border cuts the runs.
-  [[nodiscard]] std::vector<index_t> cuts_at(const std::vector<RunSamples>& runs,
-                                             const Border& border) const {
-    std::vector<index_t> cuts;
-    for (index_t r = 0; r < plan_.runs; ++r) {
-      const layout::Range rows = dist::sort::bracket(plan_, runs[static_cast<std::size_t>(r)], r, border);
-      const auto words = pieces_->words_of({files_->run(r), rows});
-      cuts.push_back(rows.begin + dist::sort::rows_before(words, r, rows.begin, border));
-    }
-    return cuts;
-  }
-
-  void merge(mpi::Phases& phases) {
+  /// The parts of the runs as they are; nothing where these are divided too unevenly. Collective.
+  [[nodiscard]] std::optional<Parts> cut_runs() {
     std::vector<RunSamples> runs;
+    std::uint64_t hash = 0;
     mpi::together(comm_, "read runs", [&] {
       for (index_t r = 0; r < plan_.runs; ++r) {
         SortedFile run = files_->load(files_->run(r));
-        hash_ += comm_.is_root() ? run.hash_after : 0;
+        hash += comm_.is_root() ? run.hash_after : 0;
         runs.push_back(std::move(run.samples));
       }
     });
-    const std::vector<Border> borders = part_borders(
-        plan_, runs, pieces_->words(), request_.unique ? EqualRows::stay_together : EqualRows::may_part);
-    const auto parts = static_cast<index_t>(borders.size()) + 1;
-    parts_ = layout::BlockMap(parts, comm_.size()).range(comm_.rank());
+    hash_ = hash;
+    if (divided_) return Parts::of_buckets(plan_, std::move(runs));
+    const EqualRows equal = request_.unique ? EqualRows::stay_together : EqualRows::may_part;
+    return Parts(plan_, std::move(runs), equal, *pieces_, *files_);
+  }
+
+  void merge(const Parts& parts, mpi::Phases& phases) {
+    parts_ = layout::BlockMap(parts.count(), comm_.size()).range(comm_.rank());
     Progress progress("parts", static_cast<double>(parts_.size()), shown());
     index_t found = 0;
     mpi::together(comm_, "merge", [&] {
-      const auto cuts = [&](index_t border) {  // before part 0, between parts, after the last one
-        const mpi::PhaseScope scope(phases, "split");
-        if (border == 0) return std::vector<index_t>(runs.size(), 0);
-        if (border < parts) return cuts_at(runs, borders[static_cast<std::size_t>(border - 1)]);
-        std::vector<index_t> ends;
-        for (const RunSamples& run : runs) ends.push_back(run.rows);
-        return ends;
+      struct Part {
+        index_t number = 0, first = 0;  // row of the result
+        std::vector<Slice> slices;
       };
-      std::vector<index_t> from = parts_.empty() ? std::vector<index_t>() : cuts(parts_.begin);
-      for (index_t part = parts_.begin; part < parts_.end; ++part) {
-        std::vector<index_t> to = cuts(part + 1);
-        if (!request_.unique)
-          write_part(slices_of(from, to), std::accumulate(from.begin(), from.end(), index_t{0}), phases);
-        else if (files_->has(files_->part(part)))
-          ++found;
+      std::vector<index_t> cut = parts_.empty() ? std::vector<index_t>() : parts.before(parts_.begin);
+      index_t next = parts_.begin;
+      const auto expected = [&]() -> std::optional<Part> {  // the next one that is not there
+        const mpi::PhaseScope scope(phases, "split");
+        while (next < parts_.end) {
+          std::vector<index_t> to = parts.before(next + 1);
+          Part part{next++, std::accumulate(cut.begin(), cut.end(), index_t{0}), slices_of(cut, to)};
+          cut = std::move(to);
+          if (request_.unique && files_->has(files_->part(part.number))) {
+            ++found;
+            continue;
+          }
+          pieces_->expect(part.slices);
+          return part;
+        }
+        return std::nullopt;
+      };
+      for (std::optional<Part> part = expected(), after; part; part = std::move(after)) {
+        after = expected();
+        if (request_.unique)
+          make_part(part->number, part->slices, phases);
         else
-          faults_ += files_->make(files_->part(part), slices_of(from, to), plan_.rows, whole(), phases);
-        from = std::move(to);
-        progress.update(static_cast<double>(part - parts_.begin + 1));
+          write_part(part->slices, part->first, phases);
+        progress.update(static_cast<double>(part->number - parts_.begin + 1));
       }
       const mpi::PhaseScope scope(phases, "write");
       writing_.wait();
       files_->finish();
     });
-    tell_found(found, parts, "parts");
+    tell_found(found, parts.count(), "parts");
   }
 
   [[nodiscard]] index_t whole() const { return std::max<index_t>(1, plan_.rows); }
@@ -195,6 +246,12 @@ class External {
       if (from[r] < to[r]) slices.push_back({files_->run(static_cast<index_t>(r)), {from[r], to[r]}});
     }
     return slices;
+  }
+
+  void make_part(index_t part, const std::vector<Slice>& slices, mpi::Phases& phases) {
+    faults_ += files_->make(files_->part(part), [&](const Pieces::Sink& sink) {
+      return pieces_->sort(slices, plan_.rows, whole(), sink, phases);
+    });
   }
 
   /// To the result, from its row `first` on.
@@ -212,7 +269,7 @@ class External {
         phases);
     faults_ += sorted.faults;
     hash_ -= sorted.hash_before;
-    if (sorted.rows > 0) follow(sorted.first, sorted.last);
+    if (sorted.rows > 0) order_.follow(sorted.first, sorted.last);
   }
 
   /// Rows of a column of the result, from row `first` on.
@@ -233,7 +290,7 @@ class External {
         rows.push_back(loaded.samples.rows);
         hash_ -= loaded.hash_before;
         if (rows.back() > 0)
-          follow(loaded.samples.words, pieces_->words_of({file, {rows.back() - 1, rows.back()}}));
+          order_.follow(loaded.samples.words, pieces_->words_of({file, {rows.back() - 1, rows.back()}}));
       }
     });
     const index_t mine = std::accumulate(rows.begin(), rows.end(), index_t{0});
@@ -272,41 +329,9 @@ class External {
     }
   }
 
-  /// A part's rows follow those of this rank's parts before.
-  void follow(const std::vector<std::uint64_t>& first, const std::vector<std::uint64_t>& last) {
-    if (last_.empty())
-      first_ = first;
-    else if (!may_follow(last_.data(), first.data()))
-      ++faults_;
-    last_ = last;
-  }
-  /// Whether words of a row may come right after those of another.
-  [[nodiscard]] bool may_follow(const std::uint64_t* before, const std::uint64_t* after) const {
-    const std::size_t words = pieces_->words();
-    return request_.unique ? std::lexicographical_compare(before, before + words, after, after + words)
-                           : !std::lexicographical_compare(after, after + words, before, before + words);
-  }
-
-  /// Faults of runs and parts, borders between ranks, and whether the rows are those of the input.
-  /// Collective.
+  /// Faults of runs and parts, borders between them, and whether the rows are those of the input. Collective.
   [[nodiscard]] index_t all_faults() const {
-    const std::size_t words = pieces_->words();
-    std::vector<std::uint64_t> mine(2 * words + 1, 0);
-    if (!last_.empty()) {
-      mine[0] = 1;
-      std::copy(first_.begin(), first_.end(), mine.begin() + 1);
-      std::copy(last_.begin(), last_.end(), mine.begin() + 1 + static_cast<std::ptrdiff_t>(words));
-    }
-    const auto all = comm_.all_gather(std::span<const std::uint64_t>(mine));
-    index_t wrong = comm_.sum(faults_) + (comm_.sum(hash_) == 0 ? 0 : 1);
-    const std::uint64_t* before = nullptr;  // the last row of the ranks so far
-    for (std::size_t at = 0; at < all.size(); at += mine.size()) {
-      if (all[at] == 0) continue;
-      const std::uint64_t* first = &all[at + 1];
-      wrong += before != nullptr && !may_follow(before, first) ? 1 : 0;
-      before = first + words;
-    }
-    return wrong;
+    return comm_.sum(faults_) + order_.faults(comm_) + (comm_.sum(hash_) == 0 ? 0 : 1);
   }
 
   mpi::Communicator comm_;
@@ -314,16 +339,19 @@ class External {
   const Inputs& inputs_;
   const Request& request_;
   bool verify_;
+  FileQueue queue_;
   std::unique_ptr<Pieces> pieces_;
   RunPlan plan_;
+  std::string folder_;
+  bool divided_ = false;  // the runs; else sorted
   std::optional<SortedFiles> files_;
   layout::Range parts_;  // that this rank makes
   run::Outputs outputs_;
   std::vector<std::optional<std::size_t>> places_;  // of the columns in the output
   index_t faults_ = 0;
-  std::uint64_t hash_ = 0;                   // of the runs, less that of the parts
-  std::vector<std::uint64_t> first_, last_;  // rows of this rank's parts, as words
-  LaterWrite writing_;                       // ends before what it writes to
+  std::uint64_t hash_ = 0;  // of the runs, less that of the parts
+  OrderOfParts order_;      // of this rank
+  LaterWrites writing_;     // to the result
 };
 
 }  // namespace

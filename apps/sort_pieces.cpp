@@ -17,12 +17,6 @@ using dist::sort::ColumnView;
 using dist::sort::KeyColumn;
 using machine::Buffer;
 
-index_t rows_of(std::span<const Slice> slices) {
-  index_t rows = 0;
-  for (const Slice& slice : slices) rows += slice.rows.size();
-  return rows;
-}
-
 std::vector<index_t> sampled_places(index_t rows, index_t step) {
   std::vector<index_t> places;
   for (index_t place = 0; place < rows; place += step) places.push_back(place);
@@ -42,145 +36,6 @@ std::vector<std::uint64_t> row_words(const std::vector<KeyColumn>& columns, inde
   }
   return result;
 }
-
-/// Plain keys: sorted as they are, by their total order.
-template <class T>
-class KeyPieces final : public Pieces {
- public:
-  KeyPieces(const Inputs& inputs, const Request& request, bool verify)
-      : inputs_(inputs), request_(request), verify_(verify) {
-    io::DatasetInfo info;
-    info.shape = {0};
-    info.element_bytes = sizeof(T);
-    columns_ = {{{.name = "keys", .path = keys_path, .info = info}}};
-  }
-
-  [[nodiscard]] const std::vector<PieceColumn>& columns() const override { return columns_; }
-  [[nodiscard]] io::Handle stored_type(const PieceColumn&) const override {
-    return io::owned_type(element_of<T>);
-  }
-  [[nodiscard]] index_t row_bytes() const override { return 3 * sizeof(T); }
-  [[nodiscard]] std::size_t words() const override { return 1; }
-
-  [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
-                            mpi::Phases& phases) override {
-    Sorted result{.came = rows_of(slices)};
-    reserve(result.came);
-    const auto items = std::make_shared<Buffer<T>>(result.came);
-    {
-      const mpi::PhaseScope scope(phases, "read");
-      result.hash_before = read(slices, items->data());
-    }
-    sort_all(items->span(), result, phases);
-    const bool from_input = slices.empty() || slices.front().file.empty();
-    const std::span<const T> keys = kept(items->span(), most, result, phases);
-    if (from_input && result.hash_before != result.hash_after) ++result.faults;
-    result.hash_before = result.hash_after;  // runs are not hashed as they are read
-    if (verify_ && result.rows < result.came) result.hash_after = hash(keys, phases);
-    if (!keys.empty()) {
-      result.first = {word(keys.front())};
-      result.last = {word(keys.back())};
-    }
-    for (const index_t place : sampled_places(result.rows, step))
-      result.samples.push_back(word(keys[static_cast<std::size_t>(place)]));
-    const mpi::PhaseScope scope(phases, "write");
-    sink(result, 0, std::as_bytes(keys), items);
-    return result;
-  }
-
-  [[nodiscard]] std::vector<std::uint64_t> words_of(const Slice& slice) const override {
-    std::vector<T> keys(static_cast<std::size_t>(slice.rows.size()));
-    read({&slice, 1}, keys.data());
-    std::vector<std::uint64_t> words;
-    for (const T& key : keys) words.push_back(word(key));
-    return words;
-  }
-
- private:
-  [[nodiscard]] dist::sort::Order order() const { return request_.by.front().order; }
-
-  void reserve(index_t rows) {
-    if (spare_.size() >= rows) return;
-    spare_ = {};
-    spare_ = Buffer<T>(rows);
-  }
-
-  /// Also looks whether they are in order then, and hashes them.
-  void sort_all(std::span<T> keys, Sorted& result, mpi::Phases& phases) {
-    tessera::sort::Watch<T> watch(keys, order(), request_.seed);
-    tessera::sort::Done done;
-    if (verify_) done = [&](const void* first, index_t n) { watch.saw(first, n); };
-    {
-      const mpi::PhaseScope scope(phases, "sort");
-      const mpi::Computing computing;
-      machine::parallel(request_.method.threads, [&] {
-        tessera::sort::sort_keys(request_.method.kernel, keys, spare_.span().first(keys.size()), order(),
-                                 request_.method.tuning, done);
-      });
-    }
-    if (!verify_) return;
-    const mpi::PhaseScope scope(phases, "verify");
-    machine::parallel(request_.method.threads, [&] {
-      const auto seen = watch.conclude();
-      result.hash_after = seen.content.hash;
-      result.faults = seen.sorted ? 0 : 1;
-    });
-  }
-
-  /// The first of the sorted keys, in place.
-  std::span<const T> kept(std::span<T> keys, index_t most, Sorted& result, mpi::Phases& phases) {
-    if (request_.unique) {
-      const mpi::PhaseScope scope(phases, "distinct");
-      const auto self = mpi::Communicator::self();
-      const std::span<const T> sorted = keys;
-      const index_t n = dist::sort::keep_distinct(self, sorted, order(), spare_.data());
-      const std::span<const T> distinct = spare_.span().first(static_cast<std::size_t>(n));
-      if (verify_) result.faults += dist::sort::faults_of_distinct(self, sorted, distinct, order());
-      std::copy(distinct.begin(), distinct.end(), keys.begin());
-      keys = keys.first(distinct.size());
-    }
-    keys = keys.first(std::min(keys.size(), static_cast<std::size_t>(most)));
-    result.rows = static_cast<index_t>(keys.size());
-    return keys;
-  }
-
-  [[nodiscard]] std::uint64_t word(const T& key) const {
-    const auto map = tessera::sort::key_map<T>(order());
-    if (request_.unique) return dist::sort::number_bits(key, map);
-    return map.to_bits(std::bit_cast<tessera::sort::Bits<T>>(key));
-  }
-
-  /// Returns the hash of the rows.
-  std::uint64_t read(std::span<const Slice> slices, T* to) const {
-    std::uint64_t hash = 0;
-    for (const Slice& slice : slices) {
-      if (slice.file.empty() && verify_) {
-        hash += load_and_hash(inputs_, request_, slice.rows, to).hash;
-      } else if (slice.file.empty()) {
-        load(inputs_, request_, request_.by.front(), slice.rows, reinterpret_cast<std::byte*>(to));
-      } else {
-        io::read_numbers(slice.file, columns_.front().column, slice.rows, element_of<T>,
-                         reinterpret_cast<std::byte*>(to));
-      }
-      to += slice.rows.size();
-    }
-    return hash;
-  }
-
-  std::uint64_t hash(std::span<const T> keys, mpi::Phases& phases) const {
-    const mpi::PhaseScope scope(phases, "verify");
-    std::uint64_t hash = 0;
-    machine::parallel(request_.method.threads,
-                      [&] { hash = tessera::sort::content(keys, request_.seed).hash; });
-    return hash;
-  }
-
-  const Inputs& inputs_;
-  const Request& request_;
-  bool verify_;
-  std::vector<PieceColumn> columns_;
-  Buffer<T> spare_;
-};
 
 /// Rows of a table: a permutation is made from the key columns, and every column follows it.
 class TablePieces final : public Pieces {
@@ -219,6 +74,8 @@ class TablePieces final : public Pieces {
     return 8 + std::max(keys + 2 * 16 + 2 * 8, 16 + 3 * widest);
   }
 
+  void prepare(index_t) override {}
+  void expect(std::span<const Slice>) override {}
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
                             mpi::Phases& phases) override {
     Sorted result{.came = rows_of(slices)};
@@ -360,13 +217,17 @@ class TablePieces final : public Pieces {
 
 }  // namespace
 
+index_t rows_of(std::span<const Slice> slices) {
+  index_t rows = 0;
+  for (const Slice& slice : slices) rows += slice.rows.size();
+  return rows;
+}
+
 std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Request& request, bool verify,
-                                    bool with_index) {
+                                    bool with_index, FileQueue& queue) {
   if (request.task == Task::permutation)
     return std::make_unique<TablePieces>(inputs, request, verify, with_index);
-  return dispatch_element(*request.by.front().form.number, [&]<class T>(Type<T>) -> std::unique_ptr<Pieces> {
-    return std::make_unique<KeyPieces<T>>(inputs, request, verify);
-  });
+  return make_key_pieces(inputs, request, verify, queue);
 }
 
 }  // namespace tessera::apps::sort

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "sort.hpp"
+#include "sort_file_queue.hpp"
 
 namespace tessera::apps::sort {
 
@@ -20,12 +21,14 @@ struct PieceColumn {
   bool is_index = false;  ///< the row's number in the input, for --argsort
 };
 
-/// What is known of sorted rows.
+[[nodiscard]] index_t rows_of(std::span<const Slice> slices);
+
+/// What is known of sorted rows, or of divided ones.
 struct Sorted {
   index_t came = 0;                                  ///< rows that were read
   index_t rows = 0;                                  ///< handed on
   std::vector<std::uint64_t> first = {}, last = {};  ///< words of the first and the last row
-  std::vector<std::uint64_t> samples = {};           ///< words of rows 0, step, 2 step, ...
+  std::vector<std::uint64_t> samples = {};           ///< words of rows 0, step, 2 step, ...; or of buckets
   std::uint64_t hash_before = 0;                     ///< of the rows that came, in any order
   std::uint64_t hash_after = 0;                      ///< of the rows that were handed on
   index_t faults = 0;                                ///< out of order, or not what came
@@ -33,8 +36,9 @@ struct Sorted {
 
 class Pieces {
  public:
-  /// Gets a column's bytes of the sorted rows, and what they live in: who writes them later keeps it. Number
-  /// and samples of the rows are known then, the hashes may not be.
+  /// Gets a column's bytes of the sorted rows, and what they live in: who writes them later keeps it. What
+  /// has no owner stays until the queue has done the first thing that it is asked for. Number and samples of
+  /// the rows are known then, the hashes may not be.
   using Sink = std::function<void(const Sorted& rows, std::size_t column, std::span<const std::byte> data,
                                   std::shared_ptr<const void> memory)>;
 
@@ -46,16 +50,35 @@ class Pieces {
   [[nodiscard]] virtual index_t row_bytes() const = 0;
   /// Words of a row (key_words.hpp): rows that are the same to --unique have the same ones.
   [[nodiscard]] virtual std::size_t words() const = 0;
+  /// No call will be for more rows than these. Local.
+  virtual void prepare(index_t rows) = 0;
+  /// May begin to read what sort() or divide() will be called for next but one at most: they are called for
+  /// all that was expected, in that order. Local.
+  virtual void expect(std::span<const Slice> slices) = 0;
   /// Sorts the rows of the slices, one after the other, stably, and hands on the first of them, at most
   /// `most`; where that is asked for, the first of each key. Local.
   [[nodiscard]] virtual Sorted sort(std::span<const Slice> slices, index_t most, index_t step,
                                     const Sink& sink, mpi::Phases& phases) = 0;
   /// The words of a run's rows. Local.
   [[nodiscard]] virtual std::vector<std::uint64_t> words_of(const Slice& slice) const = 0;
+
+  /// Some rows of all of the input, for divide_by() of every rank; empty where rows are not divided. Local.
+  [[nodiscard]] virtual std::string sample() const { return {}; }
+  /// Rows will be divided into about so many buckets, unless one of them would have more than `most` rows by
+  /// that sample. Returns what names the division.
+  [[nodiscard]] virtual std::optional<std::uint64_t> divide_by(const std::string&, index_t, index_t) {
+    return std::nullopt;
+  }
+  /// Hands on the rows of a slice in buckets, none in order. Samples are the buckets' first rows, and the
+  /// number of rows. Local.
+  [[nodiscard]] virtual Sorted divide(const Slice&, const Sink&, mpi::Phases&) { return {}; }
 };
 
+/// What is read ahead goes through the queue, which ends before.
 [[nodiscard]] std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Request& request, bool verify,
-                                                  bool with_index);
+                                                  bool with_index, FileQueue& queue);
+[[nodiscard]] std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Request& request,
+                                                      bool verify, FileQueue& queue);
 
 /// Where runs keep what is not a dataset of the input.
 inline constexpr const char* keys_path = "/tessera_keys";

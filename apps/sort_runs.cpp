@@ -6,6 +6,8 @@
 
 #include "io/checksum.hpp"
 #include "io/notes.hpp"
+#include "io/verify_file.hpp"
+#include "mpi/watchdog.hpp"
 
 namespace tessera::apps::sort {
 namespace {
@@ -60,7 +62,10 @@ void SortedFiles::remove_folder() const {
 
 bool SortedFiles::has(const std::string& file) const {
   try {
-    return io::Notes(file).text(identity_note) == identity_;
+    if (io::Notes(file).text(identity_note) != identity_) return false;
+    const io::FileCheck check = io::check_file(file, [] { mpi::heartbeat(); });
+    return std::all_of(check.datasets.begin(), check.datasets.end(),
+                       [](const io::DatasetCheck& one) { return one.matches(); });
   } catch (const Error&) {
     return false;
   }
@@ -80,26 +85,22 @@ std::unique_ptr<io::OutputFile> SortedFiles::create(const std::string& file, con
   }
   add(samples_path, {static_cast<index_t>(rows.samples.size())}, io::owned_type(Element::u64));
   return std::make_unique<io::OutputFile>(mpi::Communicator::self(), file, specs,
-                                          io::OutputFile::Existing::replace);
+                                          io::OutputFile::Existing::replace, io::OutputFile::Sync::off);
 }
 
-index_t SortedFiles::make(const std::string& file, std::span<const Slice> slices, index_t most, index_t step,
-                          mpi::Phases& phases) {
-  const auto sink = [&](const Sorted& rows, std::size_t column, std::span<const std::byte> data,
+index_t SortedFiles::make(const std::string& file, const Rows& rows) {
+  const auto sink = [&](const Sorted& known, std::size_t column, std::span<const std::byte> data,
                         const std::shared_ptr<const void>& memory) {
     if (column == 0) {
       finish();
-      file_ = create(file, rows);
+      file_ = create(file, known);
     }
     writing_.start([&out = *file_, column, data, memory] { out.write(column, 0, data); });
   };
-  Sorted sorted = pieces_.sort(slices, most, step, sink, phases);
-  const mpi::PhaseScope scope(phases, "write");
-  writing_.wait();
-  rows_ = std::move(sorted);
-  writing_.start([this, dataset = pieces_.columns().size()] {
-    file_->write(dataset, 0, std::as_bytes(std::span(rows_.samples)));
-    file_->check_written(io::OutputFile::ReadBack::off);  // to the medium, under the sorting of the next one
+  rows_ = rows(sink);
+  const auto samples = std::make_shared<std::vector<std::uint64_t>>(rows_.samples);
+  writing_.add([&out = *file_, dataset = pieces_.columns().size(), samples] {
+    out.write(dataset, 0, std::as_bytes(std::span(*samples)));
   });
   return rows_.faults;
 }

@@ -96,16 +96,24 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec) {
 
 }  // namespace
 
+// Both delegate, so that the object is whole when open() begins: what fails in it takes the partial file
+// away.
 OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& specs,
-                       Existing existing)
-    : OutputFile(comm, std::move(file), specs, existing, "") {}
-
-OutputFile::OutputFile(const mpi::Communicator& comm, std::string file)
-    : comm_(comm), file_(std::move(file)) {}
+                       Existing existing, Sync sync)
+    : OutputFile(comm, std::move(file), sync) {
+  open(specs, existing, "");
+}
 
 OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& specs,
                        Existing existing, const std::string& problem)
-    : OutputFile(comm, std::move(file)) {  // whole from here on: what fails below takes the partial file away
+    : OutputFile(comm, std::move(file), Sync::on) {
+  open(specs, existing, problem);
+}
+
+OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, Sync sync)
+    : comm_(comm), file_(std::move(file)), sync_(sync) {}
+
+void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing, const std::string& problem) {
   for (const DatasetSpec& spec : specs) {
     datasets_.push_back({spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
   }
@@ -162,7 +170,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
   }
   const RawFile raw(partial_, RawFile::Mode::read_write);
   raw.reserve(end);
-  raw.sync();
+  if (sync_ == Sync::on) raw.sync();
 }
 
 void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& runs,
@@ -193,6 +201,8 @@ void OutputFile::write(std::size_t which, index_t first_element, std::span<const
     const auto piece = data.first(std::min(data.size(), static_cast<std::size_t>(elements_at_once * bytes)));
     const index_t elements = static_cast<index_t>(piece.size()) / bytes;
     write_runs(raw, which, {first_element, elements, 1, elements}, piece);
+    if (sync_ == Sync::on)
+      raw.will_sync(datasets_[which].offset + first_element * bytes, static_cast<index_t>(piece.size()));
     first_element += elements;
     data = data.subspan(piece.size());
   }
@@ -245,7 +255,7 @@ std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Written& written
 }
 
 void OutputFile::sync_written() {
-  if (!synced_) RawFile(partial_, RawFile::Mode::read_write).sync();
+  if (!synced_ && sync_ == Sync::on) RawFile(partial_, RawFile::Mode::read_write).sync();
   synced_ = true;
 }
 
@@ -291,9 +301,9 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
       group.reset();
       close_written(out, ExitCode::io, fmt::format("cannot finish '{}'", file_));
     }
-    RawFile(partial_, RawFile::Mode::read_write).sync();
+    if (sync_ == Sync::on) RawFile(partial_, RawFile::Mode::read_write).sync();
     confirm_metadata();
-    publish_file(partial_, file_);
+    (sync_ == Sync::on ? publish_file : rename_file)(partial_, file_);
     published_ = true;
   });
   published_ = true;

@@ -34,11 +34,12 @@ struct DatasetSpec {
 class OutputFile {
  public:
   enum class Existing { refuse, replace };
+  enum class Sync { on, off };  ///< off: the file cache is enough, nothing waits for the device
   enum class ReadBack { automatic, all, sample, off };  ///< automatic: all up to 1 GiB a rank, else a sample
 
   /// Collective; throws AgreedError: 73 when the file exists or cannot be created or the space is not there.
   OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& datasets,
-             Existing existing);
+             Existing existing, Sync sync = Sync::on);
   /// The same, but goes on with what keep() left of the same problem, if it did.
   OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& datasets,
              Existing existing, const std::string& problem);
@@ -76,7 +77,8 @@ class OutputFile {
   [[nodiscard]] const std::string& file() const { return file_; }
 
  private:
-  OutputFile(const mpi::Communicator& comm, std::string file);
+  OutputFile(const mpi::Communicator& comm, std::string file, Sync sync);
+  void open(const std::vector<DatasetSpec>& specs, Existing existing, const std::string& problem);
 
   struct Dataset {
     std::string path;
@@ -104,6 +106,7 @@ class OutputFile {
   std::string file_;
   std::string partial_;
   std::string kept_;
+  Sync sync_;
   std::vector<Dataset> datasets_;
   std::vector<Written> written_;
   bool synced_ = true;  // what this rank wrote is on the device

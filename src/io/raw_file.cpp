@@ -87,6 +87,14 @@ void RawFile::reserve(index_t bytes) const {
   if (rc != 0) fail(rc, fmt::format("cannot reserve {} for '{}'", human_bytes(bytes), path_));
 }
 
+void RawFile::will_sync(index_t offset, index_t bytes) const {
+#ifdef SYNC_FILE_RANGE_WRITE
+  sync_file_range(descriptor_, offset, bytes, SYNC_FILE_RANGE_WRITE);
+#else
+  static_cast<void>(offset), static_cast<void>(bytes);
+#endif
+}
+
 void RawFile::sync() const {
   if (fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
     fail(errno, "cannot sync '" + path_ + "'");
@@ -111,9 +119,13 @@ void remove_abandoned(const std::string& file) {
   }
 }
 
-void publish_file(const std::string& from, const std::string& to) {
+void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0)
     fail(errno, fmt::format("cannot rename '{}' to '{}'", from, to));
+}
+
+void publish_file(const std::string& from, const std::string& to) {
+  rename_file(from, to);
   const int directory = open(directory_of(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return;
   fsync(directory);  // some file systems cannot sync a directory: the rename has happened all the same

@@ -24,7 +24,8 @@ class RawFile {
   void will_read(index_t offset, index_t bytes) const;            ///< a hint: the device may begin now
   void reserve(
       index_t bytes) const;  ///< posix_fallocate: the space is there from now on, or Error(cannot_create)
-  void sync() const;         ///< to the medium
+  void will_sync(index_t offset, index_t bytes) const;  ///< a hint: the way to the medium may begin
+  void sync() const;                                    ///< to the medium
 
  private:
   std::string path_;
@@ -37,6 +38,8 @@ class RawFile {
 [[nodiscard]] std::string stopped_name(const std::string& file);
 /// Removes partial files of this name that processes of this host left when they were killed.
 void remove_abandoned(const std::string& file);
+/// rename, or Error.
+void rename_file(const std::string& from, const std::string& to);
 /// rename, then the directory to the medium.
 void publish_file(const std::string& from, const std::string& to);
 /// "dir/" of a path, "./" when it has none.

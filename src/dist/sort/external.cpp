@@ -91,6 +91,20 @@ std::vector<Border> part_borders(const RunPlan& plan, const std::vector<RunSampl
   return borders;
 }
 
+std::optional<std::vector<index_t>> group_buckets(std::span<const index_t> sizes, index_t most) {
+  std::vector<index_t> firsts{0};
+  index_t held = 0;
+  for (std::size_t b = 0; b < sizes.size(); ++b) {
+    if (sizes[b] > most) return std::nullopt;
+    if (held + sizes[b] > most) {
+      firsts.push_back(static_cast<index_t>(b));
+      held = 0;
+    }
+    held += sizes[b];
+  }
+  return firsts;
+}
+
 layout::Range bracket(const RunPlan& plan, const RunSamples& samples, index_t run, const Border& border) {
   const std::size_t words = border.words.size();
   const index_t count = static_cast<index_t>(samples.words.size() / words);

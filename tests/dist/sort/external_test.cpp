@@ -100,5 +100,16 @@ TEST(External, NeedsMemoryForMoreThanOneRowOfEachRun) {
   EXPECT_GT(plan_runs(1000000, 8, 80000, 1).part_aim, 0);
 }
 
+TEST(GroupBuckets, TakesNeighboursThatFitTogether) {
+  const auto groups = [](std::vector<index_t> sizes, index_t most) { return group_buckets(sizes, most); };
+  using Firsts = std::vector<index_t>;
+  EXPECT_EQ(groups({3, 3, 3, 3}, 6), (Firsts{0, 2}));
+  EXPECT_EQ(groups({3, 3, 3, 3}, 5), (Firsts{0, 1, 2, 3}));
+  EXPECT_EQ(groups({6, 0, 1, 5, 0}, 6), (Firsts{0, 2}));
+  EXPECT_EQ(groups({0, 0}, 1), (Firsts{0}));
+  EXPECT_EQ(groups({}, 1), (Firsts{0}));
+  EXPECT_EQ(groups({3, 7, 3}, 6), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tessera::dist::sort

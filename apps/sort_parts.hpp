@@ -1,0 +1,55 @@
+#pragma once
+// Where the runs of an out-of-core sort are cut into parts that follow each other in the sorted order.
+
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "dist/sort/external.hpp"
+#include "sort_runs.hpp"
+
+namespace tessera::apps::sort {
+
+class Parts {
+ public:
+  /// Of sorted runs, by their samples: exact cuts are found in the files.
+  Parts(const dist::sort::RunPlan& plan, std::vector<dist::sort::RunSamples> runs,
+        dist::sort::EqualRows equal, const Pieces& pieces, const SortedFiles& files);
+  /// Of divided runs: neighbouring buckets. Nothing where one does not fit into memory.
+  [[nodiscard]] static std::optional<Parts> of_buckets(const dist::sort::RunPlan& plan,
+                                                       std::vector<dist::sort::RunSamples> runs);
+
+  [[nodiscard]] index_t count() const { return count_; }
+  /// Rows of every run before a part; part == count(): all. Local.
+  [[nodiscard]] std::vector<index_t> before(index_t part) const;
+
+ private:
+  using Cut = std::function<index_t(index_t run, index_t part)>;
+  Parts(std::vector<dist::sort::RunSamples> runs, index_t count, Cut cut)
+      : runs_(std::move(runs)), count_(count), cut_(std::move(cut)) {}
+
+  std::vector<dist::sort::RunSamples> runs_;
+  index_t count_;
+  Cut cut_;  // for 0 < part < count
+};
+
+/// Whether the parts of all ranks follow each other in order, by the words of their first and last rows.
+class OrderOfParts {
+ public:
+  enum class EqualRows { allowed, wrong };
+  explicit OrderOfParts(EqualRows equal) : equal_(equal) {}
+  /// A part follows those before on this rank.
+  void follow(const std::vector<std::uint64_t>& first, const std::vector<std::uint64_t>& last);
+  /// Borders that are out of order. Collective.
+  [[nodiscard]] index_t faults(const mpi::Communicator& comm) const;
+
+ private:
+  [[nodiscard]] bool may_follow(std::span<const std::uint64_t> before,
+                                std::span<const std::uint64_t> after) const;
+
+  EqualRows equal_;
+  index_t faults_ = 0;
+  std::vector<std::uint64_t> first_, last_;
+};
+
+}  // namespace tessera::apps::sort
