@@ -65,6 +65,9 @@ PROGRAM = find_program()
 # --- running -------------------------------------------------------------------------------------------------
 
 
+PATIENCE = 300  # seconds for a job that promises none: it ends what hangs, and nothing that merely waits for a core
+
+
 class Job:
     """A started program: alone (ranks=0) or under mpirun. Its processes carry a mark in their environment."""
 
@@ -121,7 +124,7 @@ class Job:
                 continue
         return found
 
-    def wait(self, timeout=60):
+    def wait(self, timeout=PATIENCE):
         """The result; a job that lasts longer is ended and reported with code None."""
         try:
             out, err = self.process.communicate(timeout=timeout)
@@ -182,7 +185,7 @@ def kernels(workload):
     return names
 
 
-def run(*arguments, timeout=60, **how):
+def run(*arguments, timeout=PATIENCE, **how):
     return Job(arguments, **how).wait(timeout)
 
 
