@@ -114,7 +114,7 @@ class Drawn:
 class AgainstNumpy(tessera.Case):
     def sort(self, case, *arguments, ranks=None):
         return self.run_tessera("sort", *case.method(), *arguments, ranks=case.ranks if ranks is None else ranks,
-                                threads=case.threads, environment=PASSIVE, timeout=120)
+                                threads=case.threads, environment=PASSIVE)
 
     def check_keys(self, case, columns, out):
         source = tessera.write_matrix(self.path(f"{case.number}in.h5"), columns[0], case.storages[0], "K")
