@@ -2,8 +2,8 @@
 // in vector registers, whose whole lines are streamed past the caches. But for the last columns of a leaf no
 // line of a or b is touched twice, so nothing depends on what a cache holds, nor on its associativity.
 
+#include "kernels/transpose/boxes.hpp"
 #include "kernels/transpose/halves.hpp"
-#include "kernels/transpose/staged.hpp"
 #include "kernels/transpose/variants.hpp"
 #include "machine/fork_join.hpp"
 
@@ -14,15 +14,18 @@ constexpr auto as_tasks = [](const Block&, const auto& left, const auto& right) 
   machine::fork_join(left, right);
 };
 
-/// Records that fit no register: the plain loop at the leaf.
-void transpose_records(const ConstRecords& a, const Records& b) {
-  with_record(a.bytes, [&](auto copy) {
-    const auto visit = [&](const Block& block) {
-      walk_rows(block, [&](index_t i, index_t j) { copy(b.at(j, i), a.at(i, j)); });
-    };
-    walk_halves({0, 0, a.rows, a.cols}, {64, 64}, visit, as_tasks);
-  });
+/// Records that fit no register, and short rows of b that begin anywhere in a line.
+void transpose_by_boxes(const ConstRecords& a, const Records& b, Store store) {
+  Rearrangement task;
+  task.rank = 2;
+  task.axis[0] = {a.cols, a.bytes, b.stride()};
+  task.axis[1] = {a.rows, a.stride(), b.bytes};
+  task.bytes = a.bytes;
+  rearrange(task, a.data, b.data, store);
 }
+
+/// Rows of b one right after the other, of at most 256 bytes: too short to be streamed by themselves.
+[[nodiscard]] bool needs_stage(const Records& b) { return b.ld == b.cols && b.cols * b.bytes <= 256; }
 
 /// A part of the rows of b for each thread, always the same: they lie in its own cache.
 void transpose_in_cache(const ConstRecords& a, const Records& b, int threads) {
@@ -42,20 +45,27 @@ void transpose_in_cache(const ConstRecords& a, const Records& b, int threads) {
 
 }  // namespace
 
+void transpose_past_caches(const ConstRecords& a, const Records& b, int threads) {
+  const LeafSet& set = leaf_set(machine::isa());
+  if (!has_leaf(a.bytes) || (!rows_meet_lines(b) && needs_stage(b))) {
+    transpose_by_boxes(a, b, Store::streaming);
+  } else if (rows_meet_lines(b)) {
+    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, as_tasks);
+  } else {
+    transpose_leaves(a, b, Store::carried, threads, set, as_tasks);
+  }
+}
+
 void cache_oblivious(const ConstRecords& a, const Records& b, const Tuning& tuning) {
   if (a.empty()) return;
   const int threads = threads_of(tuning);
-  if (has_leaf(a.bytes) && stays_in_cache(a, b)) return transpose_in_cache(a, b, threads);
+  const bool stays = stays_in_cache(a, b);
+  if (stays && has_leaf(a.bytes)) return transpose_in_cache(a, b, threads);
   machine::parallel(threads, [&] {
-    if (!has_leaf(a.bytes)) {
-      transpose_records(a, b);
-    } else if (rows_meet_lines(b)) {
-      transpose_by_leaves(a, b, threads, leaf_set(machine::isa()), as_tasks);
-    } else if (stages_whole_rows(b)) {
-      transpose_staged(a, b);
-    } else {
-      transpose_leaves(a, b, Store::carried, threads, leaf_set(machine::isa()), as_tasks);
-    }
+    if (stays)
+      transpose_by_boxes(a, b, Store::cached);
+    else
+      transpose_past_caches(a, b, threads);
   });
 }
 

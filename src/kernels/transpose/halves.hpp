@@ -17,11 +17,15 @@ namespace tessera::transpose {
 /// where the last cache takes what those give up and half of it holds both, with what lies between their rows
 /// (n = 1000, one core of Zen 5: f64 100 GB/s, streamed 73; f32 99, streamed 64; 1200 in f64, which is more
 /// than half, 70, streamed 77). On Sapphire Rapids n = 1000 in f64 took four times as long with them.
-[[nodiscard]] inline bool stays_in_cache(const ConstRecords& a, const Records& b) {
-  if (a.rows * a.cols * a.bytes <= index_t{1} << 20) return true;
+[[nodiscard]] inline bool stays_in_cache(index_t bytes, index_t span) {
+  if (bytes <= index_t{1} << 20) return true;
   const machine::Caches caches = machine::caches();
-  const index_t span = a.rows * a.stride() + b.rows * b.stride();
-  return caches.l3_takes_evicted && span <= caches.l3 / 2 && !rows_share_sets(b.stride());
+  return caches.l3_takes_evicted && span <= caches.l3 / 2;
+}
+[[nodiscard]] inline bool stays_in_cache(const ConstRecords& a, const Records& b) {
+  const index_t bytes = a.rows * a.cols * a.bytes;
+  if (bytes > index_t{1} << 20 && rows_share_sets(b.stride())) return false;
+  return stays_in_cache(bytes, a.rows * a.stride() + b.rows * b.stride());
 }
 
 /// The largest leaves, and the columns of a that a strip of theirs walks along.

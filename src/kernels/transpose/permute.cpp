@@ -1,60 +1,71 @@
-// Two axes decide: the one that is fastest in `from` and the one that is fastest in `to`. They span 2-D
-// transposes; the other axes are loops around them.
-
 #include "kernels/transpose/permute.hpp"
 
+#include "kernels/transpose/halves.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::transpose {
 namespace {
 
-struct Strides {
-  index_t from[max_rank] = {};  ///< by axis of `from`, in records
-  index_t to[max_rank] = {};    ///< by axis of `from`, in records of `to`
-};
-
-Strides strides_of(const Merged& m) {
-  Strides strides;
-  index_t from = 1;
-  index_t to = 1;
-  for (int k = m.rank - 1; k >= 0; --k) {
-    strides.from[k] = from;
-    from *= m.shape[k];
-    strides.to[m.axes[k]] = to;
-    to *= m.shape[m.axes[k]];
-  }
-  return strides;
-}
-
-void copy_parallel(std::byte* to, const std::byte* from, index_t bytes) {
+void copy_parallel(std::byte* to, const std::byte* from, index_t bytes, Store store) {
   constexpr index_t grain = 1 << 20;
+  const LeafSet& set = leaf_set(machine::isa());
   machine::parallel_for(0, bytes, grain, [&](index_t begin, index_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+    if (store == Store::cached) {
+      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
+      return;
+    }
+    set.stream(to + begin, from + begin, end - begin);
+    set.fence();
   });
 }
 
-/// The transposes at the outer positions [begin, end), counted over all axes but `fast_from` and `fast_to`.
-void transposes(const Merged& m, const Strides& strides, index_t begin, index_t end, const std::byte* from,
-                std::byte* to, const Tuning& tuning) {
-  const int fast_from = m.rank - 1;
-  const int fast_to = m.axes[m.rank - 1];
-  for (index_t position = begin; position < end; ++position) {
-    index_t rest = position;
-    index_t from_at = 0;
-    index_t to_at = 0;
-    for (int k = m.rank - 2; k >= 0; --k) {  // in the order of `to`
-      const int axis = m.axes[k];
-      if (axis == fast_from) continue;
-      const index_t index = rest % m.shape[axis];
-      rest /= m.shape[axis];
-      from_at += index * strides.from[axis];
-      to_at += index * strides.to[axis];
-    }
-    const index_t rows = m.shape[fast_to];
-    const index_t cols = m.shape[fast_from];
-    cache_oblivious({from + from_at * m.bytes, rows, cols, strides.from[fast_to], m.bytes},
-                    {to + to_at * m.bytes, cols, rows, strides.to[fast_from], m.bytes}, tuning);
+/// Axes in the order of `to`.
+Rearrangement rearrangement(const Merged& m) {
+  Rearrangement task;
+  task.rank = m.rank;
+  task.bytes = m.bytes;
+  index_t from[max_rank], stride = m.bytes;  // by axis of `from`
+  for (int k = m.rank - 1; k >= 0; --k) {
+    from[k] = stride;
+    stride *= m.shape[k];
   }
+  stride = m.bytes;
+  for (int k = m.rank - 1; k >= 0; --k) {
+    task.axis[k] = {m.shape[m.axes[k]], from[m.axes[k]], stride};
+    stride *= m.shape[m.axes[k]];
+  }
+  return task;
+}
+
+/// Which axis is the fastest one of `from`.
+[[nodiscard]] int fast_from(const Rearrangement& task) {
+  int found = 0;
+  for (int k = 1; k < task.rank; ++k) found = task.axis[k].from < task.axis[found].from ? k : found;
+  return found;
+}
+
+/// Whether the matrices along the fastest axes of both sides have runs long enough to be turned one by one.
+[[nodiscard]] bool has_large_slices(const Rearrangement& task) {
+  constexpr index_t long_side = 3 << 10;  // bytes
+  return has_leaf(task.bytes) && task.axis[fast_from(task)].extent * task.bytes >= long_side &&
+         task.axis[task.rank - 1].extent * task.bytes >= long_side;
+}
+
+void turn_slices(const Rearrangement& task, const std::byte* from, std::byte* to, int threads) {
+  const int wide = fast_from(task), high = task.rank - 1;
+  const Axis &across = task.axis[wide], &down = task.axis[high];
+  const index_t slices = task.total() / (across.extent * down.extent * task.bytes);
+  machine::parallel_for(0, slices, 1, [&](index_t number, index_t) {
+    index_t a = 0, b = 0;
+    for (int k = task.rank - 1; k >= 0; --k) {
+      if (k == wide || k == high) continue;
+      a += number % task.axis[k].extent * task.axis[k].from;
+      b += number % task.axis[k].extent * task.axis[k].to;
+      number /= task.axis[k].extent;
+    }
+    transpose_past_caches({from + a, down.extent, across.extent, down.from / task.bytes, task.bytes},
+                          {to + b, across.extent, down.extent, across.to / task.bytes, task.bytes}, threads);
+  });
 }
 
 }  // namespace
@@ -101,21 +112,17 @@ void permute(std::span<const index_t> shape, std::span<const int> axes, index_t 
   }
   const Merged m = merge(shape, axes, bytes);
   machine::parallel(threads_of(tuning), [&] {
-    if (m.rank == 0) {
-      copy_parallel(to, from, m.bytes);
+    const Rearrangement task = rearrangement(m);
+    const bool stays = stays_in_cache(task.total(), 2 * task.total());
+    const Store store = stays ? Store::cached : Store::streaming;
+    if (m.rank == 0) return copy_parallel(to, from, m.bytes, store);
+    if (m.rank == 2) {
+      cache_oblivious({from, m.shape[0], m.shape[1], m.shape[1], m.bytes},
+                      {to, m.shape[1], m.shape[0], m.shape[0], m.bytes}, tuning);
       return;
     }
-    const Strides strides = strides_of(m);
-    const int fast_from = m.rank - 1;
-    const int fast_to = m.axes[m.rank - 1];
-    index_t outer = 1;
-    for (int k = 0; k < m.rank; ++k) outer *= k == fast_from || k == fast_to ? 1 : m.shape[k];
-    // A task moves at least 64 KiB, so that its overhead (about a microsecond) stays below a tenth.
-    const index_t inner_bytes = m.shape[fast_from] * m.shape[fast_to] * m.bytes;
-    const index_t grain = std::max<index_t>(1, (64 << 10) / inner_bytes);
-    machine::parallel_for(0, outer, grain, [&](index_t begin, index_t end) {
-      transposes(m, strides, begin, end, from, to, tuning);
-    });
+    if (!stays && has_large_slices(task)) return turn_slices(task, from, to, threads_of(tuning));
+    rearrange(task, from, to, store);
   });
 }
 

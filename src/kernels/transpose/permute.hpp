@@ -3,11 +3,10 @@
 
 #include <span>
 
+#include "kernels/transpose/boxes.hpp"
 #include "kernels/transpose/variants.hpp"
 
 namespace tessera::transpose {
-
-inline constexpr int max_rank = 6;
 
 /// to[i[axes[0]], ..., i[axes[r-1]]] = from[i[0], ..., i[r-1]]: axis k of `to` is axis axes[k] of `from`.
 /// Both contiguous, last axis fastest, records of `bytes` bytes; 0 <= rank <= 6; axes is a permutation. No
