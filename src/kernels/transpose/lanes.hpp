@@ -50,6 +50,13 @@ void store(std::byte* to, Wide<Lanes> v) {
   __builtin_memcpy(to, &v, sizeof v);
 }
 
+/// Lane l of v.
+template <class V>
+void store_lane(std::byte* to, const V& v, int l) {
+  TESSERA_STORED(to, lane_bytes);
+  __builtin_memcpy(to, reinterpret_cast<const std::byte*>(&v) + l * lane_bytes, lane_bytes);
+}
+
 #if defined(__x86_64__)
 inline void stream(std::byte* to, Wide<1> v) {
   TESSERA_STORED(to, sizeof v);

@@ -2,7 +2,7 @@
 
 #include "kernels/transpose/leaf.hpp"
 
-#include "kernels/transpose/squares.hpp"
+#include "kernels/transpose/narrow.hpp"
 
 namespace tessera::transpose::TESSERA_ISA {
 namespace {

@@ -120,31 +120,6 @@ template <int Bytes, Put To>
   }
 }
 
-/// What does not fill lines, by single lanes and then by records.
-template <int Bytes>
-void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows, index_t cols) {
-  using Word = typename WordOf<Bytes>::type;
-  constexpr index_t step = words_in_lane<Word>;
-  index_t i = 0;
-  for (; i + step <= rows; i += step) {
-    index_t j = 0;
-    for (; j + step <= cols; j += step) {
-      column_of_lanes<Word, Put::target, 1>(a + i * a_stride + j * Bytes, a_stride,
-                                            b + j * b_stride + i * Bytes, b_stride);
-    }
-    for (; j < cols; ++j) {
-      for (index_t k = i; k < i + step; ++k) {
-        copy_record<Bytes>(b + j * b_stride + k * Bytes, a + k * a_stride + j * Bytes);
-      }
-    }
-  }
-  for (; i < rows; ++i) {
-    for (index_t j = 0; j < cols; ++j) {
-      copy_record<Bytes>(b + j * b_stride + i * Bytes, a + i * a_stride + j * Bytes);
-    }
-  }
-}
-
 /// The column where the square at column j of a panel begins: the last one ends with the panel, and may
 /// repeat columns of the one before.
 template <int Bytes>

@@ -34,7 +34,8 @@ Rearrangement rearrangement(const std::vector<index_t>& shape, const std::vector
 
 /// Records that are not where the definition puts them.
 index_t misplaced(const Rearrangement& task, const std::byte* from, const std::byte* to, int axis = 0) {
-  if (axis == std::min(task.rank, max_rank)) return std::memcmp(from, to, static_cast<std::size_t>(task.bytes)) == 0 ? 0 : 1;
+  if (axis == std::min(task.rank, max_rank))
+    return std::memcmp(from, to, static_cast<std::size_t>(task.bytes)) == 0 ? 0 : 1;
   index_t wrong = 0;
   const Axis& a = std::data(task.axis)[axis];
   for (index_t i = 0; i < a.extent; ++i) wrong += misplaced(task, from + i * a.from, to + i * a.to, axis + 1);

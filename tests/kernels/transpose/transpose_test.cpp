@@ -176,6 +176,19 @@ TEST(Leaf, IsRightOnEveryInstructionSetHere) {
   }
 }
 
+TEST(Leaf, TurnsNarrowMatrices) {
+  for (const index_t bytes : {1, 2, 4, 8, 16}) {
+    for (index_t narrow = 1; narrow <= 19; ++narrow) {
+      for (const index_t wide : {5, 63, 64, 67, 151, 331}) {
+        for (const index_t pad : {0, 1}) {  // rows of b one right after the other, and not
+          expect_leaf_right({narrow, wide}, bytes, Store::cached, narrow + pad, 3);
+          expect_leaf_right({wide, narrow}, bytes, Store::cached, wide + pad, 3);
+        }
+      }
+    }
+  }
+}
+
 TEST(Leaf, CarriesWhatFillsNoLine) {
   for (const Shape& shape : shapes) {
     for (const index_t bytes : {1, 2, 4, 8, 16}) {

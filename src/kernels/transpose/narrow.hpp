@@ -1,0 +1,194 @@
+#pragma once
+// Blocks too narrow for a square: what does not fill lines, and matrices of few rows or columns. For files
+// compiled per instruction set only, as lanes.hpp.
+
+#include "kernels/transpose/squares.hpp"
+
+namespace tessera::transpose {
+namespace {
+
+/// Record by record.
+template <int Bytes>
+void edge_records(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
+                  index_t cols) {
+  for (index_t j = 0; j < cols; ++j) {
+    for (index_t i = 0; i < rows; ++i)
+      copy_record<Bytes>(b + j * b_stride + i * Bytes, a + i * a_stride + j * Bytes);
+  }
+}
+
+/// Fewer columns than a lane has: a lane from the beginning of each row on, of which the first ones count.
+/// The last rows, beyond which nothing may be read, by records.
+template <int Bytes>
+void few_columns(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
+                 index_t cols) {
+  using Word = typename WordOf<Bytes>::type;
+  constexpr int words = words_in_lane<Word>;
+  const index_t beyond = (lane_bytes - cols * Bytes + a_stride - 1) / a_stride;  // rows that a lane reaches
+  index_t i = 0;
+  for (; i + words * lane_count + beyond <= rows; i += words * lane_count) {
+    Wide<lane_count> v[words];
+    const std::byte* const from = a + i * a_stride;
+#pragma GCC unroll 16
+    for (int r = 0; r < words; ++r) v[r] = gather_lanes<lane_count>(from + r * a_stride, words * a_stride);
+    finish_words<Word, lane_count>(v);
+#pragma GCC unroll 16
+    for (int r = 0; r < words; ++r) {
+      if (r < cols) store<lane_count>(b + r * b_stride + i * Bytes, v[r]);
+    }
+  }
+  edge_records<Bytes>(a + i * a_stride, a_stride, b + i * Bytes, b_stride, rows - i, cols);
+}
+
+/// Fewer rows than a lane has, rows of b one right after the other: each leaves as a whole lane, whose rest
+/// the next ones overwrite. The last rows of b, beyond which nothing may be written, by records.
+template <int Bytes>
+void few_rows(const std::byte* a, index_t a_stride, std::byte* b, index_t rows, index_t cols) {
+  using Word = typename WordOf<Bytes>::type;
+  constexpr int words = words_in_lane<Word>;
+  const index_t b_stride = rows * Bytes, beyond = (lane_bytes - 1) / b_stride;
+  index_t j = 0;
+  for (; j + words * lane_count + beyond <= cols; j += words * lane_count) {
+    Wide<lane_count> v[words];
+#pragma GCC unroll 16
+    for (int r = 0; r < words; ++r)
+      v[r] = load<lane_count>(a + (r < rows ? r : rows - 1) * a_stride + j * Bytes);
+    finish_words<Word, lane_count>(v);
+#pragma GCC unroll 4
+    for (int l = 0; l < lane_count; ++l) {
+#pragma GCC unroll 16
+      for (int w = 0; w < words; ++w) store_lane(b + (j + l * words + w) * b_stride, v[w], l);
+    }
+  }
+  edge_records<Bytes>(a + j * Bytes, a_stride, b + j * b_stride, b_stride, rows, cols - j);
+}
+
+/// In every lane, byte q becomes the one at place Place(q).
+template <class Place, int Lanes, int... Q>
+Wide<Lanes> shuffle_in_lanes(Wide<Lanes> v, Ints<Q...>) {
+  using Bytes = Vector<std::uint8_t, Lanes>;
+  return (Wide<Lanes>)__builtin_shufflevector((Bytes)v, (Bytes)v,
+                                              (Q / lane_bytes * lane_bytes + Place::of(Q % lane_bytes))...);
+}
+template <class Place, int Lanes>
+Wide<Lanes> shuffle_in_lanes(Wide<Lanes> v) {
+  return shuffle_in_lanes<Place, Lanes>(v, typename IntsBelow<Lanes * lane_bytes>::type{});
+}
+
+/// A lane of up to four planes, 4 bytes of each, and the same records plane by plane within each column.
+template <int Bytes, int Planes>
+struct Woven {  // from planes
+  static constexpr int of(int q) {
+    const int record = q / Bytes;
+    return q < 4 * Planes ? record % Planes * 4 + record / Planes * Bytes + q % Bytes : 0;
+  }
+};
+template <int Bytes, int Planes>
+struct Parted {  // from columns
+  static constexpr int of(int q) {
+    return q < 4 * Planes ? (q % 4 / Bytes * Planes + q / 4) * Bytes + q % Bytes : 0;
+  }
+};
+
+/// b[0:cols, 0:Planes] = transpose(a[0:Planes, 0:cols]) for records of 1 and 2 bytes, rows of b one right
+/// after the other: lanes of b overlap as in few_rows.
+template <int Bytes, int Planes>
+void weave(const std::byte* a, index_t a_stride, std::byte* b, index_t cols) {
+  constexpr index_t in_lane = lane_bytes / Bytes, in_word = 4 / Bytes, column = Planes * Bytes;
+  constexpr index_t beyond = (lane_bytes - 4 * Planes + column - 1) / column;
+  index_t j = 0;
+  for (; j + in_lane * lane_count + beyond <= cols; j += in_lane * lane_count) {
+    Wide<lane_count> v[4];
+#pragma GCC unroll 4
+    for (int p = 0; p < 4; ++p) v[p] = load<lane_count>(a + (p < Planes ? p : 0) * a_stride + j * Bytes);
+    transpose_words<std::uint32_t, lane_count>(v);
+#pragma GCC unroll 4
+    for (int w = 0; w < 4; ++w) v[w] = shuffle_in_lanes<Woven<Bytes, Planes>, lane_count>(v[w]);
+#pragma GCC unroll 4
+    for (int l = 0; l < lane_count; ++l) {
+#pragma GCC unroll 4
+      for (int w = 0; w < 4; ++w) store_lane(b + (j + l * in_lane + w * in_word) * column, v[w], l);
+    }
+  }
+  edge_records<Bytes>(a + j * Bytes, a_stride, b + j * column, column, Planes, cols - j);
+}
+
+/// b[0:Planes, 0:rows] = transpose(a[0:rows, 0:Planes]) for records of 1 and 2 bytes, rows of a one right
+/// after the other.
+template <int Bytes, int Planes>
+void part(const std::byte* a, std::byte* b, index_t b_stride, index_t rows) {
+  constexpr index_t in_lane = lane_bytes / Bytes, in_word = 4 / Bytes, row = Planes * Bytes;
+  constexpr index_t beyond = (lane_bytes - 4 * Planes + row - 1) / row;
+  index_t i = 0;
+  for (; i + in_lane * lane_count + beyond <= rows; i += in_lane * lane_count) {
+    Wide<lane_count> v[4];
+#pragma GCC unroll 4
+    for (int w = 0; w < 4; ++w) {
+      v[w] = shuffle_in_lanes<Parted<Bytes, Planes>, lane_count>(
+          gather_lanes<lane_count>(a + (i + w * in_word) * row, in_lane * row));
+    }
+    transpose_words<std::uint32_t, lane_count>(v);
+#pragma GCC unroll 4
+    for (int p = 0; p < Planes; ++p) store<lane_count>(b + p * b_stride + i * Bytes, v[p]);
+  }
+  edge_records<Bytes>(a + i * row, row, b + i * Bytes, b_stride, rows - i, Planes);
+}
+
+template <int N>
+struct Planes {
+  constexpr operator int() const { return N; }  // NOLINT: implicit on purpose
+};
+/// Whether there are 2 to 4 of something; then after f(Planes<count>{}).
+template <class F>
+bool with_planes(index_t count, const F& f) {
+  if (count < 2 || count > 4) return false;
+  count == 2 ? f(Planes<2>{}) : count == 3 ? f(Planes<3>{}) : f(Planes<4>{});
+  return true;
+}
+
+/// Fewer rows or columns than a lane has.
+template <int Bytes>
+void narrow(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows,
+            index_t cols) {
+  constexpr index_t step = words_in_lane<typename WordOf<Bytes>::type>;
+  if (rows == 0 || cols == 0) return;
+  if (rows >= step) {
+    if constexpr (Bytes < 4) {
+      const auto by_planes = [&](auto planes) { part<Bytes, planes>(a, b, b_stride, rows); };
+      if (a_stride == cols * Bytes && with_planes(cols, by_planes)) return;
+    }
+    few_columns<Bytes>(a, a_stride, b, b_stride, rows, cols);
+  } else if (cols >= step && b_stride == rows * Bytes) {
+    if constexpr (Bytes < 4) {
+      const auto by_planes = [&](auto planes) { weave<Bytes, planes>(a, a_stride, b, cols); };
+      if (with_planes(rows, by_planes)) return;
+    }
+    few_rows<Bytes>(a, a_stride, b, rows, cols);
+  } else {
+    edge_records<Bytes>(a, a_stride, b, b_stride, rows, cols);
+  }
+}
+
+/// What does not fill lines, by single lanes. The last ones of a row or column repeat records of those
+/// before.
+template <int Bytes>
+void edge(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t rows, index_t cols) {
+  using Word = typename WordOf<Bytes>::type;
+  constexpr index_t step = words_in_lane<Word>;
+  if (rows < step || cols < step) return narrow<Bytes>(a, a_stride, b, b_stride, rows, cols);
+  const auto lanes_at = [&](index_t i, index_t j) {
+    column_of_lanes<Word, Put::target, 1>(a + i * a_stride + j * Bytes, a_stride,
+                                          b + j * b_stride + i * Bytes, b_stride);
+  };
+  const auto rows_at = [&](index_t i) {
+    index_t j = 0;
+    for (; j + step <= cols; j += step) lanes_at(i, j);
+    if (j < cols) lanes_at(i, cols - step);
+  };
+  index_t i = 0;
+  for (; i + step <= rows; i += step) rows_at(i);
+  if (i < rows) rows_at(rows - step);
+}
+
+}  // namespace
+}  // namespace tessera::transpose
