@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kernels/transpose/records_test.hpp"
+#include "machine/topology.hpp"
 
 namespace tessera::transpose {
 namespace {
@@ -61,6 +62,16 @@ TEST(Permute, RankSixAndLongRecords) {
   expect_permuted({67, 5, 129}, {2, 1, 0}, 4);
   expect_permuted({67, 5, 129}, {2, 0, 1}, 24);
   expect_permuted({4, 0, 5}, {2, 0, 1}, 8);
+}
+
+TEST(Permute, WhatExceedsTheCaches) {
+  const index_t slices = std::max<index_t>(4'500'000, machine::caches().l3 / 4) / (400 * 450 * 8) + 2;
+  expect_permuted({slices, 400, 450}, {0, 2, 1}, 8);  // large slices
+  expect_permuted({400, slices, 451}, {2, 1, 0}, 8);
+  expect_permuted({slices, 400, 450}, {1, 0, 2}, 8);  // long records
+  expect_permuted({slices, 400, 450}, {0, 1, 2}, 8);  // a copy
+  expect_permuted({slices, 90000, 5}, {0, 2, 1}, 4);  // short axes
+  expect_permuted({slices, 90000, 3}, {2, 0, 1}, 2);
 }
 
 TEST(Permute, MergesNeighboursDropsOnesAndLengthensRecords) {
