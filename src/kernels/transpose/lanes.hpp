@@ -100,6 +100,15 @@ V keep(V v) {
 }
 #endif
 
+/// x, of which the compiler knows nothing: else it keeps the multiples of a stride that a loop uses, sixteen
+/// for each matrix, in memory, and every access of the loop waits for two. For ordinary stores in the cache;
+/// where memory decides it costs more than it gains.
+template <class Integer>
+Integer unknown(Integer x) {
+  asm("" : "+r"(x));
+  return x;
+}
+
 /// The lanes at from, from + step, ...: one vector.
 template <int Lanes>
 Wide<Lanes> gather_lanes(const std::byte* from, std::ptrdiff_t step) {

@@ -32,7 +32,8 @@ template <int Bytes, Put To, int Squares>
     for (int q = 0; q < Squares; ++q)
       line_square<Bytes, To>(from + q * side * a_stride, a_stride, to + q * line_bytes, b_stride);
     if constexpr (To == Put::target) {
-      for (index_t r = 0; r < Squares * side; ++r) __builtin_prefetch(from + (Squares * side + r) * a_stride);
+      const index_t stride = unknown(a_stride);
+      for (index_t r = 0; r < Squares * side; ++r) __builtin_prefetch(from + (Squares * side + r) * stride);
     }
   };
   const index_t whole = cols / side * side;

@@ -65,6 +65,10 @@ template <class Word, Put To, int Lanes>
 [[gnu::always_inline]] inline void column_of_lanes(const std::byte* a, index_t a_stride, std::byte* b,
                                                    index_t b_stride) {
   constexpr int words = words_in_lane<Word>;
+  if constexpr (To == Put::target) {
+    a_stride = unknown(a_stride);
+    b_stride = unknown(b_stride);
+  }
   Wide<Lanes> v[words];
 #pragma GCC unroll 16
   for (int r = 0; r < words; ++r) v[r] = gather_lanes<Lanes>(a + r * a_stride, words * a_stride);
@@ -78,6 +82,10 @@ template <class Word, Put To>
 [[gnu::always_inline]] inline void square_of_vectors(const std::byte* a, index_t a_stride, std::byte* b,
                                                      index_t b_stride) {
   constexpr int words = words_in_lane<Word>;
+  if constexpr (To == Put::target) {
+    a_stride = unknown(a_stride);
+    b_stride = unknown(b_stride);
+  }
   Wide<lane_count> v[lane_count][words];  // (lane of a, word): after the exchange, rows of b
 #pragma GCC unroll 16
   for (int r = 0; r < words; ++r) {
