@@ -51,6 +51,7 @@ struct Simd<float> {
   TESSERA_INLINE static vec broadcast(float x) { return _mm512_set1_ps(x); }
   TESSERA_INLINE static vec load(const float* p) { return _mm512_loadu_ps(p); }
   TESSERA_INLINE static void store(float* p, vec v) { _mm512_storeu_ps(p, v); }
+  TESSERA_INLINE static void stream(float* p, vec v) { _mm512_stream_ps(p, v); }
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
   TESSERA_INLINE static vec fnma(vec a, vec b, vec c) { return _mm512_fnmadd_ps(a, b, c); }
   TESSERA_INLINE static __mmask16 mask(index_t n) { return static_cast<__mmask16>((1U << n) - 1U); }
@@ -94,6 +95,7 @@ struct Simd<float> {
   TESSERA_INLINE static vec broadcast(float x) { return _mm256_set1_ps(x); }
   TESSERA_INLINE static vec load(const float* p) { return _mm256_loadu_ps(p); }
   TESSERA_INLINE static void store(float* p, vec v) { _mm256_storeu_ps(p, v); }
+  TESSERA_INLINE static void stream(float* p, vec v) { _mm256_stream_ps(p, v); }
   TESSERA_INLINE static vec fma(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
   TESSERA_INLINE static vec fnma(vec a, vec b, vec c) { return _mm256_fnmadd_ps(a, b, c); }
   TESSERA_INLINE static __m256i mask(index_t n) {
@@ -152,6 +154,13 @@ struct Simd {
 };
 
 #endif
+
+/// What was streamed is seen before whatever is written next.
+TESSERA_INLINE void fence_streams() {
+#if defined(__AVX512F__) || defined(__AVX2__)
+  _mm_sfence();
+#endif
+}
 
 /// The low and high halves of a and b interleaved: a0 b0 a1 b1 ...
 template <class V>

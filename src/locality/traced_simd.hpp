@@ -37,6 +37,7 @@ struct Simd<locality::Traced<T>> {
     locality::report(locality::Access::Kind::store, p, static_cast<unsigned>(n * index_t{sizeof(T)}));
     for (index_t i = 0; i < n; ++i) p[i].raw() = v.at[i];
   }
+  static void stream(Element* p, const vec& v) { store(p, v); }
   static vec fma(const vec& a, const vec& b, vec c) {
     for (index_t i = 0; i < lanes; ++i) c.at[i] = std::fma(a.at[i], b.at[i], c.at[i]);
     return c;

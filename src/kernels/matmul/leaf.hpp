@@ -38,10 +38,14 @@ struct Following {
   index_t begin = 0, end = 0;
 };
 
+/// Where the tile goes. Past the caches: lines that nobody reads soon need not be read before they are
+/// written. Only of packed b, where beta == 0 and there is no onto, c and its rows beginning with a line.
+enum class Store { cached, past_caches };
+
 template <class T>
 struct LeafKernels {
   index_t mr, nr;
-  void (*multiply)(const LeafTile<T>& tile, Following next);
+  void (*multiply)(const LeafTile<T>& tile, Following next, Store store);
   /// a[0:rows, 0:k] into ceil(rows / mr) slivers of k * mr elements.
   void (*pack_a)(Operand<T> a, index_t rows, index_t k, T* packed);
   /// b[0:k, 0:cols] into ceil(cols / nr) panels of k * nr elements.

@@ -13,6 +13,7 @@ namespace {
 using matmul::Following;
 using matmul::LeafKernels;
 using matmul::LeafTile;
+using matmul::Store;
 
 /// Of operands that lie free: with every sliver a line of so many rows of a is fetched, and as many lines of
 /// b, until that of a is the last.
@@ -37,6 +38,7 @@ struct alignas(64) MicroRow {
   index_t ldonto;
   index_t panels;
   index_t tail;  ///< columns in the last vector
+  Store store;
 };
 
 /// How operands lie: packed as Shape<T> has it, b alone so beside rows of a, or free, with or without more of
@@ -47,6 +49,7 @@ enum class Lie { packed, packed_b, free, free_and_more };
 enum class Into {
   sum,      ///< c = sum
   fresh,    ///< c = alpha sum
+  past,     ///< the same, past the caches
   c,        ///< c = alpha sum + beta c
   sibling,  ///< onto += one of the two
 };
@@ -65,7 +68,8 @@ TESSERA_INLINE typename Simd<T>::vec updated(const MicroRow<T>& t, typename Simd
                                              index_t n) {
   using S = Simd<T>;
   const auto alpha = S::broadcast(t.alpha);
-  if (into == Into::fresh || (into == Into::sibling && t.beta == T{0})) return alpha * sum;
+  if (into == Into::fresh || into == Into::past || (into == Into::sibling && t.beta == T{0}))
+    return alpha * sum;
   return S::fma(alpha, sum, S::broadcast(t.beta) * load_columns<T, full>(c, n));
 }
 
@@ -77,7 +81,10 @@ TESSERA_INLINE void put_vector(const MicroRow<T>& t, index_t r, index_t j, typen
   T* const to = into == Into::sibling ? t.onto + r * t.ldonto + j : c;
   auto value = into == Into::sum ? sum : updated<T, into, full>(t, sum, c, t.tail);
   if (into == Into::sibling) value = load_columns<T, full>(to, t.tail) + value;
-  full ? S::store(to, value) : S::store(to, value, t.tail);
+  if constexpr (into == Into::past)
+    S::stream(to, value);
+  else
+    full ? S::store(to, value) : S::store(to, value, t.tail);
 }
 
 template <class T, int R, int V, Into into, bool full>
@@ -91,12 +98,14 @@ TESSERA_INLINE void put_tile(const MicroRow<T>& t, index_t j, const typename Sim
 }
 
 /// The micro-tile at column j of c, or, where there is an `onto`, added to that.
-template <class T, int R, int V>
+template <class T, int R, int V, bool packed_b>
 TESSERA_INLINE void put(const MicroRow<T>& t, index_t j, const typename Simd<T>::vec (&sum)[R][V]) {
   const bool full = t.tail == Simd<T>::lanes;
   if (t.onto != nullptr) {
     full ? put_tile<T, R, V, Into::sibling, true>(t, j, sum)
          : put_tile<T, R, V, Into::sibling, false>(t, j, sum);
+  } else if (packed_b && t.store == Store::past_caches && full) {
+    put_tile<T, R, V, Into::past, true>(t, j, sum);
   } else if (t.beta == T{0} && t.alpha == T{1}) {
     full ? put_tile<T, R, V, Into::sum, true>(t, j, sum) : put_tile<T, R, V, Into::sum, false>(t, j, sum);
   } else if (t.beta == T{0}) {
@@ -117,10 +126,12 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* 
   const index_t row = packed ? 1 : t.a_row;
   const index_t a_step = packed ? Shape<T>::mr : rows_of_a ? 1 : t.a_step;
   const index_t b_step = packed_b ? Shape<T>::nr : t.b_step;
+  if (!packed_b || t.store == Store::cached) {
 #pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) __builtin_prefetch(t.c + r * t.ldc + j + v * S::lanes, 1);
+      for (int v = 0; v < V; ++v) __builtin_prefetch(t.c + r * t.ldc + j + v * S::lanes, 1);
+    }
   }
   typename S::vec sum[R][V];
 #pragma GCC unroll 8
@@ -178,7 +189,7 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const T* b, index_t j, const T* 
     four_steps();
   }
   for (; p > 0; --p) step();
-  put<T, R, V>(t, j, sum);
+  put<T, R, V, packed_b>(t, j, sum);
 }
 
 /// So many slivers of R rows one below the other; only one where b is packed. `soon`: where there is more.
@@ -254,7 +265,8 @@ MicroRow<T> micro_row(const LeafTile<T>& t) {
           .onto = t.onto,
           .ldonto = t.ldonto,
           .panels = 1,
-          .tail = Simd<T>::lanes};
+          .tail = Simd<T>::lanes,
+          .store = Store::cached};
 }
 
 /// Rows [i, i_end) and columns [j, j_end) of a tile whose operands lie free.
@@ -318,7 +330,7 @@ void multiply_free(const LeafTile<T>& t, Following next) {
 
 /// Slivers outside, panels inside: the sliver stays in the first level while the panels pass.
 template <class T>
-void multiply(const LeafTile<T>& t, Following next) {
+void multiply(const LeafTile<T>& t, Following next, Store store) {
   constexpr index_t mr = Shape<T>::mr;
   constexpr index_t nr = Shape<T>::nr;
   constexpr index_t lanes = Simd<T>::lanes;
@@ -337,6 +349,7 @@ void multiply(const LeafTile<T>& t, Following next) {
     row.c += i * t.ldc;
     row.onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto;
     row.panels = panels;
+    row.store = store;
     if (panels > 0) micro_of[most - 1](row, 1, nullptr);
     if (rest == 0) continue;
     row.b += panels * t.b_panel;
@@ -346,6 +359,7 @@ void multiply(const LeafTile<T>& t, Following next) {
     row.tail = t.n - (vectors - 1) * lanes;
     micro_of[rest - 1](row, 1, nullptr);
   }
+  if (store == Store::past_caches) fence_streams();
 }
 
 template <class T>

@@ -17,6 +17,10 @@ template <class T>
 inline constexpr index_t tile_columns = 768 / static_cast<index_t>(sizeof(T));
 // Operands are read where they lie when so few rows or columns would share a packed copy.
 inline constexpr index_t direct = 128;
+// A C of so many bytes has left the caches before anybody reads it.
+inline constexpr index_t past_caches_bytes = index_t{32} << 20;
+// More rows than that come from memory, once: beside packed B the next ones are fetched under the present.
+inline constexpr index_t tallest_in_place = 1200;
 // A packed operand or a partial C holds at most so many bytes; larger products are halved. Bounds the working
 // memory.
 inline constexpr index_t working_bytes = index_t{64} << 20;
@@ -53,7 +57,7 @@ class Product {
         leaf_(leaf_kernels<T>(machine::isa())),
         share_(choose_share(node.count)),
         rows_(tile_rows),
-        columns_(tile_columns<T>) {
+        columns_(!is_complex<T> && n_ <= direct ? direct : tile_columns<T>) {
     while (share_ == Share::c && rows_ > leaf_.mr &&
            ceil_div(m_, rows_) * ceil_div(n_, columns_) < 4 * team()) {
       rows_ = std::max(leaf_.mr, round_up(std::min(rows_, m_) / 2, leaf_.mr));
@@ -96,7 +100,12 @@ class Product {
         if (pack_b) this->pack_b(chunk, p, b.data());
       };
       fork(first, second);
-      const Target target{c, p == begin ? beta : T{1}, p + chunk.k == end ? onto : MatrixView<T>{}};
+      const bool last = p + chunk.k == end;
+      const Target target{
+          .c = c,
+          .beta = p == begin ? beta : T{1},
+          .onto = last ? onto : MatrixView<T>{},
+          .store = p == begin && last && beta == T{0} && onto.empty() ? store_of(c) : Store::cached};
       const auto all = [&] { tiles(chunk, {0, 0, m_, n_}, target); };
       share_ == Share::c ? machine::gather(all) : all();
     }
@@ -111,7 +120,17 @@ class Product {
     MatrixView<T> c;
     T beta;
     MatrixView<T> onto;
+    Store store;
   };
+
+  /// Of a c that is written once.
+  static Store store_of(const MatrixView<T>& c) {
+    constexpr auto element = static_cast<index_t>(sizeof(T));
+    constexpr index_t line = 64;
+    const bool whole_lines =
+        reinterpret_cast<std::uintptr_t>(c.data) % line == 0 && c.ld * element % line == 0;
+    return whole_lines && c.rows * c.cols * element >= past_caches_bytes ? Store::past_caches : Store::cached;
+  }
 
   void leaf(index_t which, MatrixView<T> c, T beta, MatrixView<T> onto) const {
     chain(leaves_.begin(which) - offset_, leaves_.begin(which + 1) - offset_, c, beta, onto);
@@ -131,7 +150,7 @@ class Product {
   /// n = 641, 0.87 of peak instead of 0.92. Sets with fewer registers and slow loads of a part run up to 1.3
   /// times as long.
   [[nodiscard]] bool reads_in_place() const {
-    if (machine::isa() != machine::Isa::avx512) return false;
+    if (machine::isa() != machine::Isa::avx512 || m_ > tallest_in_place) return false;
     constexpr index_t page = 4096, line = 64;
     const index_t row = b_.row * static_cast<index_t>(sizeof(T));
     if (a_.step != 1 || b_.step != 1 || a_.row > 1024 || row > page * 3 / 2) return false;
@@ -238,7 +257,7 @@ class Product {
                     .ldc = target.c.ld,
                     .onto = target.onto.empty() ? nullptr : &target.onto(block.i, block.j),
                     .ldonto = target.onto.ld},
-                   {chunk.k + chunk.k_next * block.j / n_, chunk.k + chunk.k_next});
+                   {chunk.k + chunk.k_next * block.j / n_, chunk.k + chunk.k_next}, target.store);
   }
 
   T alpha_;
@@ -326,7 +345,7 @@ void multiply_in_place(const Gemm<T>& g) {
                  .beta = g.beta,
                  .c = g.c.data,
                  .ldc = g.c.ld},
-                {});
+                {}, Store::cached);
 }
 
 /// x + it is x for every x, -0 among them.

@@ -3,6 +3,7 @@
 #include "kernels/matmul/leaf.hpp"
 
 #include "kernels/matmul/checksum_leaf.hpp"
+#include "machine/buffer.hpp"
 #include "matrices.hpp"
 
 namespace tessera::matmul {
@@ -28,10 +29,10 @@ struct Packed {
 
 /// c = 1.5 a b + beta c with each operand packed or read where it lies.
 template <class T>
-Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b, Matrix<T> c,
-                     index_t k, T beta, Packed packed, MatrixView<T> onto = {}) {
-  const index_t m = c.view().rows;
-  const index_t n = c.view().cols;
+void multiply_into(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b, MatrixView<T> c,
+                   index_t k, T beta, Packed packed, MatrixView<T> onto, Store store) {
+  const index_t m = c.rows;
+  const index_t n = c.cols;
   std::vector<T> a_packed(static_cast<std::size_t>(round_up(m, leaf.mr) * k), not_a_number<T>());
   std::vector<T> b_packed(static_cast<std::size_t>(round_up(n, leaf.nr) * k), not_a_number<T>());
   leaf.pack_a(operand(a.view(), Op::none), m, k, a_packed.data());
@@ -48,11 +49,17 @@ Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matri
                  .b_step = packed.b ? leaf.nr : b.view().ld,
                  .b_panel = packed.b ? leaf.nr * k : leaf.nr,
                  .beta = beta,
-                 .c = c.view().data,
-                 .ldc = c.view().ld,
+                 .c = c.data,
+                 .ldc = c.ld,
                  .onto = onto.data,
                  .ldonto = onto.ld},
-                {k, k + packed.soon});
+                {k, k + packed.soon}, store);
+}
+
+template <class T>
+Matrix<T> multiplied(const LeafKernels<T>& leaf, const Matrix<T>& a, const Matrix<T>& b, Matrix<T> c,
+                     index_t k, T beta, Packed packed, MatrixView<T> onto = {}) {
+  multiply_into(leaf, a, b, c.view(), k, beta, packed, onto, Store::cached);
   return c;
 }
 
@@ -102,6 +109,32 @@ TYPED_TEST(Leaf, TallTilesOfFewColumnsGiveTheBitsOfPackedOnes) {
           (void)multiplied(leaf, a, b, c0, k, beta, {false, false}, got.view());
           (void)multiplied(leaf, a, b, c0, k, beta, {true, true}, want.view());
           EXPECT_TRUE(same_bits(got, want)) << machine::name(isa) << " " << m << " " << n;
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(Leaf, StoresPastTheCachesTheBitsOfOtherStores) {
+  using T = TypeParam;
+  if (is_complex<T>) GTEST_SKIP() << "complex results are stored one way";
+  constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+  for (const auto isa : sets_here()) {
+    const LeafKernels<T>& leaf = leaf_kernels<T>(isa);
+    for (index_t n = 1; n <= 2 * leaf.nr + 1; ++n) {
+      const index_t m = leaf.mr + 3, k = 9, ld = round_up(n + 1, line);
+      const auto a = Matrix<T>::random(m, k, 1), b = Matrix<T>::random(k, n, 2);
+      const auto want =
+          multiplied(leaf, a, b, Matrix<T>::filled(m, n, not_a_number<T>()), k, T(0), {true, true});
+      for (const bool packed_a : {true, false}) {
+        machine::Buffer<T> memory(m * ld);  // begins with a line
+        std::fill(memory.begin(), memory.end(), T(77));
+        const MatrixView<T> c{memory.data(), m, n, ld};
+        multiply_into(leaf, a, b, c, k, T(0), {packed_a, true}, {}, Store::past_caches);
+        for (index_t i = 0; i < m; ++i) {
+          for (index_t j = 0; j < ld; ++j)
+            ASSERT_EQ(memory.data()[i * ld + j], j < n ? want(i, j) : T(77))
+                << machine::name(isa) << " " << n;
         }
       }
     }

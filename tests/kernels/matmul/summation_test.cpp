@@ -5,6 +5,7 @@
 #include <random>
 
 #include "kernels/matmul/cache_oblivious.hpp"
+#include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #include "matrices.hpp"
 
@@ -236,6 +237,20 @@ TYPED_TEST(Summation, KeepsNegativeZeroWhenAlphaIsZeroAndKIsSplit) {
         all, {node, 1});
   }
   EXPECT_TRUE(minus_zero(c[0] + c[1]));
+}
+
+TEST(Summation, GivesLargeResultsThatGoPastTheCachesTheBitsOfSmallOnes) {
+  constexpr index_t m = 2056, n = 2048, k = 20, part = 514;  // 32 MiB and a little
+  const auto a = Matrix<double>::random(m, k, 1), b = Matrix<double>::random(k, n, 2);
+  machine::Buffer<double> large(m * n), small(part * n);
+  const MatrixView<double> c{large.data(), m, n, n}, rows{small.data(), part, n, n};
+  std::fill(large.begin(), large.end(), not_a_number<double>());
+  machine::parallel(2, [&] { cache_oblivious(Gemm<double>{.a = a.view(), .b = b.view(), .c = c}); });
+  for (index_t i = 0; i < m; i += part) {
+    cache_oblivious(Gemm<double>{.a = a.view().rows_range(i, part), .b = b.view(), .c = rows});
+    for (index_t r = 0; r < part; ++r)
+      ASSERT_TRUE(std::equal(&rows(r, 0), &rows(r, 0) + n, &c(i + r, 0))) << i + r;
+  }
 }
 
 }  // namespace
