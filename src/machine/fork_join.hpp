@@ -41,8 +41,9 @@ class DefaultThreads {
   return listener == nullptr ? omp_get_num_threads() : listener->team();
 }
 
-/// Runs f() once on a team of `threads`; forks inside become tasks for the others. An exception of f itself
-/// is carried out of the region; forked work must not throw.
+/// Runs f() once, on this thread, with a team of `threads`: what the thread keeps from one call to the next
+/// is there. Forks inside become tasks for the others. An exception of f itself is carried out of the region;
+/// forked work must not throw.
 template <class F>
 void parallel(int threads, F&& f) {
   if (Recorder* const listener = recorder(); listener != nullptr) {
@@ -56,7 +57,7 @@ void parallel(int threads, F&& f) {
   }
   std::exception_ptr failure;
 #pragma omp parallel num_threads(threads) default(shared)
-#pragma omp single
+#pragma omp master
   {
     try {
       f();
