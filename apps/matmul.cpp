@@ -249,7 +249,7 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
     const index_t on_node = comm.node().size();
     const index_t per_node =
         point.has("ranks") ? std::min<index_t>(point.integer("ranks"), machine::default_threads()) : on_node;
-    const auto stream = stream_if_needed(comm, point, request);
+    const auto stream = stream_if_needed(comm, point, request, *inputs);
     if (stream && comm.is_root()) print_stream(request, *stream);
     if (stream) return;
     if (comm.is_root()) print_plan(request, session.ceilings(), per_node);
@@ -258,7 +258,7 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
   };
   const auto run = [&comm, inputs](const Values& point, run::Session& session) {
     const Request request = resolve(comm, point, *inputs);
-    if (const auto stream = stream_if_needed(comm, point, request))
+    if (const auto stream = stream_if_needed(comm, point, request, *inputs))
       return run_stream({comm, point, request, *inputs, session}, *stream);
     run::require_memory(comm, point, own_memory(comm, request),
                         [&](index_t ranks) { return most_memory(request, ranks); });

@@ -78,7 +78,8 @@ struct StreamPoint {
 /// hold. Collective.
 [[nodiscard]] std::optional<dist::matmul::Stream> stream_if_needed(const mpi::Communicator& comm,
                                                                    const run::Values& values,
-                                                                   const Request& request);
+                                                                   const Request& request,
+                                                                   const Inputs& inputs);
 /// Whether the result is right. Collective.
 [[nodiscard]] bool run_stream(const StreamPoint& point, const dist::matmul::Stream& stream);
 void print_stream(const Request& request, const dist::matmul::Stream& stream);

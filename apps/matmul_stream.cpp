@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "dist/matmul/freivalds.hpp"
 #include "dist/matmul/out_of_core.hpp"
+#include "io/mapped.hpp"
 #include "matmul.hpp"
 #include "mpi/agreement.hpp"
 #include "run/memory_plan.hpp"
@@ -28,14 +29,29 @@ struct Source {
   const run::Input* input;
   std::uint64_t seed, stream;
   Extents extents;
+  std::unique_ptr<io::MappedMatrix> mapped = {};
 
   template <class T>
   void read(const Box& box, MatrixView<T> to) const {
     if (box.empty()) return;
     if (input == nullptr) return dist::fill_random<T>(to, box, extents.cols, seed, stream);
+    io::read_box<T>(input->name(), box, to);
+  }
+  void will_read(const Box& box) const {
+    if (box.empty() || input == nullptr) return;
+    if (mapped) return mapped->will_bring(box);
     const layout::Range slab[] = {box.rows, box.cols};
     io::will_read(input->name(), slab);
-    io::read_box<T>(input->name(), box, to);
+  }
+  /// Into the room, or where it lies.
+  template <class T>
+  MatrixView<const T> read_or_bring(const Box& box, MatrixView<T> room) const {
+    if (!mapped) {
+      read<T>(box, room);
+      return room;
+    }
+    mapped->bring(box);
+    return mapped->view<T>(box);
   }
 };
 
@@ -43,12 +59,26 @@ struct Sources {
   Source a, b, c;
 };
 
-Sources sources_of(const StreamPoint& point) {
+Sources sources_of(const StreamPoint& point, const Stream& stream) {
   const auto& q = point.request.shape;
   const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
-  return {{point.inputs.a.get(), seed, 1, stored(q.op_a, q.m, q.k)},
-          {point.inputs.b.get(), seed, 2, stored(q.op_b, q.k, q.n)},
+  const auto mapped = [&](const std::unique_ptr<run::Input>& input, bool maps) {
+    if (!maps) return std::unique_ptr<io::MappedMatrix>();
+    auto matrix = io::MappedMatrix::open(input->name(), point.request.element);
+    require(matrix != nullptr, ExitCode::io, "cannot map " + input->name().text() + " any more");
+    return matrix;
+  };
+  return {{point.inputs.a.get(), seed, 1, stored(q.op_a, q.m, q.k), mapped(point.inputs.a, stream.maps_a)},
+          {point.inputs.b.get(), seed, 2, stored(q.op_b, q.k, q.n), mapped(point.inputs.b, stream.maps_b)},
           {point.inputs.c.get(), seed, 3, {q.m, q.n}}};
+}
+
+/// Whether all ranks can have an operand mapped. Collective.
+bool can_map(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input, Element element) {
+  bool here = false;
+  mpi::together(comm, "plan",
+                [&] { here = input && io::MappedMatrix::open(input->name(), element) != nullptr; });
+  return comm.max(index_t{here ? 0 : 1}) == 0;
 }
 
 template <class T>
@@ -60,8 +90,16 @@ template <class T>
 class Files : public dist::matmul::StreamFiles<T> {
  public:
   Files(const Sources& sources, run::Outputs& outputs) : sources_(sources), outputs_(outputs) {}
-  void read_a(const Box& box, MatrixView<T> to) override { sources_.a.read(box, to); }
-  void read_b(const Box& box, MatrixView<T> to) override { sources_.b.read(box, to); }
+  void will_read(const Box& a, const Box& b) override {
+    sources_.a.will_read(a);
+    sources_.b.will_read(b);
+  }
+  MatrixView<const T> read_a(const Box& box, MatrixView<T> room) override {
+    return sources_.a.read_or_bring(box, room);
+  }
+  MatrixView<const T> read_b(const Box& box, MatrixView<T> room) override {
+    return sources_.b.read_or_bring(box, room);
+  }
   void read_c(const Box& box, MatrixView<T> to) override { sources_.c.read(box, to); }
   void write(const Box& box, MatrixView<const T> c) override {
     const layout::Range slab[] = {box.rows, box.cols};
@@ -117,12 +155,14 @@ dist::matmul::PassingProduct<T> passing(const StreamPoint& point, const Stream& 
                                         const Sources& sources, layout::Range share,
                                         const run::Outputs& outputs) {
   const auto& q = point.request.shape;
-  const index_t most = std::min(longest_strip, stream.rank_bytes / 4);
+  const index_t most = std::min(longest_strip, stream.rank_bytes / 8);
   const auto of = [&](const Source& source) {
     const auto rows = layout::BlockMap(source.extents.rows, point.comm.size()).range(point.comm.rank());
-    return std::make_shared<Strips<T>>(
-        std::vector{Box{rows, {0, source.extents.cols}}}, most,
-        [&source](const Box& box, MatrixView<T> to) { source.read<T>(box, to); });
+    return std::make_shared<Strips<T>>(std::vector{Box{rows, {0, source.extents.cols}}}, most,
+                                       [&source](const Box& box, MatrixView<T> to) {
+                                         source.will_read(box);
+                                         source.read<T>(box, to);
+                                       });
   };
   std::vector<Box> tiles;
   for (index_t t = share.begin; t < share.end; ++t) tiles.push_back(stream.tile(t));
@@ -141,7 +181,8 @@ bool run(const StreamPoint& point, const Stream& stream) {
   const auto& comm = point.comm;
   const auto& request = point.request;
   run::Outputs outputs = open_output(comm, point.values, request);
-  const Sources sources = sources_of(point);
+  Sources sources;
+  mpi::together(comm, "open input", [&] { sources = sources_of(point, stream); });
   const layout::Range share = layout::BlockMap(stream.tiles(), comm.size()).range(comm.rank());
   std::optional<dist::matmul::Freivalds<T>> check;
   if (!point.values.flag("no-verify"))
@@ -183,7 +224,7 @@ bool can_stream(const run::Values& values, const Request& request) {
 }
 
 std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run::Values& values,
-                                       const Request& request) {
+                                       const Request& request, const Inputs& inputs) {
   const std::string& wanted = values.text("out-of-core");
   if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
   mpi::together(comm, "plan", [&] {
@@ -194,10 +235,12 @@ std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run:
   const index_t allowance = run::memory_allowance(comm, values);
   if (wanted == "auto" && most_memory(request, request.shape.ranks) <= allowance) return std::nullopt;
   std::optional<Stream> stream;
+  const bool maps_a = can_map(comm, inputs.a, request.element),
+             maps_b = can_map(comm, inputs.b, request.element);
   mpi::together(comm, "plan", [&] {
-    stream = plan_stream(
-        {request.shape, request.a_chunk, request.b_chunk, request.method.threads, check_bytes(request)},
-        allowance);
+    stream = plan_stream({request.shape, request.a_chunk, request.b_chunk, request.method.threads,
+                          check_bytes(request), maps_a, maps_b},
+                         allowance);
   });
   return stream;
 }
@@ -211,12 +254,13 @@ void print_stream(const Request& request, const Stream& stream) {
   fmt::print(
       "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along k; reads "
       "{} "
-      "(A {}, B {}), writes {}, holds {} a rank\n",
+      "(A {}, B {}){}, writes {}, holds {} a rank\n",
       name(request.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
       counted(request.method.threads, "thread"), request.method.kernel->name, counted(stream.tiles(), "tile"),
       stream.m, stream.n, stream.k, human_bytes(stream.read_bytes), counted(stream.tiles_n(), "time"),
-      counted(stream.tiles_m(), "time"), human_bytes(q.m * q.n * q.element_bytes),
-      human_bytes(stream.rank_bytes));
+      counted(stream.tiles_m(), "time"),
+      stream.maps_a || stream.maps_b ? " where the file cache holds them" : "",
+      human_bytes(q.m * q.n * q.element_bytes), human_bytes(stream.rank_bytes));
 }
 
 }  // namespace tessera::apps::matmul

@@ -34,14 +34,16 @@ std::vector<Range> panels_of(index_t k, index_t width) {
 }
 
 /// Two tiles of C, one that is made and one that is written, and those that wait to be added; two panels of
-/// either operand; what the kernels pack of them.
-index_t rank_bytes(const ForecastRequest& q, index_t m, index_t n, index_t k) {
+/// either operand that is not mapped; what the kernels pack of them.
+index_t rank_bytes(const StreamRequest& request, index_t m, index_t n, index_t k) {
+  const ForecastRequest& q = request.shape;
   const Leaves leaves = leaves_of(q.k);
   const index_t element = q.element_bytes, chunk = std::min(k, leaves.chunk());
   const auto packed = [&](index_t rows) {
     return std::min(packed_bytes, (rows + edge_unit) * chunk * element);
   };
-  return (2 + most_waiting(leaves)) * m * n * element + 2 * (m + n) * k * element + packed(m) + packed(n);
+  const index_t panels = (request.maps_a ? 0 : m * k) + (request.maps_b ? 0 : k * n);
+  return (2 + most_waiting(leaves)) * m * n * element + 2 * panels * element + packed(m) + packed(n);
 }
 
 /// A whole number of the chunks in which the operand is stored, or of micro-tiles where that is too much.
@@ -69,7 +71,9 @@ Stream try_stream(const StreamRequest& request, index_t rows, index_t cols, inde
   const ForecastRequest& q = request.shape;
   const Chunks chunks = chunks_of(request);
   Stream s{.shape = q, .m = edge(q.m, rows, chunks.m), .n = edge(q.n, cols, chunks.n), .k = k};
-  s.rank_bytes = rank_bytes(q, s.m, s.n, k) + request.beside_bytes;
+  s.maps_a = request.maps_a;
+  s.maps_b = request.maps_b;
+  s.rank_bytes = rank_bytes(request, s.m, s.n, k) + request.beside_bytes;
   s.read_bytes =
       (s.tiles_n() * q.m * q.k + s.tiles_m() * q.k * q.n + (q.reads_c ? q.m * q.n : 0)) * q.element_bytes;
   const double share = real(ceil_div(s.tiles(), q.ranks)) / real(s.tiles());  // of the rank with most
@@ -156,13 +160,18 @@ class Streaming {
         leaves_(tessera::matmul::leaves<T>(stream.shape.k)),
         panels_(panels_of(stream.shape.k, stream.k)),
         sums_(leaves_, stream.m * stream.n) {
-    for (auto& buffer : a_) buffer = machine::Buffer<T>(stream.m * stream.k);
-    for (auto& buffer : b_) buffer = machine::Buffer<T>(stream.k * stream.n);
+    for (auto& buffer : a_) buffer = machine::Buffer<T>(stream.maps_a ? 0 : stream.m * stream.k);
+    for (auto& buffer : b_) buffer = machine::Buffer<T>(stream.maps_b ? 0 : stream.k * stream.n);
     for (auto& buffer : c_) buffer = machine::Buffer<T>(stream.m * stream.n);
   }
 
   index_t run(const std::function<bool()>& stops) {
-    timed("read", [&] { read({share_.begin, 0}); });
+    timed("read", [&] {
+      const Step first{share_.begin, 0};
+      will_read(first);
+      read(first);
+      will_read(after(first));
+    });
     index_t tile = share_.begin;
     for (; tile < share_.end && !stops(); ++tile) {
       sums_.start(c_of(tile));
@@ -177,7 +186,9 @@ class Streaming {
                              : T{0},
                  [&] {
                    if (p == 0 && tile > share_.begin) write(tile - 1);  // before its place is read into again
-                   read(p + 1 < panels_.size() ? Step{tile, p + 1} : Step{tile + 1, 0});
+                   const Step next = after({tile, p});
+                   will_read(after(next));  // the device has a step's time for it
+                   read(next);
                  });
         if (leaves_.begin(leaf + 1) == panels_[p].end)
           timed("compute", [&] { machine::parallel(method_.threads, [&] { sums_.end(); }); });
@@ -215,12 +226,18 @@ class Streaming {
     return matrix_view(pair[place].data(), box.rows.size(), box.cols.size());
   }
 
+  [[nodiscard]] Step after(const Step& step) const {
+    return step.panel + 1 < panels_.size() ? Step{step.tile, step.panel + 1} : Step{step.tile + 1, 0};
+  }
+  void will_read(const Step& step) {
+    if (step.tile < share_.end) files_.will_read(a_box(step), b_box(step));
+  }
   /// What a step needs, unless there is none.
   void read(const Step& step) {
     if (step.tile >= share_.end) return;
     const Box a = a_box(step), b = b_box(step);
-    files_.read_a(a, view(a_, place(step), a));
-    files_.read_b(b, view(b_, place(step), b));
+    a_panels_[place(step)] = files_.read_a(a, stream_.maps_a ? MatrixView<T>{} : view(a_, place(step), a));
+    b_panels_[place(step)] = files_.read_b(b, stream_.maps_b ? MatrixView<T>{} : view(b_, place(step), b));
     if (step.panel == 0 && factors_.beta != T{0}) files_.read_c(stream_.tile(step.tile), c_of(step.tile));
   }
 
@@ -232,9 +249,9 @@ class Streaming {
   template <class Beside>
   void multiply(const Step& step, MatrixView<T> sum, T beta, const Beside& beside) {
     const tessera::matmul::Gemm<T> gemm{factors_.alpha,
-                                        view(a_, place(step), a_box(step)),
+                                        a_panels_[place(step)],
                                         stream_.shape.op_a,
-                                        view(b_, place(step), b_box(step)),
+                                        b_panels_[place(step)],
                                         stream_.shape.op_b,
                                         beta,
                                         sum};
@@ -268,6 +285,7 @@ class Streaming {
   std::vector<Range> panels_;
   LeafStack<T> sums_;
   Pair a_, b_, c_;
+  std::array<MatrixView<const T>, 2> a_panels_, b_panels_;
 };
 
 }  // namespace

@@ -13,7 +13,8 @@ struct StreamRequest {
   ForecastRequest shape;
   std::vector<index_t> a_chunk = {}, b_chunk = {};  ///< as stored; empty where it is contiguous
   int threads = 1;
-  index_t beside_bytes = 0;  ///< that a rank holds besides
+  index_t beside_bytes = 0;             ///< that a rank holds besides
+  bool maps_a = false, maps_b = false;  ///< read where the file cache holds them, not copied
 };
 
 /// Edges of the tiles of C and of the panels along k, those at the ends may be smaller.
@@ -23,6 +24,7 @@ struct Stream {
   index_t rank_bytes = 0;  ///< that a rank holds at most
   index_t read_bytes = 0;  ///< of all ranks
   double seconds = 0;      ///< by an estimate: to compare streams
+  bool maps_a = false, maps_b = false;
 
   [[nodiscard]] index_t tiles_m() const { return m == 0 ? 0 : ceil_div(shape.m, m); }
   [[nodiscard]] index_t tiles_n() const { return n == 0 ? 0 : ceil_div(shape.n, n); }
@@ -41,9 +43,12 @@ template <class T>
 class StreamFiles {
  public:
   virtual ~StreamFiles() = default;
-  /// to = a box of the stored operand.
-  virtual void read_a(const layout::Box& box, MatrixView<T> to) = 0;
-  virtual void read_b(const layout::Box& box, MatrixView<T> to) = 0;
+  /// Boxes of both stored operands that will be read a step later: a hint.
+  virtual void will_read(const layout::Box& /*a*/, const layout::Box& /*b*/) {}
+  /// A box of the stored operand, read into the room for it; where the stream maps the operand, there is no
+  /// room, and the box is where it lies.
+  virtual MatrixView<const T> read_a(const layout::Box& box, MatrixView<T> room) = 0;
+  virtual MatrixView<const T> read_b(const layout::Box& box, MatrixView<T> room) = 0;
   virtual void read_c(const layout::Box& box, MatrixView<T> to) = 0;  ///< where beta != 0
   virtual void write(const layout::Box& box, MatrixView<const T> c) = 0;
 };

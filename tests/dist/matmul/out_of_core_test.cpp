@@ -55,6 +55,16 @@ TEST(Stream, ReadsAsMuchAsItSays) {
   EXPECT_LE(stream.tiles(), 16) << "tiles are as large as there is room for";
 }
 
+TEST(Stream, HasNoRoomForPanelsThatAreMapped) {
+  StreamRequest request{.shape = shape(4096, 4096, 4096)};
+  const Stream copied = plan_stream(request, index_t{96} << 20);
+  request.maps_a = request.maps_b = true;
+  const Stream mapped = plan_stream(request, index_t{96} << 20);
+  EXPECT_GT(mapped.m * mapped.n, copied.m * copied.n);
+  EXPECT_LT(mapped.read_bytes, copied.read_bytes);
+  EXPECT_LE(mapped.rank_bytes, index_t{96} << 20);
+}
+
 TEST(Stream, GivesEveryRankWork) {
   for (const index_t ranks : {2, 4, 7}) {
     const Stream stream = plan_stream({.shape = shape(20000, 20000, 20000, ranks)}, index_t{1} << 30);
@@ -84,8 +94,8 @@ class Held : public StreamFiles<T> {
     shapes_[1] = b;
     shapes_[2] = {m, n};
   }
-  void read_a(const Box& box, MatrixView<T> to) override { copy(a_, 0, box, to); }
-  void read_b(const Box& box, MatrixView<T> to) override { copy(b_, 1, box, to); }
+  MatrixView<const T> read_a(const Box& box, MatrixView<T> room) override { return read(a_, 0, box, room); }
+  MatrixView<const T> read_b(const Box& box, MatrixView<T> room) override { return read(b_, 1, box, room); }
   void read_c(const Box& box, MatrixView<T> to) override { copy(c_, 2, box, to); }
   void write(const Box& box, MatrixView<const T> c) override {
     mpi::copy_block<T>(c,
@@ -107,6 +117,13 @@ class Held : public StreamFiles<T> {
   [[nodiscard]] std::span<const T> got() const { return out_.span(); }
 
  private:
+  /// What is mapped has no room.
+  MatrixView<const T> read(machine::Buffer<T>& x, std::size_t which, const Box& box, MatrixView<T> room) {
+    if (room.data == nullptr)
+      return view(x, which).block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size());
+    copy(x, which, box, room);
+    return room;
+  }
   static machine::Buffer<T> random(Extents e, std::uint64_t stream) {
     machine::Buffer<T> x(e.rows * e.cols);
     for (index_t at = 0; at < x.size(); ++at) x[at] = random_symmetric<T>(1, stream, at);
@@ -143,8 +160,9 @@ TYPED_TEST(StreamedProduct, HasTheBitsOfOneInMemory) {
           q.op_b = op_b;
           q.element_bytes = sizeof(T);
           q.reads_c = beta != T{0};
-          const Stream stream{
-              .shape = q, .m = std::min<index_t>(m, 64), .n = std::min<index_t>(n, 72), .k = 1024};
+          Stream stream{.shape = q, .m = std::min<index_t>(m, 64), .n = std::min<index_t>(n, 72), .k = 1024};
+          stream.maps_a = turns(op_b);
+          stream.maps_b = beta != T{0};
           Held<T> files(stored(op_a, m, k), stored(op_b, k, n), m, n);
           const Factors<T> factors{T{3}, beta};
           mpi::Phases phases;
@@ -179,9 +197,9 @@ TEST(StreamedProduct, EndsWithTheReadersError) {
   class Failing : public Held<double> {
    public:
     using Held::Held;
-    void read_b(const Box& box, MatrixView<double> to) override {
+    MatrixView<const double> read_b(const Box& box, MatrixView<double> room) override {
       require(box.cols.begin == 0, ExitCode::io, "no more");
-      Held::read_b(box, to);
+      return Held::read_b(box, room);
     }
   };
   const Stream stream{.shape = shape(100, 100, 100), .m = 50, .n = 50, .k = 100};

@@ -1,0 +1,88 @@
+#include "io/mapped.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22  // Linux 5.14; older kernels refuse it
+#endif
+
+namespace tessera::io {
+namespace {
+
+constexpr index_t page = 4096;
+
+/// The whole file, or nullptr.
+std::byte* map_file(const std::string& path, index_t& bytes) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return nullptr;
+  struct stat status {};
+  void* map = MAP_FAILED;
+  if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
+    bytes = static_cast<index_t>(status.st_size);
+    map = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ, MAP_SHARED, descriptor, 0);
+  }
+  close(descriptor);
+  return map == MAP_FAILED ? nullptr : static_cast<std::byte*>(map);
+}
+
+/// On the pages of [begin, end): errno where that fails.
+int advise(const std::byte* begin, const std::byte* end, int advice) {
+  const auto first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+  const auto length = reinterpret_cast<std::uintptr_t>(end) - first;
+  return madvise(reinterpret_cast<void*>(first), length, advice) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+std::unique_ptr<MappedMatrix> MappedMatrix::open(const DatasetName& name, Element element) {
+  const Handle file = open_file(name.file);
+  const Handle dataset = open_dataset(file, name);
+  const DatasetInfo info = inspect(dataset, name);
+  const auto is_index = [](const auto& pick) { return pick.is_index; };
+  if (info.shape.size() != 2 || std::any_of(name.selection.begin(), name.selection.end(), is_index) ||
+      !info.chunk.empty() || !is_stored_as(name, element))
+    return nullptr;
+  const haddr_t offset = H5Dget_offset(dataset);
+  if (offset == HADDR_UNDEF || static_cast<index_t>(offset) % info.element_bytes != 0) return nullptr;
+  std::unique_ptr<MappedMatrix> matrix(new MappedMatrix);
+  matrix->map_ = map_file(std::filesystem::canonical(name.file), matrix->map_bytes_);
+  matrix->name_ = name.text();
+  matrix->element_bytes_ = info.element_bytes;
+  matrix->row_bytes_ = info.shape[1] * info.element_bytes;
+  const auto begin = static_cast<index_t>(offset), end = begin + info.shape[0] * matrix->row_bytes_;
+  if (matrix->map_ == nullptr || end == begin || end > matrix->map_bytes_ ||
+      advise(matrix->map_ + begin, matrix->map_ + begin + 1, MADV_POPULATE_READ) != 0)
+    return nullptr;
+  const auto selection = resolve(name.selection, info.shape, name.text());
+  matrix->first_ = matrix->map_ + begin + selection[0].begin * matrix->row_bytes_ +
+                   selection[1].begin * info.element_bytes;
+  return matrix;
+}
+
+MappedMatrix::~MappedMatrix() {
+  if (map_ != nullptr) munmap(map_, static_cast<std::size_t>(map_bytes_));
+}
+
+void MappedMatrix::will_bring(const layout::Box& box) const {
+  each_run(box,
+           [](const std::byte* begin, const std::byte* end) { (void)advise(begin, end, MADV_WILLNEED); });
+}
+
+void MappedMatrix::bring(const layout::Box& box) const {
+  each_run(box, [&](const std::byte* begin, const std::byte* end) {
+    const int error = advise(begin, end, MADV_POPULATE_READ);
+    require(error == 0, ExitCode::io,
+            "cannot read " + name_ + " (" + std::strerror(error) +
+                "); see whether its file is as long as it was and the file system is there");
+  });
+}
+
+}  // namespace tessera::io
