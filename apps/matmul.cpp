@@ -174,8 +174,8 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   run::Outputs outputs = open_output(comm, point, request);
   mpi::Phases once;
   const auto a_shape = stored(q.op_a, q.m, q.k), b_shape = stored(q.op_b, q.k, q.n);
-  auto a = allocate<T>(comm, a_shape.rows, a_shape.cols, q.shared);
-  auto b = allocate<T>(comm, b_shape.rows, b_shape.cols, q.shared);
+  auto a = allocate<T>(comm, a_shape.rows, a_shape.cols, q.seen.a);
+  auto b = allocate<T>(comm, b_shape.rows, b_shape.cols, q.seen.b);
   const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a, once),
       loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2, threads}, b, once);
   const bool reads_c = q.reads_c;
@@ -184,7 +184,7 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
     old_c = allocate<T>(comm, q.m, q.n, false);
     Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
   }
-  auto c = allocate<T>(comm, q.m, q.n, q.shared);
+  auto c = allocate<T>(comm, q.m, q.n, q.seen.c);
   std::fill_n(c.view().data, c.box().area(),
               T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
   std::unique_ptr<OnGpus<T>> there;

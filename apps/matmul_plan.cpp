@@ -69,7 +69,7 @@ index_t most_memory(const Request& request, index_t ranks) {
   shape.ranks = ranks;
   if (ranks != request.shape.ranks) {
     method.grid = {0, 0};
-    shape.shared = false;
+    shape.seen = {};
   }
   index_t most = 0;
   for (const Forecast& f : forecast(shape, method)) most = std::max(most, f.memory());
@@ -103,7 +103,10 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   if (request.method.slices > 1)
     fmt::print("k in about {} slices: the next one's operands travel while one is multiplied\n",
                request.method.slices);
-  if (q.shared) fmt::print("the ranks share the memory of operands and result\n");
+  if (q.seen.all())
+    fmt::print("the ranks share the memory of operands and result\n");
+  else if (q.seen.any())
+    fmt::print("the ranks share the memory of {}\n", q.seen.a && q.seen.b ? "A and B" : q.seen.a ? "A" : "B");
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
   const auto exchange = exchange_time(q, request.method, run::network(ceilings, q.ranks));
   double slowest = 0;

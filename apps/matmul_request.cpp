@@ -189,14 +189,14 @@ void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& re
   });
 }
 
-/// Whether all ranks shall see all matrices: those of one node, whose kernels run on the host.
-bool shares_memory(const mpi::Communicator& comm, const Request& request) {
+/// Which matrices all ranks shall see: those of one node, whose kernels run on the host.
+dist::matmul::Seen shared_memory(const mpi::Communicator& comm, const Request& request) {
   const auto& q = request.shape;
   const index_t bytes = (q.m * q.k + q.k * q.n + q.m * q.n) * q.element_bytes;
   const bool possible = request.gpus == nullptr && request.kernels == request.method.kernel->name &&
                         request.method.kernel->space == Space::host && q.ranks == comm.size() &&
                         comm.node().size() == comm.size() && bytes <= mpi::SharedMemory::available();
-  return comm.max(index_t{possible ? 0 : 1}) == 0 && sharing_pays(q, request.method);
+  return comm.max(index_t{possible ? 0 : 1}) == 0 ? what_to_share(q, request.method) : dist::matmul::Seen{};
 }
 
 /// Where messages take long, slices of k, each fetched under the arithmetic of the one before; unless that
@@ -210,7 +210,7 @@ void choose_order(const mpi::Communicator& comm, const Values& point, Request& r
     return;
   const index_t allowance = run::memory_allowance(comm, point);
   const index_t wanted = point.integer("slices");
-  if (!q.shared) method.slices = wanted > 0 ? wanted : slices_that_pay(q, method);
+  if (!q.seen.all()) method.slices = wanted > 0 ? wanted : slices_that_pay(q, method);
   if (most_memory(request, q.ranks) <= allowance) return;
   if (wanted == 0) method.slices = 1;
   if (most_memory(request, q.ranks) <= allowance) return;
@@ -274,7 +274,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   resolve_precision(comm, point, request);
   choose_exchange(comm, point, inputs, request);
   if (request.gpus == nullptr) weigh_ranks(comm, point, request);
-  q.shared = shares_memory(comm, request);
+  q.seen = shared_memory(comm, request);
   choose_order(comm, point, request);
   return request;
 }

@@ -1,5 +1,6 @@
 // Distributed f64 products side by side: ours from row blocks to row blocks as the command does it, pdgemm of
-// ScaLAPACK on block-cyclic matrices, at the grid and block size of several that are its best.
+// ScaLAPACK on block-cyclic matrices, at the grid and block size of several that are its best. Beside them as
+// many fma as the product has, on all ranks, that never leave the registers: no product is faster.
 // bench_matmul_mpi [--quick | square | deep | tall | flat]
 
 #include <dlfcn.h>
@@ -10,6 +11,7 @@
 #include "bench/peers_matmul.hpp"
 #include "bench/scalapack.hpp"
 #include "dist/matmul/freivalds.hpp"
+#include "kernels/memory/probe_leaf.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/runtime.hpp"
 
@@ -25,8 +27,11 @@ struct Shape {
 
 class Ours {
  public:
-  Ours(const mpi::Communicator& comm, const Shape& s, bool shared)
-      : comm_(comm), shared_(shared), a_(random(s.m, s.k, 1)), b_(random(s.k, s.n, 2)), c_(make(s.m, s.n)) {}
+  Ours(const mpi::Communicator& comm, const Shape& s, dist::matmul::Seen seen)
+      : comm_(comm),
+        a_(random(s.m, s.k, 1, seen.a)),
+        b_(random(s.k, s.n, 2, seen.b)),
+        c_(make(s.m, s.n, seen.c)) {}
   void run() {
     mpi::Phases phases;
     multiply(comm_, product(), {.threads = 1}, phases);
@@ -37,13 +42,13 @@ class Ours {
   }
 
  private:
-  DistributedMatrix<double> make(index_t rows, index_t cols) {
+  DistributedMatrix<double> make(index_t rows, index_t cols, bool shared) {
     const auto homes = layout::row_blocks(rows, cols, comm_.size());
-    return shared_ ? DistributedMatrix<double>(comm_, homes, comm_.node())
-                   : DistributedMatrix<double>(comm_, homes);
+    return shared ? DistributedMatrix<double>(comm_, homes, comm_.node())
+                  : DistributedMatrix<double>(comm_, homes);
   }
-  DistributedMatrix<double> random(index_t rows, index_t cols, std::uint64_t stream) {
-    auto x = make(rows, cols);
+  DistributedMatrix<double> random(index_t rows, index_t cols, std::uint64_t stream, bool shared) {
+    auto x = make(rows, cols, shared);
     fill_random(x, 1, stream);
     return x;
   }
@@ -51,7 +56,6 @@ class Ours {
     return {1.0, a_, dist::matmul::Op::none, b_, dist::matmul::Op::none, 0.0, c_};
   }
   const mpi::Communicator& comm_;
-  bool shared_;
   DistributedMatrix<double> a_, b_, c_;
 };
 
@@ -82,6 +86,15 @@ class Pdgemm {
   BlacsGrid grid_;
   BlockCyclic a_, b_, c_;
 };
+
+/// This rank's share of the arithmetic, in registers.
+void fma_alone(const mpi::Communicator& comm, const Shape& s) {
+  const memory::ProbeKernels& kernels = memory::probe_kernels(machine::isa());
+  const index_t share = 2 * s.m * s.n * s.k / comm.size();
+  double sink = 1;
+  for (index_t done = 0; done < share;) done += kernels.fma_f64(2000, &sink);
+  comm.barrier();
+}
 
 struct Setting {
   layout::ProcessGrid grid;
@@ -116,8 +129,8 @@ Setting best_setting(const mpi::Communicator& comm, const Shape& s) {
 
 /// Ours as the command has it on a node, with matrices that all ranks see, and as it is between nodes.
 void row(const mpi::Communicator& comm, Table& table, const Shape& s, double budget) {
-  const bool shared = dist::matmul::sharing_pays({.m = s.m, .n = s.n, .k = s.k, .ranks = comm.size()}, {});
-  Ours ours(comm, s, shared), apart(comm, s, false);
+  const auto seen = dist::matmul::what_to_share({.m = s.m, .n = s.n, .k = s.k, .ranks = comm.size()}, {});
+  Ours ours(comm, s, seen), apart(comm, s, {});
   for (Ours* each : {&ours, &apart}) {
     each->run();
     each->check();
@@ -127,7 +140,8 @@ void row(const mpi::Communicator& comm, Table& table, const Shape& s, double bud
   const auto barrier = [&] { comm.barrier(); };
   const auto seconds = interleaved({{"tessera", [&] { ours.run(); }, barrier},
                                     {"apart", [&] { apart.run(); }, barrier},
-                                    {"pdgemm", [&] { peer.run(); }, barrier}},
+                                    {"pdgemm", [&] { peer.run(); }, barrier},
+                                    {"fma", [&] { fma_alone(comm, s); }, barrier}},
                                    25, budget, [&](double mine) { return comm.max(mine); });
   const double flops = 2e-9 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   const auto rate = [&](std::size_t which) { return fmt::format("{:.1f}", flops / seconds[which].median); };
@@ -136,7 +150,8 @@ void row(const mpi::Communicator& comm, Table& table, const Shape& s, double bud
   };
   table.add({s.name, fmt::format("{} x {} x {}", s.m, s.n, s.k), std::to_string(comm.size()), rate(0),
              rate(1), rate(2), peer.text(), ratio(0, &Summary::median), ratio(0, &Summary::q1),
-             ratio(1, &Summary::median), ratio(1, &Summary::q1)});
+             ratio(1, &Summary::median), ratio(1, &Summary::q1), rate(3), ratio(3, &Summary::median),
+             ratio(3, &Summary::q1)});
 }
 
 /// Only the shapes of that name, if any is given.
@@ -153,7 +168,7 @@ ExitCode run(const mpi::Communicator& comm, bool quick, std::string_view only) {
     shapes.push_back({"deep", 128, 128, 1000000});
   }
   Table table({"shape", "m x n x k", "ranks", "tessera", "apart", "pdgemm", "grid, block", "/pdgemm",
-               "quarter", "apart", "quarter"});
+               "quarter", "apart", "quarter", "fma alone", "/pdgemm", "quarter"});
   for (const Shape& shape : shapes)
     if (only.empty() || only == shape.name) row(comm, table, shape, quick ? 1 : 10);
   if (comm.is_root())

@@ -51,10 +51,10 @@ double combine_seconds(const ForecastRequest& q, const Plan& plan, const MatrixL
 ExchangeTime round_time(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
                         const mpi::Network& network) {
   ExchangeTime time;
-  const bool a_moves = !homes.shared && !(homes.a == a_layout(plan, q.op_a));
-  const bool b_moves = !homes.shared && !(homes.b == b_layout(plan, q.op_b));
+  const bool a_moves = !homes.seen.a && !(homes.a == a_layout(plan, q.op_a));
+  const bool b_moves = !homes.seen.b && !(homes.b == b_layout(plan, q.op_b));
   double* part = &time.alone;
-  for (const auto& k : slices_of(method, plan, homes.shared)) {
+  for (const auto& k : slices_of(method, plan, homes.seen.all())) {
     if (a_moves) *part += move_seconds(homes.a, a_layout(plan, q.op_a, k), q.element_bytes, network);
     if (b_moves) *part += move_seconds(homes.b, b_layout(plan, q.op_b, k), q.element_bytes, network);
     part = &time.beside_arithmetic;
@@ -161,7 +161,7 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method) {
   constexpr index_t slices = 8;             // an eighth of the messages comes before any arithmetic
   constexpr index_t enough = 256 * 256;     // elements of C a thread: a slice is not split along k among them
   constexpr double word_seconds = 8 / 5e9;  // core_flops_per_word's
-  if (method.algorithm != Algorithm::recursive || request.shared || request.ranks == 1) return 1;
+  if (method.algorithm != Algorithm::recursive || request.seen.all() || request.ranks == 1) return 1;
   const double threads = method.flops_per_word / core_flops_per_word;
   double flops = 0;
   for (const Plan& plan : plans_of(request, method, leaves_of(request), homes_of(request))) {

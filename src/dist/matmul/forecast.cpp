@@ -50,7 +50,6 @@ index_t home_bytes(const ForecastRequest& q, const Homes& homes, index_t rank) {
 /// home is read there.
 index_t fetching(Forecast& f, const ForecastRequest& q, const Plan& plan, const Homes& homes,
                  const Slices& slices, index_t rank) {
-  if (homes.shared) return 0;
   struct Most {
     index_t room = 0, packed = 0;
   } a, b;
@@ -58,7 +57,8 @@ index_t fetching(Forecast& f, const ForecastRequest& q, const Plan& plan, const 
     most.packed = std::max(most.packed, add_move(f, home, need, rank, q.element_bytes));
     most.room = std::max(most.room, need.of(rank).area() * q.element_bytes);
   };
-  const bool a_moves = !(homes.a == a_layout(plan, q.op_a)), b_moves = !(homes.b == b_layout(plan, q.op_b));
+  const bool a_moves = !homes.seen.a && !(homes.a == a_layout(plan, q.op_a)),
+             b_moves = !homes.seen.b && !(homes.b == b_layout(plan, q.op_b));
   for (const auto& k : slices) {
     if (a_moves) move(homes.a, a_layout(plan, q.op_a, k), a);
     if (b_moves) move(homes.b, b_layout(plan, q.op_b, k), b);
@@ -108,7 +108,7 @@ Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& 
   const Cuboid& mine = plan.of(rank);
   const MatrixLayout c = c_layout(plan);
   const std::vector<Subtree> nodes = plan.nodes(mine);
-  const Slices slices = slices_of(method, plan, homes.shared);
+  const Slices slices = slices_of(method, plan, homes.seen.all());
   Forecast f;
   f.flops = q.flops_each * static_cast<double>(mine.m.size()) * static_cast<double>(mine.n.size()) *
             static_cast<double>(plan.k_range(mine).size());
@@ -200,15 +200,30 @@ std::vector<Forecast> forecast(const ForecastRequest& request, const Method& met
   return result;
 }
 
-bool sharing_pays(const ForecastRequest& request, const Method& method) {
+Seen what_to_share(const ForecastRequest& request, const Method& method) {
   constexpr index_t worthwhile = 8;  // an eighth of what a rank has at home
-  if (method.algorithm != Algorithm::recursive || request.ranks == 1) return false;
+  if (method.algorithm != Algorithm::recursive || request.ranks == 1) return {};
   ForecastRequest apart = request;
-  apart.shared = false;
+  apart.seen = {};
   const auto all = forecast(apart, method);
-  return std::any_of(all.begin(), all.end(), [](const Forecast& f) {
+  const bool much = std::any_of(all.begin(), all.end(), [](const Forecast& f) {
     return std::max(f.received_bytes, f.sent_bytes) > f.home_bytes / worthwhile;
   });
+  if (much) return all_seen;
+  const Homes homes = homes_of(apart);
+  const auto comes = [&](const MatrixLayout& home, const MatrixLayout& need) {
+    for (index_t rank = 0; rank < request.ranks; ++rank) {
+      const index_t here = intersect(home.of(rank), need.of(rank)).area();
+      if (need.of(rank).area() - here > 0 && need.of(rank).area() >= 2 * here) return true;
+    }
+    return false;
+  };
+  Seen seen;
+  for (const Plan& plan : plans_of(apart, method, leaves_of(apart), homes)) {
+    seen.a = seen.a || comes(homes.a, a_layout(plan, apart.op_a));
+    seen.b = seen.b || comes(homes.b, b_layout(plan, apart.op_b));
+  }
+  return seen;
 }
 
 }  // namespace tessera::dist::matmul

@@ -13,12 +13,11 @@ Homes homes_of(const ForecastRequest& q) {
   const auto stored = [&](index_t rows, index_t cols, Op op) {
     return op == Op::none ? layout::row_blocks(rows, cols, q.ranks) : layout::row_blocks(cols, rows, q.ranks);
   };
-  return {stored(q.m, q.k, q.op_a), stored(q.k, q.n, q.op_b), layout::row_blocks(q.m, q.n, q.ranks),
-          q.shared};
+  return {stored(q.m, q.k, q.op_a), stored(q.k, q.n, q.op_b), layout::row_blocks(q.m, q.n, q.ranks), q.seen};
 }
 
 bool grows_in_c(const Plan& plan, const Homes& homes) {
-  return grows_at_home(plan, homes.c) || (homes.shared && !splits_k(plan));
+  return grows_at_home(plan, homes.c) || (homes.seen.c && !splits_k(plan));
 }
 
 std::vector<Plan> plans_of(const ForecastRequest& q, const Method& method, const Leaves& leaves,

@@ -13,7 +13,8 @@ using layout::MatrixLayout;
 using layout::Range;
 using tessera::matmul::Gemm;
 
-/// An operand of which a slice is here and the next under way; or all of it, where this is its home.
+/// An operand of which a slice is here and the next under way; or all of it, where this is its home or all
+/// ranks see it.
 template <class T>
 class SlicedOperand {
  public:
@@ -29,13 +30,14 @@ class SlicedOperand {
     index_t most = 0;
     for (const auto& k : slices)
       most = std::max(most, needs_.emplace_back(need(plan, op, k)).of(comm.rank()).area());
+    if (matrix.shared()) return;
     here_ = machine::Buffer<T>(most);
     next_ = machine::Buffer<T>(most);
   }
 
   /// Starts on its way what finish() ends; the messages join the request.
   void begin(std::size_t slice, mpi::Request& request) {
-    if (needs_.empty()) return;
+    if (needs_.empty() || matrix_.shared()) return;
     moving_.emplace(comm_, matrix_.layout(), matrix_.view(), needs_[slice], view(next_, slice), scratch_);
     request.join(std::move(moving_->request()));
   }
@@ -43,6 +45,10 @@ class SlicedOperand {
   MatrixView<const T> finish(std::size_t slice) {
     if (needs_.empty())
       return along_k(matrix_.view(), op_, k_is_cols_when_, k_[slice].begin - all_.begin, k_[slice].size());
+    if (matrix_.shared()) {
+      const layout::Box& box = needs_[slice].of(comm_.rank());
+      return matrix_.whole().block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size());
+    }
     moving_->finish();
     std::swap(here_, next_);
     return view(here_, slice);

@@ -79,15 +79,16 @@ struct ForecastRequest {
   double flops_each = 2;  ///< of a multiplication and its addition: 8 of complex elements
   bool reads_c = false;   ///< beta != 0
   index_t ranks = 1;
-  bool shared = false;  ///< all ranks see all matrices: for the recursive algorithm
+  Seen seen = {};  ///< for the recursive algorithm
 };
 
 /// The forecast for every rank when operands and result live in row blocks. Arithmetic only.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
 
-/// Whether ranks of one node should see all matrices: where else much of what they need has to travel. Shared
-/// memory comes in small pages, so that what stays at home is better off in a rank's own. Arithmetic only.
-[[nodiscard]] bool sharing_pays(const ForecastRequest& request, const Method& method);
+/// Which matrices ranks of one node should see: all where else much of what they need has to travel, or an
+/// operand of which a rank needs more from others than it has. Shared memory comes in small pages, so that
+/// what stays at home is better off in a rank's own. Arithmetic only.
+[[nodiscard]] Seen what_to_share(const ForecastRequest& request, const Method& method);
 
 /// Seconds of messages, the slowest rank of every exchange counted.
 struct ExchangeTime {

@@ -12,7 +12,7 @@ using layout::MatrixLayout;
 using layout::Range;
 
 Prices prices_of(const Homes& homes, double flops_per_word) {
-  return {.flops_per_word = flops_per_word, .operand = homes.shared ? 0.25 : 1};
+  return {.flops_per_word = flops_per_word, .operand = homes.seen.all() ? 0.25 : 1};
 }
 
 template <class BoxOf>
@@ -139,7 +139,7 @@ Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes, const
                  double flops_per_word) {
   const index_t ranks = homes.c.ranks();
   Plan recursive = recursive_plan(shape, ranks, weights, prices_of(homes, flops_per_word));
-  if (homes.shared || ranks == 1 || shape.m == 0 || shape.n == 0) return recursive;
+  if (homes.seen.all() || ranks == 1 || shape.m == 0 || shape.n == 0) return recursive;
   Plan at_home = home_plan(shape, homes.c);
   const double slowest = weights.empty() ? 1 : *std::min_element(weights.begin(), weights.end());
   const auto cost = [&](const Plan& plan) {  // of the worst rank, in words

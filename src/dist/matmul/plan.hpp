@@ -100,10 +100,18 @@ struct Prices {
 [[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>& weights = {},
                                   const Prices& prices = {});
 
+/// Which matrices every rank sees, because they lie in memory that the ranks of one node share.
+struct Seen {
+  bool a = false, b = false, c = false;
+  [[nodiscard]] constexpr bool all() const { return a && b && c; }
+  [[nodiscard]] constexpr bool any() const { return a || b || c; }
+};
+inline constexpr Seen all_seen{true, true, true};
+
 /// Where operands and result live.
 struct Homes {
   layout::MatrixLayout a, b, c;
-  bool shared = false;  ///< every rank sees all of them
+  Seen seen = {};
 };
 
 /// The elements that a rank of the plan receives of operands that are not at home with it, and gives away of

@@ -20,10 +20,15 @@ std::optional<MatrixView<T>> place_in_c(const Plan& plan, const Cuboid& mine, Di
   return part(c.whole(), 0, 0);
 }
 
+template <class T>
+Seen seen_of(const Product<T>& product) {
+  return {product.a.shared(), product.b.shared(), product.c.shared()};
+}
+
 /// Before: what the others wrote is there. After: they have read it. Nothing where no memory is shared.
 template <class T>
 void meet(const mpi::Communicator& comm, const Product<T>& product) {
-  if (!product.a.shared() && !product.b.shared() && !product.c.shared()) return;
+  if (!seen_of(product).any()) return;
   const auto sync = [&] {
     product.a.sync();
     product.b.sync();
@@ -85,7 +90,7 @@ void follow(const mpi::Communicator& comm, const Product<T>& product, const Meth
     mpi::redistribute<T>(comm, product.c.layout(), product.c.view(), c_start_layout(plan),
                          starts ? first : MatrixView<T>{});
   }
-  const auto slices = slices_of(method, plan, product.c.shared());
+  const auto slices = slices_of(method, plan, seen_of(product).all());
   const auto values = slices.size() > 1
                           ? compute_in_slices(comm, product, method, plan, slices, first, phases)
                           : compute_at_once(comm, product, method, plan, first, phases);
@@ -98,11 +103,10 @@ void follow(const mpi::Communicator& comm, const Product<T>& product, const Meth
 template <class T>
 void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
                mpi::Phases& phases) {
-  const bool shared = product.a.shared() && product.b.shared() && product.c.shared();
-  const auto plans =
-      choose_plans({product.m(), product.n(), tessera::matmul::leaves<T>(product.k())}, product.op_a,
-                   product.op_b, {product.a.layout(), product.b.layout(), product.c.layout(), shared},
-                   method.weights, method.flops_per_word, method.rounds);
+  const auto plans = choose_plans(
+      {product.m(), product.n(), tessera::matmul::leaves<T>(product.k())}, product.op_a, product.op_b,
+      {product.a.layout(), product.b.layout(), product.c.layout(), seen_of(product)}, method.weights,
+      method.flops_per_word, method.rounds);
   const auto meet_here = [&] {
     const mpi::PhaseScope scope(phases, "exchange");
     meet(comm, product);

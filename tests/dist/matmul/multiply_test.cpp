@@ -6,6 +6,7 @@
 
 #include "dist/matmul/freivalds.hpp"
 #include "dist/matmul/multiply.hpp"
+#include "machine/fork_join.hpp"
 #include "mpi/transfer.hpp"
 
 namespace tessera::dist::matmul {
@@ -90,13 +91,13 @@ class Strips : public Parts<T> {
 
 /// The ratio is the worse of two checks': one reads the operands before the product, one after.
 template <class T>
-Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method, bool shared = false) {
+Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method, Seen seen = {}) {
   const auto op = [](Op wanted) { return turns(wanted) && !is_complex<T> ? Op::transpose : wanted; };
-  const auto a = x.op_a == Op::none ? random_matrix<T>(comm, x.m, x.k, 1, shared)
-                                    : random_matrix<T>(comm, x.k, x.m, 1, shared);
-  const auto b = x.op_b == Op::none ? random_matrix<T>(comm, x.k, x.n, 2, shared)
-                                    : random_matrix<T>(comm, x.n, x.k, 2, shared);
-  auto c = random_matrix<T>(comm, x.m, x.n, 3, shared);
+  const auto a = x.op_a == Op::none ? random_matrix<T>(comm, x.m, x.k, 1, seen.a)
+                                    : random_matrix<T>(comm, x.k, x.m, 1, seen.a);
+  const auto b = x.op_b == Op::none ? random_matrix<T>(comm, x.k, x.n, 2, seen.b)
+                                    : random_matrix<T>(comm, x.n, x.k, 2, seen.b);
+  auto c = random_matrix<T>(comm, x.m, x.n, 3, seen.c);
   if (x.beta == 0) std::fill_n(c.view().data, c.box().area(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
   const Product<T> product{scalar<T>(x.alpha), a, op(x.op_a), b, op(x.op_b), scalar<T>(x.beta), c};
   const Freivalds<T> check(comm, product, 5, 2);
@@ -125,10 +126,10 @@ TYPED_TEST_SUITE(Multiply, Types);
 
 TYPED_TEST(Multiply, RoundsGiveTheBitsOfOneRank) {
   const auto comm = mpi::Communicator::world();
-  for (const bool shared : {false, true}) {
+  for (const Seen seen : {Seen{}, all_seen, Seen{.b = true}}) {
     for (const Case& x : cases) {
       for (const index_t rounds : {2, 8}) {
-        const auto got = run<TypeParam>(comm, x, {.threads = 2, .rounds = rounds}, shared);
+        const auto got = run<TypeParam>(comm, x, {.threads = 2, .rounds = rounds}, seen);
         same_bits(got.c, one_rank<TypeParam>(x), std::to_string(rounds) + " rounds");
       }
     }
@@ -140,7 +141,8 @@ TYPED_TEST(Multiply, SlicesGiveTheBitsOfOneRank) {
   for (const Case& x : cases) {
     for (const index_t slices : {2, 3, 64}) {
       const index_t rounds = slices == 3 ? 2 : 1;
-      const auto got = run<TypeParam>(comm, x, {.threads = 2, .rounds = rounds, .slices = slices});
+      const auto got =
+          run<TypeParam>(comm, x, {.threads = 2, .rounds = rounds, .slices = slices}, {.b = slices == 64});
       same_bits(got.c, one_rank<TypeParam>(x), std::to_string(slices) + " slices");
     }
   }
@@ -160,11 +162,13 @@ TYPED_TEST(Multiply, RecursiveGivesTheBitsOfOneRank) {
 
 TYPED_TEST(Multiply, SharedMemoryGivesTheBitsOfOneRank) {
   const auto comm = mpi::Communicator::world();
-  for (const Case& x : cases) {
-    const auto got = run<TypeParam>(comm, x, {.threads = 2}, true);
-    same_bits(got.c, one_rank<TypeParam>(x),
-              std::to_string(x.m) + "x" + std::to_string(x.n) + "x" + std::to_string(x.k));
-    EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
+  for (const Seen seen : {all_seen, Seen{.a = true}, Seen{.b = true}}) {
+    for (const Case& x : cases) {
+      const auto got = run<TypeParam>(comm, x, {.threads = 2}, seen);
+      same_bits(got.c, one_rank<TypeParam>(x),
+                std::to_string(x.m) + "x" + std::to_string(x.n) + "x" + std::to_string(x.k));
+      EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
+    }
   }
 }
 
@@ -191,6 +195,37 @@ TYPED_TEST(Multiply, EveryKernelPassesTheCheck) {
       const auto got = run<TypeParam>(comm, x, {.algorithm = algorithm, .kernel = &kernel, .grid = {0, 0}});
       EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance) << kernel.name;
     }
+  }
+}
+
+/// Rows of what this rank holds, from several threads at once.
+class AtOnce : public Parts<double> {
+ public:
+  explicit AtOnce(const DistributedMatrix<double>& matrix) : matrix_(matrix) {}
+  void each(const Body& body) const override {
+    machine::on_each_thread(4, [&](int thread, int threads) {
+      for (index_t i = thread; i < matrix_.box().rows.size(); i += threads) {
+        const index_t row = matrix_.box().rows.begin + i;
+        body({{row, row + 1}, matrix_.box().cols}, matrix_.view().rows_range(i, 1));
+      }
+    });
+  }
+
+ private:
+  const DistributedMatrix<double>& matrix_;
+};
+
+TEST(Freivalds, TakesTurnedOperandsFromSeveralThreadsAtOnce) {
+  const auto comm = mpi::Communicator::world();
+  const index_t m = 300, n = 280, k = 900;
+  const auto a = random_matrix<double>(comm, k, m, 1), b = random_matrix<double>(comm, n, k, 2);
+  auto c = random_matrix<double>(comm, m, n, 3);
+  const Product<double> product{1.0, a, Op::transpose, b, Op::transpose, 0.0, c};
+  mpi::Phases phases;
+  multiply(comm, product, {}, phases);
+  for (int time = 0; time < 20; ++time) {
+    const Freivalds<double> check(comm, product, 5, 1, AtOnce(a), AtOnce(b));
+    EXPECT_LE(check.ratio(), Freivalds<double>::tolerance) << time;
   }
 }
 

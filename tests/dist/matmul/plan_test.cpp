@@ -211,7 +211,7 @@ TEST(ChoosePlan, SplitsNoKWhereOperandsAreReadInPlace) {
   const index_t n = 8192;
   Homes homes = homes_of(n, n, n, 8);
   EXPECT_TRUE(splits_k(choose_plan(shape_of(n, n, n), Op::none, Op::none, homes)));
-  homes.shared = true;
+  homes.seen = all_seen;
   EXPECT_FALSE(splits_k(choose_plan(shape_of(n, n, n), Op::none, Op::none, homes)));
 }
 
@@ -302,7 +302,7 @@ TEST(Slices, MoveTheSameInMoreMessagesAndLessMemory) {
   EXPECT_LT(parts.beside(10), 0.5 * all.beside(10));
   EXPECT_EQ(slices_that_pay(request, {}), 8);
   EXPECT_EQ(slices_that_pay({.m = 100, .n = 100, .k = 1000000, .ranks = 4}, {}), 1);  // threads share k
-  EXPECT_EQ(slices_that_pay({.m = 4000, .n = 4000, .k = 4000, .ranks = 4, .shared = true}, {}), 1);
+  EXPECT_EQ(slices_that_pay({.m = 4000, .n = 4000, .k = 4000, .ranks = 4, .seen = all_seen}, {}), 1);
 }
 
 TEST(Layouts, FollowTheOps) {
@@ -333,14 +333,41 @@ TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
   }
 }
 
+TEST(WhatToShare, IsAllOrTheOperandThatTravels) {
+  const auto of = [](const ForecastRequest& q) {
+    const Seen seen = what_to_share(q, {});
+    return std::string(seen.a ? "a" : "") + (seen.b ? "b" : "") + (seen.c ? "c" : "");
+  };
+  for (const index_t ranks : {2, 4, 7}) {
+    EXPECT_EQ(of({.m = 4096, .n = 4096, .k = 4096, .ranks = ranks}), "abc");
+    EXPECT_EQ(of({.m = 4096, .n = 4096, .k = 128, .ranks = ranks}), ranks < 7 ? "b" : "abc");
+    EXPECT_EQ(of({.m = 131072, .n = 128, .k = 256, .ranks = ranks}), "b");
+  }
+  EXPECT_EQ(of({.m = 4096, .n = 4096, .k = 128, .ranks = 1}), "");
+  EXPECT_EQ(of({.m = 4096, .n = 4096, .k = 128, .op_b = Op::transpose, .ranks = 4}), "b");
+}
+
+TEST(Forecast, OperandsThatAllSeeDoNotMove) {
+  ForecastRequest q{.m = 4096, .n = 4096, .k = 128, .ranks = 4};
+  const auto apart = forecast(q, {});
+  q.seen.b = true;
+  const auto seen = forecast(q, {});
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_GT(apart[rank].received_bytes, 0);
+    EXPECT_EQ(seen[rank].received_bytes, 0);
+    EXPECT_EQ(seen[rank].home_bytes, apart[rank].home_bytes);
+    EXPECT_EQ(apart[rank].work_bytes - seen[rank].work_bytes, 8 * 128 * 4096) << "the copy of B";
+  }
+}
+
 TEST(Forecast, SharedMemoryMovesOnlySumsAlongASplitK) {
   index_t sent = 0;
-  for (const Forecast& f : forecast({.m = 800, .n = 900, .k = 700, .ranks = 6, .shared = true}, {})) {
+  for (const Forecast& f : forecast({.m = 800, .n = 900, .k = 700, .ranks = 6, .seen = all_seen}, {})) {
     sent += f.sent_bytes;
     EXPECT_LT(f.work_bytes, 8 * 512 * (800 + 900));  // what the kernel packs
   }
   EXPECT_EQ(sent, 0);
-  for (const Forecast& f : forecast({.m = 8, .n = 8, .k = 131072, .ranks = 2, .shared = true}, {}))
+  for (const Forecast& f : forecast({.m = 8, .n = 8, .k = 131072, .ranks = 2, .seen = all_seen}, {}))
     sent += f.sent_bytes;
   EXPECT_EQ(sent, 8 * 8 * 8);  // half of either value
 }
