@@ -4,9 +4,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/hash.hpp"
-#include "io/checksum.hpp"
-#include "io/checksum_kernels.hpp"
 #include "io/dataset.hpp"
 #include "io/output_file.hpp"
 #include "io/raw_file.hpp"
@@ -299,57 +296,6 @@ TEST(CheckFile, SeesOneFlippedByte) {
   }
   folder.comm().barrier();
   EXPECT_FALSE(check_file(file, [] {}).datasets.at(0).matches());
-}
-
-TEST(Checksum, DoesNotDependOnTheSplit) {
-  std::vector<double> values(1000);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) * 0.1;
-  const auto bytes = std::as_bytes(std::span(values));
-  for (const index_t element : {4, 8, 16, 20}) {
-    const auto whole = checksum(bytes, element, 0);
-    const auto cut = static_cast<std::size_t>(element * 37);
-    EXPECT_EQ(whole, checksum(bytes.first(cut), element, 0) + checksum(bytes.subspan(cut), element, 37));
-    EXPECT_NE(whole, checksum(bytes, element, 1));
-  }
-}
-
-template <class Word>
-void expect_sums_of_hashes() {
-  for (index_t count = 0; count < 70; ++count) {
-    std::vector<Word> words(static_cast<std::size_t>(count));
-    std::uint64_t want = 0;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      words[i] = static_cast<Word>(mix64(i));
-      want += hash_at(words[i], 123456789012 + i);
-    }
-    const auto bytes = std::as_bytes(std::span(words));
-    EXPECT_EQ(checksum(bytes, sizeof(Word), 123456789012), want) << count;
-  }
-}
-
-TEST(Checksum, OfWordsIsTheSumOfTheirHashesAtTheirPlaces) {
-  expect_sums_of_hashes<std::uint8_t>();
-  expect_sums_of_hashes<std::uint16_t>();
-  expect_sums_of_hashes<std::uint32_t>();
-  expect_sums_of_hashes<std::uint64_t>();
-}
-
-TEST(Checksum, IsTheSameOnEveryInstructionSet) {
-  std::vector<std::uint64_t> words(1001);
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = mix64(i);
-  const auto* data = reinterpret_cast<const std::byte*>(words.data());
-  const std::uint64_t want = baseline::sum_of_words64(data, 1001, 7);
-#ifndef TESSERA_ONLY_BASELINE
-  if (machine::isa() != machine::Isa::baseline) {
-    EXPECT_EQ(avx2::sum_of_words64(data, 1001, 7), want);
-    EXPECT_EQ(avx2::sum_of_words8(data, 8008, 7), baseline::sum_of_words8(data, 8008, 7));
-  }
-  if (machine::isa() == machine::Isa::avx512) {
-    EXPECT_EQ(avx512::sum_of_words64(data, 1001, 7), want);
-    EXPECT_EQ(avx512::sum_of_words8(data, 8008, 7), baseline::sum_of_words8(data, 8008, 7));
-  }
-#endif
-  EXPECT_NE(want, 0);
 }
 
 TEST(DatasetName, NeedsFileAndPath) {
