@@ -179,6 +179,11 @@ void check_request(const Values& point, const Request& request) {
               q.rows, q.cols));
   require(!q.in_place || q.ranks == 1 || request.method.algorithm == Algorithm::pairwise, ExitCode::usage,
           fmt::format("in place, ranks exchange pairwise, not by {}; drop --algorithm", request.algorithm));
+  require(
+      !point.has("axes") || point.text("op") == "T", ExitCode::usage,
+      fmt::format("--axes says where every axis goes, so that --op {} has no place beside it; drop one of "
+                  "the two",
+                  point.text("op")));
   require(!request.permutes() || q.scale.plain(), ExitCode::usage,
           "--alpha and --beta go with matrices; permute the axes first and scale then");
   require(!request.permutes() || kernel == "auto" || kernel == "cache_oblivious", ExitCode::usage,

@@ -281,6 +281,8 @@ class Refusals(tessera.Case):
                 (("--in", self.cube, "--axes", "0,1,1"), "permutation"),
                 (("--in", self.cube, "--axes", "0,1,x"), "list of numbers"),
                 (("--in", self.cube, "--axes", "2,1,0", "--kernel", "naive"), "cache_oblivious"),
+                (("--in", self.cube, "--axes", "2,1,0", "--op", "N"), "drop one of the two"),
+                (("--in", self.a, "--axes", "1,0", "--op", "H"), "drop one of the two"),
                 (("--in", self.integers, "--alpha", "2"), "--type f64"),
                 (("--in", self.a, "--beta", "1"), "--c"),
                 (("--in", self.a, "--c", self.a), "no effect"),
