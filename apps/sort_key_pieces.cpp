@@ -44,13 +44,17 @@ class KeyPieces final : public Pieces {
     TESSERA_EXPECTS(!free_.empty() && rows_of(slices) <= rooms_[0].size());
     Coming& next = coming_.emplace_back();
     next.slices.assign(slices.begin(), slices.end());
-    next.room = free_.front();
+    next.room = free_.front().room;
+    const std::shared_future<void> written = free_.front().written;
     free_.pop_front();
     for (const Slice& slice : slices) {
       next.places.push_back(place_of(slice.file));
       if (!next.places.back()) return;  // through HDF5, when it is needed
     }
-    next.read = queue_.ask([this, &next] { read_ahead(next); });
+    next.read = reading_.ask([this, &next, written] {
+      if (written.valid()) written.wait();
+      read_ahead(next);
+    });
   }
 
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
@@ -125,7 +129,7 @@ class KeyPieces final : public Pieces {
     {
       const mpi::PhaseScope scope(phases, "divide");
       const mpi::Computing computing;
-      machine::parallel(request_.method.threads, [&] {
+      machine::parallel(threads(), [&] {
         divider_->divide(rooms_[now.room].span().first(rows), rooms_[spare_].span().first(rows), begin);
       });
     }
@@ -146,6 +150,8 @@ class KeyPieces final : public Pieces {
   };
 
   [[nodiscard]] dist::sort::Order order() const { return request_.by.front().order; }
+  /// Reading and writing take about one.
+  [[nodiscard]] int threads() const { return std::max(1, request_.method.threads - 1); }
 
   /// Where rows of the input (no name) or of a run lie.
   [[nodiscard]] std::optional<io::PlainRows> find_place(const std::string& file) const {
@@ -187,12 +193,12 @@ class KeyPieces final : public Pieces {
     return now;
   }
 
-  /// Its room is taken for what is read once it is written.
+  /// Its room is taken for what is read, once it is written.
   void hand_on(const Sorted& result, std::span<const T> keys, std::size_t room, const Sink& sink,
                mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "write");
     sink(result, 0, std::as_bytes(keys), nullptr);
-    free_.push_back(room);
+    free_.push_back({room, queue_.ask([] {})});
   }
 
   /// Also looks whether they are in order then, and hashes them.
@@ -203,14 +209,14 @@ class KeyPieces final : public Pieces {
     {
       const mpi::PhaseScope scope(phases, "sort");
       const mpi::Computing computing;
-      machine::parallel(request_.method.threads, [&] {
+      machine::parallel(threads(), [&] {
         tessera::sort::sort_keys(request_.method.kernel, keys, rooms_[spare_].span().first(keys.size()),
                                  order(), request_.method.tuning, done);
       });
     }
     if (!verify_) return;
     const mpi::PhaseScope scope(phases, "verify");
-    machine::parallel(request_.method.threads, [&] {
+    machine::parallel(threads(), [&] {
       const auto seen = watch.conclude();
       result.hash_after = seen.content.hash;
       result.faults = seen.sorted ? 0 : 1;
@@ -260,8 +266,7 @@ class KeyPieces final : public Pieces {
   std::uint64_t hash(std::span<const T> keys, mpi::Phases& phases) const {
     const mpi::PhaseScope scope(phases, "verify");
     std::uint64_t hash = 0;
-    machine::parallel(request_.method.threads,
-                      [&] { hash = tessera::sort::content(keys, request_.seed).hash; });
+    machine::parallel(threads(), [&] { hash = tessera::sort::content(keys, request_.seed).hash; });
     return hash;
   }
 
@@ -272,11 +277,17 @@ class KeyPieces final : public Pieces {
   std::vector<PieceColumn> columns_;
   std::optional<tessera::sort::Divider<T>> divider_;
   std::map<std::string, std::optional<io::PlainRows>> places_;
-  // One is being sorted with a spare one, the third is written and then read into: the queue does so in turn.
+  struct Free {
+    std::size_t room;
+    std::shared_future<void> written;  // none: there was nothing
+  };
+
+  // One is being sorted with a spare one, the third is written and then read into.
   std::array<Buffer<T>, 3> rooms_;
   std::size_t spare_ = 2;
-  std::deque<std::size_t> free_ = {0, 1};
+  std::deque<Free> free_ = {{0, {}}, {1, {}}};
   std::deque<Coming> coming_;
+  FileQueue reading_;  // beside the writes; ends before what it reads into
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ class Pieces {
   [[nodiscard]] virtual Sorted divide(const Slice&, const Sink&, mpi::Phases&) { return {}; }
 };
 
-/// What is read ahead goes through the queue, which ends before.
+/// What is read ahead waits for what the queue writes of the same memory; the queue ends before.
 [[nodiscard]] std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Request& request, bool verify,
                                                   bool with_index, FileQueue& queue);
 [[nodiscard]] std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Request& request,
