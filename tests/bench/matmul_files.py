@@ -14,24 +14,12 @@ import time
 import h5py
 import numpy as np
 
-PIECE = 16 << 20
-
-
-def drop(*paths):
-    """Forgets what the file cache holds of files."""
-    for path in paths:
-        with open(path, "rb") as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+from file_rates import PIECE, drop, time_read
 
 
 def read_rate(path):
     drop(path)
-    buffer, began = bytearray(PIECE), time.monotonic()
-    with open(path, "rb", buffering=0) as file:
-        while file.readinto(buffer):
-            pass
-    return os.path.getsize(path) / (time.monotonic() - began)
+    return os.path.getsize(path) / time_read(path)
 
 
 def write_rate(path, size):

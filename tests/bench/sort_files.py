@@ -15,36 +15,7 @@ import time
 import h5py
 import numpy as np
 
-PIECE = 16 << 20
-
-
-def drop(path):
-    """Forgets what the file cache holds of a file."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def time_write(path, size, piece, synchronised):
-    if os.path.exists(path):
-        os.unlink(path)
-    began = time.monotonic()
-    with open(path, "wb", buffering=0) as file:
-        os.posix_fallocate(file.fileno(), 0, size)
-        for _ in range(size // PIECE):
-            file.write(piece)
-        if synchronised:
-            os.fsync(file.fileno())
-    return time.monotonic() - began
-
-
-def time_read(path):
-    buffer = bytearray(PIECE)
-    began = time.monotonic()
-    with open(path, "rb", buffering=0) as file:
-        while file.readinto(buffer):
-            pass
-    return time.monotonic() - began
+from file_rates import PIECE, drop, time_read, time_write
 
 
 def time_ours(command, threads, result):
@@ -89,7 +60,7 @@ def measure(program, kind, n, repetitions, threads):
         source, result, plain = (os.path.join(folder, name) for name in ("a.h5", "s.h5", "plain"))
         row = prepare(source, kind, n)
         size = n * row // PIECE * PIECE
-        piece, limit = os.urandom(PIECE), n * row // 4
+        limit = n * row // 4
         command = [program, "sort", "--in", f"{source}:/K", "--out", f"{result}:/K", "--memory", str(limit),
                    "--out-of-core", "always", *(["--by", "key"] if kind == "table" else [])]
         samples = {}
@@ -98,10 +69,10 @@ def measure(program, kind, n, repetitions, threads):
             samples.setdefault(name, []).append(seconds)
 
         for repetition in range(repetitions):
-            note("write", time_write(plain, size, piece, True))
+            note("write", time_write(plain, size, True))
             drop(plain)
             note("read", time_read(plain))
-            note("cached write", time_write(plain, size, piece, False))
+            note("cached write", time_write(plain, size, False))
             note("cached read", time_read(plain))
             os.unlink(plain)  # or it would be brought to the device under what follows
             for count in threads if repetition % 2 == 0 else threads[::-1]:

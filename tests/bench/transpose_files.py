@@ -12,35 +12,7 @@ import time
 import h5py
 import numpy as np
 
-PIECE = 16 << 20
-
-
-def drop(path):
-    """Forgets what the file cache holds of a file."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def time_write(path, size):
-    piece = os.urandom(PIECE)
-    began = time.monotonic()
-    with open(path, "wb", buffering=0) as file:
-        os.posix_fallocate(file.fileno(), 0, size)
-        for _ in range(size // PIECE):
-            file.write(piece)
-        os.fsync(file.fileno())
-    return time.monotonic() - began
-
-
-def time_read(path):
-    drop(path)
-    buffer = bytearray(PIECE)
-    began = time.monotonic()
-    with open(path, "rb", buffering=0) as file:
-        while file.readinto(buffer):
-            pass
-    return time.monotonic() - began
+from file_rates import PIECE, drop, time_read, time_write
 
 
 def time_ours(program, source, result, limit):
@@ -65,7 +37,8 @@ def main():
         limit = n * n * 8 // 4
         samples = {"ours": [], "read": [], "write": []}
         for _ in range(3 if quick else 5):
-            samples["write"].append(time_write(plain, size))
+            samples["write"].append(time_write(plain, size, True))
+            drop(plain)
             samples["read"].append(time_read(plain))
             samples["ours"].append(time_ours(program, source, result, limit))
         median = {name: float(np.median(values)) for name, values in samples.items()}
