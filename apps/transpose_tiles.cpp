@@ -157,12 +157,26 @@ class Pass {
     if (t >= mine.size()) return {};
     const run::Input* const input = point_.inputs.in.get();
     return std::async(input != nullptr ? std::launch::async : std::launch::deferred,
-                      [this, t, tile = mine[t], input] {
+                      [this, t, mine, input] {
                         const Request& request = point_.request;
-                        const Slab slab = tiles_.of(tile, request.extents);
-                        if (input != nullptr) io::will_read(input->name(), slab);
+                        const Slab slab = tiles_.of(mine[t], request.extents);
+                        if (input != nullptr) read_ahead(*input, mine, t);
                         load(request, input, 1, request.extents, slab, buffer(in_, t).data());
                       });
+  }
+
+  /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs are longer
+  /// (1.0 instead of 1.5 s a GB where a tile's are 22 KiB).
+  void read_ahead(const run::Input& input, std::span<const index_t> mine, std::size_t t) {
+    const index_t beside = tiles_.count.back();
+    const auto at_once = static_cast<std::size_t>(std::min(beside, tiles_held));
+    while (asked_ < mine.size() && asked_ <= t + at_once) {
+      const std::size_t end = std::min(mine.size(), asked_ + at_once);
+      Slab slab = tiles_.of(mine[asked_], point_.request.extents);
+      while (++asked_ < end && mine[asked_] == mine[asked_ - 1] + 1 && mine[asked_] % beside != 0)
+        slab.back().end = tiles_.of(mine[asked_], point_.request.extents).back().end;
+      io::will_read(input.name(), slab);
+    }
   }
 
   [[nodiscard]] std::size_t bytes_of(const Slab& slab) const {
@@ -199,6 +213,7 @@ class Pass {
   std::vector<int> axes_, own_axes_;
   bool verify_;
   Pair in_, out_;
+  std::size_t asked_ = 0;  ///< of the tiles: read, or on their way
   std::uint64_t before_ = 0, after_ = 0;
 };
 

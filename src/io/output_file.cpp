@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <numeric>
 
 #include "base/text.hpp"
@@ -260,22 +261,23 @@ void OutputFile::sync_written() {
 }
 
 void OutputFile::check_written(ReadBack amount) {
-  sync_written();
+  std::future<void> syncing = std::async(std::launch::async, [this] { sync_written(); });
   index_t total = 0;
   for (const auto& [dataset, runs, sum] : written_)
     total += runs.length * runs.count * datasets_[dataset].element_bytes;
   if (amount == ReadBack::automatic) amount = total <= (index_t{1} << 30) ? ReadBack::all : ReadBack::sample;
-  if (amount == ReadBack::off || total == 0) return;
   const std::size_t step = amount == ReadBack::all ? 1 : std::max<std::size_t>(1, written_.size() / 16);
+  const std::size_t end = amount == ReadBack::off || total == 0 ? 0 : written_.size();
   const RawFile raw(partial_, RawFile::Mode::read);
   std::vector<std::byte> buffer;
-  for (std::size_t e = 0; e < written_.size(); e += step) {
+  for (std::size_t e = 0; e < end; e += step) {
     const Written& written = written_[e];
     const Dataset& dataset = datasets_[written.dataset];
     require(sum_in_file(raw, written, buffer) == written.sum, ExitCode::io,
             fmt::format("'{}' does not hold what was written to it (at byte {}); check the device", file_,
                         dataset.offset + written.runs.first * dataset.element_bytes));
   }
+  syncing.get();
 }
 
 void OutputFile::publish(const std::function<void(hid_t)>& annotate) {

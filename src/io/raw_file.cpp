@@ -41,6 +41,7 @@ bool is_running(long pid) {
 }
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;  // Linux moves less than 2 GiB a call
+constexpr index_t hint_bytes = index_t{1} << 20;
 
 }  // namespace
 
@@ -76,7 +77,9 @@ void RawFile::read_at(index_t offset, std::span<std::byte> data) const {
 }
 
 void RawFile::will_read(index_t offset, index_t bytes) const {
-  posix_fadvise(descriptor_, offset, bytes, POSIX_FADV_WILLNEED);
+  // In one call, Linux 6 took three times as long to bring 134 MB as by reading them.
+  for (const index_t end = offset + bytes; offset < end; offset += hint_bytes)
+    posix_fadvise(descriptor_, offset, std::min(end - offset, hint_bytes), POSIX_FADV_WILLNEED);
 }
 
 void RawFile::reserve(index_t bytes) const {
