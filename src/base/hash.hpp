@@ -1,5 +1,6 @@
 #pragma once
-// Mixing of 64-bit words: the seed of the random values and of every checksum.
+// Mixing of 64-bit words: the seed of the random values and of every checksum. Always
+// inlined, so that files of one instruction set may call them: no copy of theirs is emitted.
 
 #include <cstdint>
 
@@ -9,7 +10,7 @@ namespace tessera {
 
 /// The finaliser of splitmix64 (Steele, Lea and Flood 2014; constants by Stafford): a bijection that spreads
 /// every bit.
-[[nodiscard]] TESSERA_HD constexpr std::uint64_t mix64(std::uint64_t x) {
+[[nodiscard, gnu::always_inline]] TESSERA_HD constexpr std::uint64_t mix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -18,7 +19,8 @@ namespace tessera {
 
 /// The hash of a word at a position. Summed mod 2^64 over all positions it is a checksum of an array that
 /// does not depend on who computes which part.
-[[nodiscard]] TESSERA_HD constexpr std::uint64_t hash_at(std::uint64_t word, std::uint64_t position) {
+[[nodiscard, gnu::always_inline]] TESSERA_HD constexpr std::uint64_t hash_at(std::uint64_t word,
+                                                                             std::uint64_t position) {
   return mix64(word ^ mix64(position));
 }
 

@@ -1,9 +1,11 @@
-// Compiled for each instruction set: no function of other files is called here (cmake/TesseraTargets.cmake
-// says why). The compiler makes vectors of these loops.
+// Compiled for each instruction set: no function of other files is called here that is not always inlined
+// (cmake/TesseraTargets.cmake says why). The compiler makes vectors of these loops.
 
 #include "io/checksum_kernels.hpp"
 
 #include <cstring>
+
+#include "base/hash.hpp"
 
 #ifndef TESSERA_ISA
 #define TESSERA_ISA baseline
@@ -12,14 +14,6 @@
 namespace tessera::io::TESSERA_ISA {
 namespace {
 
-/// mix64 of base/hash.hpp.
-[[gnu::always_inline]] inline std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 template <class Word>
 [[gnu::always_inline]] inline std::uint64_t sum_of(const std::byte* words, index_t count,
                                                    std::uint64_t position) {
@@ -27,7 +21,7 @@ template <class Word>
   for (index_t i = 0; i < count; ++i) {
     Word word;
     std::memcpy(&word, words + i * static_cast<index_t>(sizeof(Word)), sizeof(Word));
-    sum += mix(word ^ mix(position + static_cast<std::uint64_t>(i)));
+    sum += hash_at(word, position + static_cast<std::uint64_t>(i));
   }
   return sum;
 }

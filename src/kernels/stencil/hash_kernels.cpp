@@ -1,19 +1,12 @@
 // Hash of a row, compiled once for each instruction set: AVX-512 multiplies eight 64-bit words at once.
-// base/hash.hpp is written out here, as its inline functions must not be emitted from this file.
 
 #include <cstdint>
 
+#include "base/hash.hpp"
 #include "kernels/stencil/hash_rows.hpp"
 
 namespace tessera::stencil::TESSERA_ISA {
 namespace {
-
-[[gnu::always_inline]] inline std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 template <class Word, class T>
 std::uint64_t hash(const T* u, index_t n, std::uint64_t first) {
@@ -21,7 +14,7 @@ std::uint64_t hash(const T* u, index_t n, std::uint64_t first) {
   for (index_t x = 0; x < n; ++x) {
     Word word;
     __builtin_memcpy(&word, u + x, sizeof word);
-    sum += mix(word ^ mix(first + static_cast<std::uint64_t>(x)));
+    sum += hash_at(word, first + static_cast<std::uint64_t>(x));
   }
   return sum;
 }

@@ -1,16 +1,11 @@
-// Plain loops that the compiler makes vectors of; mix is base/hash.hpp's mix64, with internal linkage.
+// Plain loops that the compiler makes vectors of.
 
 #include "kernels/transpose/checksum_rows.hpp"
 
+#include "base/hash.hpp"
+
 namespace tessera::transpose::TESSERA_ISA {
 namespace {
-
-inline std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 template <class Word>
 std::uint64_t sum_words(const std::byte* row, index_t count, std::uint64_t row_key,
@@ -19,7 +14,7 @@ std::uint64_t sum_words(const std::byte* row, index_t count, std::uint64_t row_k
   for (index_t j = 0; j < count; ++j) {
     Word word;
     __builtin_memcpy(&word, row + j * index_t{sizeof word}, sizeof word);
-    sum += mix(word ^ (row_key + col_keys[j]));
+    sum += mix64(word ^ (row_key + col_keys[j]));
   }
   return sum;
 }
@@ -30,7 +25,7 @@ std::uint64_t folded(const std::byte* record, index_t bytes) {
     std::uint64_t next = 0;
     const index_t left = bytes - done;
     __builtin_memcpy(&next, record + done, static_cast<std::size_t>(left < 8 ? left : 8));
-    word = done == 0 ? next : mix(word) ^ next;
+    word = done == 0 ? next : mix64(word) ^ next;
   }
   return word;
 }
@@ -38,7 +33,7 @@ std::uint64_t folded(const std::byte* record, index_t bytes) {
 std::uint64_t sum_records(const std::byte* row, index_t count, index_t bytes, std::uint64_t row_key,
                           const std::uint64_t* col_keys) {
   std::uint64_t sum = 0;
-  for (index_t j = 0; j < count; ++j) sum += mix(folded(row + j * bytes, bytes) ^ (row_key + col_keys[j]));
+  for (index_t j = 0; j < count; ++j) sum += mix64(folded(row + j * bytes, bytes) ^ (row_key + col_keys[j]));
   return sum;
 }
 
