@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/sort/buckets.hpp"
 #include "kernels/sort/key.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/occupancy.hpp"
@@ -60,6 +61,11 @@ template <class Key, class Value>
 /// Whether the n keys of 64 bits that were sorted last with this work memory were divided, and not swept
 /// digit by digit or left as they were. Waits for the device.
 [[nodiscard]] bool cuda_hybrid_divided(const std::byte* work, index_t n);
+/// The same for any number of keys from 2^14 on, with work memory of cuda_hybrid for 2^24 or n of them.
+void cuda_divide(const DeviceBlock<std::uint64_t, NoValue>& block, DeviceStream stream);
+[[nodiscard]] bool cuda_divided(const std::byte* work);
+/// What it is made of, for ranks that divide their keys together.
+[[nodiscard]] const buckets::Kernels* bucket_kernels();
 
 /// Tiles sorted in shared memory, then merged two by two along merge paths (Green et al. 2012).
 template <class Key, class Value>

@@ -1,54 +1,16 @@
 #pragma once
-// Keys of 64 bits divided by their leading bits, in two sweeps that keep no order: into buckets of about as
-// many keys by the counts of their first bits, then each into sub-buckets by where its keys lie in its range.
-// What is decided is decided on the device: every kernel reads in the plan whether it still has work.
+// Keys of 64 bits divided by their leading bits, in two sweeps that keep no order (buckets.hpp). What is
+// decided is decided on the device, or by the host for several: every kernel reads in the plan whether it
+// still has work.
 
+#include "kernels/sort/buckets.hpp"
 #include "kernels/sort/cuda_device.cuh"
 
 namespace tessera::sort::buckets {
 
-using U64 = unsigned long long;
-
 inline constexpr int threads = 768, each = 10;  // two blocks a multiprocessor, of 42 registers a thread
 inline constexpr int tile = threads * each;
-inline constexpr int fine_bits = 11, fine_bins = 1 << fine_bits;
-inline constexpr int most_buckets = threads;   // and sub-buckets of one: a thread each
-inline constexpr int least_varying_bits = 33;  // with fewer a sweep a digit moves no more bytes
-
-struct Bucket {
-  U64 low;           ///< no key is less
-  index_t begin, n;  ///< its keys in the array
-  int shift;         ///< (key - low) >> shift has 32 bits
-  unsigned scale;    ///< sub-bucket = that * scale >> 32
-};
-
-/// How many buckets keys are divided into, and each of those.
-struct Division {
-  int buckets, subs;
-};
-
-struct Plan {
-  int known;       ///< leading bits that the keys agree in, as far as they were looked at
-  U64 prefix;      ///< those bits, at the low end
-  unsigned going;  ///< this way is being taken
-  unsigned done;   ///< the keys are in order, or will be after the last kernel
-  unsigned descends;
-  unsigned overflows;       ///< a sub-bucket has more keys than one block sorts
-  U64 fine[fine_bins + 1];  ///< keys by the bits behind the known ones; those that begin otherwise
-  std::uint16_t bucket_of[fine_bins];
-  Bucket bucket[most_buckets];
-  unsigned first_tile[most_buckets + 1];
-  U64 cursor[most_buckets];  ///< of each bucket, where the next key goes
-};
-
-__device__ __forceinline__ unsigned fine_bin(U64 bits, int known) {
-  return static_cast<unsigned>((bits << known) >> (64 - fine_bits));
-}
-
-/// A key's place in its bucket's range, as sub-bucket and 32 bits of fraction.
-__device__ __forceinline__ U64 place_in(const Bucket& bucket, U64 bits) {
-  return static_cast<U64>(static_cast<unsigned>((bits - bucket.low) >> bucket.shift)) * bucket.scale;
-}
+static_assert(most_buckets == threads);  // a thread each
 
 /// x's sum over the block's threads before this one; at most 1024 threads, of whole warps. Synchronises once:
 /// the sums of the warps may still be read.
@@ -137,20 +99,8 @@ __global__ void __launch_bounds__(threads)
 
 inline constexpr int plan_threads = fine_bins / 2;
 
-/// The range of a bucket of fine bins [first, end) and how it is divided.
-__device__ __forceinline__ Bucket make_bucket(const Plan& plan, int first, int end, index_t begin, index_t n,
-                                              int subs) {
-  const int rest = 64 - fine_bits - plan.known;
-  const U64 base = plan.known == 0 ? 0 : plan.prefix << (64 - plan.known);
-  const U64 last = (static_cast<U64>(end - first) << rest) - 1;  // key of the range
-  const int shift = max(0, 32 - __clzll(static_cast<long long>(last)));
-  const U64 scale = (static_cast<U64>(subs) << 32) / ((last >> shift) + 1);
-  return {base + (static_cast<U64>(first) << rest), begin, n, shift,
-          static_cast<unsigned>(min(scale, 0xffffffffULL))};
-}
-
-/// Neighbouring fine bins become buckets of about as many keys; one block.
-__global__ void __launch_bounds__(plan_threads) plan_buckets(index_t n, Division into, Plan* plan) {
+/// Neighbouring fine bins become buckets of about as many keys, one behind the other in `to`; one block.
+__global__ void __launch_bounds__(plan_threads) plan_buckets(index_t n, Division into, U64* to, Plan* plan) {
   __shared__ U64 warp_sums[plan_threads / 32];
   __shared__ index_t begin[fine_bins + 1];
   __shared__ int first[most_buckets], end[most_buckets];  // the fine bins of a bucket that have keys
@@ -166,12 +116,8 @@ __global__ void __launch_bounds__(plan_threads) plan_buckets(index_t n, Division
     end[t] = 0;
   }
   __syncthreads();
-  const auto bucket_of = [&](int bin) {
-    const index_t middle = (begin[bin] + begin[bin + 1]) / 2;
-    return static_cast<int>(min(middle * into.buckets / n, index_t{into.buckets - 1}));
-  };
   for (int bin = 2 * t; bin < 2 * t + 2; ++bin) {
-    const int here = bucket_of(bin);
+    const int here = bucket_at(begin[bin], begin[bin + 1], n, into.buckets);
     plan->bucket_of[bin] = static_cast<std::uint16_t>(here);
     if (mine[bin % 2] == 0) continue;
     atomicMin(&first[here], bin);
@@ -182,14 +128,14 @@ __global__ void __launch_bounds__(plan_threads) plan_buckets(index_t n, Division
   if (t < into.buckets && first[t] < end[t]) {
     keys = begin[end[t]] - begin[first[t]];
     plan->bucket[t] = make_bucket(*plan, first[t], end[t], begin[first[t]], keys, into.subs);
-    plan->cursor[t] = static_cast<U64>(begin[first[t]]);
+    plan->cursor[t] = reinterpret_cast<U64>(to + begin[first[t]]);
   }
   __shared__ U64 warp_tiles[plan_threads / 32];
   const U64 tiles = static_cast<U64>((keys + tile - 1) / tile);
   const U64 tiles_before = sum_before(tiles, warp_tiles);
   if (t <= into.buckets) plan->first_tile[t] = static_cast<unsigned>(tiles_before);
-  const bool uneven = keys > 4 * n / into.buckets;
-  const bool falls_short = __syncthreads_or(uneven ? 1 : 0) != 0 || plan->fine[fine_bins] != 0;
+  const bool falls_short =
+      __syncthreads_or(uneven(keys, n, into.buckets) ? 1 : 0) != 0 || plan->fine[fine_bins] != 0;
   if (t != 0) return;
   if (plan->descends == 0 && plan->fine[fine_bins] == 0) plan->done = 1;
   if (falls_short || plan->done != 0) plan->going = 0;
@@ -218,10 +164,10 @@ class Numbers {
   unsigned two_[(each + 1) / 2];
 };
 
-/// Takes this thread's keys, `held` of them, to where the cursors of their bins say.
+/// Takes this thread's keys, `held` of them, to the addresses that the cursors of their bins say.
 template <class BinOf>
 __device__ __forceinline__ void divide(const U64 (&bits)[each], int held, int valid, int bins, BinOf bin_of,
-                                       U64* cursors, U64* to, TileMemory& memory) {
+                                       U64* cursors, TileMemory& memory) {
   const int t = static_cast<int>(threadIdx.x);
   if (t < most_buckets) memory.count[t] = 0;
   __syncthreads();
@@ -231,11 +177,11 @@ __device__ __forceinline__ void divide(const U64 (&bits)[each], int held, int va
     if (k < held) number.set(k, atomicAdd(&memory.count[bin_of(bits[k])], 1U));
   __syncthreads();
   const unsigned mine = t < bins ? memory.count[t] : 0;
-  const U64 place = mine > 0 ? atomicAdd(cursors + t, static_cast<U64>(mine)) : 0;
+  const U64 place = mine > 0 ? atomicAdd(cursors + t, mine * U64{sizeof(U64)}) : 0;
   const unsigned start = sum_before(mine, memory.warp_sums);
   if (t < most_buckets) {
     memory.start[t] = start;
-    memory.target[t] = to + place - start;
+    memory.target[t] = reinterpret_cast<U64*>(place) - start;
   }
   __syncthreads();
 #pragma unroll
@@ -258,9 +204,9 @@ __device__ __forceinline__ int held_of(int valid) {
   return left <= 0 ? 0 : min(each, (left + threads - 1) / threads);
 }
 
-/// to = the keys' bits, by bucket. A tile a block.
+/// The keys' bits go to their buckets, by the plan's cursors. A tile a block.
 __global__ void __launch_bounds__(threads, 2)
-    take_to_buckets(const U64* keys, index_t n, KeyMap<std::uint64_t> map, int buckets, Plan* plan, U64* to) {
+    take_to_buckets(const U64* keys, index_t n, KeyMap<std::uint64_t> map, int buckets, Plan* plan) {
   extern __shared__ __align__(16) unsigned char buckets_memory[];
   auto& memory = *reinterpret_cast<TileMemory*>(buckets_memory);
   __shared__ std::uint16_t bucket_of[fine_bins];
@@ -279,7 +225,7 @@ __global__ void __launch_bounds__(threads, 2)
   }
   const int known = plan->known;
   divide(
-      bits, held, valid, buckets, [&](U64 key) { return bucket_of[fine_bin(key, known)]; }, plan->cursor, to,
+      bits, held, valid, buckets, [&](U64 key) { return bucket_of[fine_bin(key, known)]; }, plan->cursor,
       memory);
 }
 
@@ -325,21 +271,21 @@ __global__ void __launch_bounds__(threads)
   if (t < into.subs && count[t] > 0) atomicAdd(counts + part.bucket * into.subs + t, count[t]);
 }
 
-/// cursors = where each sub-bucket begins. A bucket a block.
+/// cursors = where each sub-bucket begins in `to`. A bucket a block.
 __global__ void __launch_bounds__(threads)
-    place_subs(const unsigned* counts, Division into, index_t most, Plan* plan, U64* cursors) {
+    place_subs(const unsigned* counts, Division into, index_t most, U64* to, Plan* plan, U64* cursors) {
   __shared__ unsigned warp_sums[threads / 32];
   if (plan->going == 0) return;
   const int t = static_cast<int>(threadIdx.x), sub = static_cast<int>(blockIdx.x) * into.subs + t;
   const unsigned mine = t < into.subs ? counts[sub] : 0;
   const unsigned before = sum_before(mine, warp_sums);
-  if (t < into.subs) cursors[sub] = static_cast<U64>(plan->bucket[blockIdx.x].begin) + before;
+  if (t < into.subs) cursors[sub] = reinterpret_cast<U64>(to + plan->bucket[blockIdx.x].begin + before);
   if (mine > most) plan->overflows = 1;
 }
 
-/// to = keys that lie by bucket, by sub-bucket; the cursors end where each ends.
+/// Keys that lie by bucket go to their sub-buckets; the cursors end where each ends.
 __global__ void __launch_bounds__(threads, 2)
-    take_to_subs(const U64* keys, Division into, const Plan* plan, U64* cursors, U64* to) {
+    take_to_subs(const U64* keys, Division into, const Plan* plan, U64* cursors) {
   extern __shared__ __align__(16) unsigned char subs_memory[];
   auto& memory = *reinterpret_cast<TileMemory*>(subs_memory);
   if (plan->going == 0 || plan->overflows != 0) return;
@@ -354,7 +300,7 @@ __global__ void __launch_bounds__(threads, 2)
   divide(
       bits, held, part.valid, into.subs,
       [&](U64 key) { return static_cast<unsigned>(place_in(bucket, key) >> 32); },
-      cursors + part.bucket * into.subs, to, memory);
+      cursors + part.bucket * into.subs, memory);
 }
 
 }  // namespace tessera::sort::buckets

@@ -20,8 +20,8 @@ constexpr int most_keys = threads * each, bin_bits = 12, bins = 1 << bin_bits;
 constexpr int bins_each = bins / threads;
 constexpr int short_bin = 24;  // sorted by one thread
 
-constexpr index_t least_n = index_t{1} << 24, usual_keys = 4096;
-constexpr index_t most_n = usual_keys * buckets::most_buckets * buckets::most_buckets * 3 / 2;
+constexpr index_t least_n = index_t{1} << 24;
+constexpr index_t most_n = buckets::usual_keys * buckets::most_buckets * buckets::most_buckets * 9 / 8;
 
 struct SubMemory {
   U64 key[most_keys];
@@ -89,10 +89,12 @@ __device__ void sort_all(U64* key, int n) {
   }
 }
 
-/// Sorts each sub-bucket in its place: its keys go to bins by the next bits of their place in it, a key a bin
-/// on average, and every bin is put in order. A sub-bucket a block; ends: of the sub-buckets.
-__global__ void __launch_bounds__(threads, 2) sort_subs(U64* keys, KeyMap<std::uint64_t> map, Division into,
-                                                        Plan* plan, const unsigned* counts, const U64* ends) {
+/// to = the keys of each sub-bucket sorted, where they lie in `keys`, which may be the same: they go to bins
+/// by the next bits of their place in it, a key a bin on average, and every bin is put in order. A sub-bucket
+/// a block; ends: of the sub-buckets.
+__global__ void __launch_bounds__(threads, 2)
+    sort_subs(const U64* keys, KeyMap<std::uint64_t> map, Division into, Plan* plan, const unsigned* counts,
+              const U64* ends, U64* to) {
   extern __shared__ __align__(16) unsigned char sub_memory[];
   auto& memory = *reinterpret_cast<SubMemory*>(sub_memory);
   if (plan->going == 0 || plan->overflows != 0) return;
@@ -100,7 +102,7 @@ __global__ void __launch_bounds__(threads, 2) sort_subs(U64* keys, KeyMap<std::u
   if (blockIdx.x == 0 && t == 0) plan->done = 1;
   const int n = static_cast<int>(counts[blockIdx.x]);
   if (n == 0) return;
-  U64* const here = keys + (ends[blockIdx.x] - static_cast<U64>(n));
+  const U64* const here = reinterpret_cast<const U64*>(ends[blockIdx.x]) - n;
   const Bucket bucket = plan->bucket[blockIdx.x / static_cast<unsigned>(into.subs)];
   const auto bin_of = [&](U64 key) {
     return static_cast<unsigned>(place_in(bucket, key)) >> (32 - bin_bits);
@@ -129,30 +131,18 @@ __global__ void __launch_bounds__(threads, 2) sort_subs(U64* keys, KeyMap<std::u
     sorted &= sort_bin(memory.key, memory.bin[bin], memory.bin[bin + 1]);
   }
   if (__syncthreads_and(sorted ? 1 : 0) == 0 && !in_order(memory.key, n)) sort_all(memory.key, n);
-  for (int i = t; i < n; i += threads) here[i] = map.to_raw(memory.key[i]);
+  U64* const there = to + (here - keys);
+  for (int i = t; i < n; i += threads) there[i] = map.to_raw(memory.key[i]);
 }
 
-/// Into so many that a sub-bucket has 2048 to 4096 keys, where there may be so many.
-Division division_of(index_t n) {
-  Division into{16, 16};
-  for (bool more_subs = true; n / (into.buckets * into.subs) > usual_keys; more_subs = !more_subs) {
-    int& more = more_subs ? into.subs : into.buckets;
-    if (more == buckets::most_buckets) break;
-    more *= 2;
-  }
-  return into;
-}
-
-/// What a sort of n keys keeps beside them.
-struct Work {
-  Plan* plan;
+/// What the second division keeps beside the keys.
+struct SubWork {
   unsigned* counts;  ///< (buckets, subs)
   U64* cursors;      ///< (buckets, subs)
   index_t bytes, cleared_bytes;
 
-  Work(const Division& into, std::byte* memory) {
+  SubWork(const Division& into, std::byte* memory) {
     WorkSpace space(memory);
-    plan = space.take<Plan>(1);
     counts = space.take<unsigned>(index_t{into.buckets} * into.subs);
     cleared_bytes = space.bytes();
     cursors = space.take<U64>(index_t{into.buckets} * into.subs);
@@ -160,59 +150,105 @@ struct Work {
   }
 };
 
-bool serves(index_t n) { return n >= least_n && n <= most_n; }
+/// What a sort of n keys keeps beside them.
+struct Work {
+  Plan* plan;
+  std::byte* subs;
+  index_t bytes;
 
-void divide_and_sort(const DeviceBlock<std::uint64_t, NoValue>& block, cudaStream_t stream) {
-  const index_t n = block.n;
-  const Division into = division_of(n);
-  const Work work(into, block.work);
-  auto* const keys = reinterpret_cast<U64*>(block.keys);
-  auto* const spare = reinterpret_cast<U64*>(block.spare_keys);
-  machine::cuda::check(cudaMemsetAsync(work.plan, 0, static_cast<std::size_t>(work.cleared_bytes), stream),
+  Work(const Division& into, std::byte* memory) {
+    WorkSpace space(memory);
+    plan = space.take<Plan>(1);
+    subs = space.take<std::byte>(SubWork(into, nullptr).bytes);
+    bytes = space.bytes();
+  }
+};
+
+const U64* words(const std::uint64_t* keys) { return reinterpret_cast<const U64*>(keys); }
+U64* words(std::uint64_t* keys) { return reinterpret_cast<U64*>(keys); }
+
+void clear(void* memory, index_t bytes, DeviceStream stream) {
+  machine::cuda::check(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), stream),
                        "cudaMemsetAsync");
-  buckets::look_at_some<<<1, buckets::sample_threads, 0, stream>>>(keys, n, block.map, work.plan);
+}
+
+void look(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, Plan* plan,
+          DeviceStream stream) {
+  buckets::look_at_some<<<1, buckets::sample_threads, 0, stream>>>(words(keys), n, map, plan);
   check_launch("look_at_some");
-  const unsigned counting = resident_blocks(buckets::count_fine, buckets::threads, 0,
-                                            ceil_div(n, index_t{buckets::threads} * buckets::count_each));
-  buckets::count_fine<<<counting, buckets::threads, 0, stream>>>(keys, n, block.map, work.plan);
+}
+
+void count(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, Plan* plan,
+           DeviceStream stream) {
+  const unsigned blocks = resident_blocks(buckets::count_fine, buckets::threads, 0,
+                                          ceil_div(n, index_t{buckets::threads} * buckets::count_each));
+  buckets::count_fine<<<blocks, buckets::threads, 0, stream>>>(words(keys), n, map, plan);
   check_launch("count_fine");
-  buckets::plan_buckets<<<1, buckets::plan_threads, 0, stream>>>(n, into, work.plan);
-  check_launch("plan_buckets");
-  const auto tiles = narrow<unsigned>(ceil_div(n, index_t{buckets::tile}));
-  constexpr int tile_bytes = static_cast<int>(sizeof(buckets::TileMemory));
+}
+
+constexpr int tile_bytes = static_cast<int>(sizeof(buckets::TileMemory));
+
+void divide(const std::uint64_t* keys, index_t n, const KeyMap<std::uint64_t>& map, int buckets, Plan* plan,
+            DeviceStream stream) {
   allow_shared(buckets::take_to_buckets, tile_bytes);
-  buckets::take_to_buckets<<<tiles, buckets::threads, tile_bytes, stream>>>(keys, n, block.map, into.buckets,
-                                                                            work.plan, spare);
+  buckets::take_to_buckets<<<narrow<unsigned>(ceil_div(n, index_t{buckets::tile})), buckets::threads,
+                             tile_bytes, stream>>>(words(keys), n, map, buckets, plan);
   check_launch("take_to_buckets");
-  const unsigned parts = tiles + static_cast<unsigned>(into.buckets);
-  buckets::count_subs<<<parts, buckets::threads, 0, stream>>>(spare, into, work.plan, work.counts);
+}
+
+void sort_buckets(const std::uint64_t* bits, std::uint64_t* subs, std::uint64_t* to, index_t n,
+                  const KeyMap<std::uint64_t>& map, const Division& into, Plan* plan, std::byte* memory,
+                  DeviceStream stream) {
+  const SubWork work(into, memory);
+  clear(work.counts, work.cleared_bytes, stream);
+  const unsigned parts =
+      narrow<unsigned>(ceil_div(n, index_t{buckets::tile})) + static_cast<unsigned>(into.buckets);
+  buckets::count_subs<<<parts, buckets::threads, 0, stream>>>(words(bits), into, plan, work.counts);
   check_launch("count_subs");
-  buckets::place_subs<<<into.buckets, buckets::threads, 0, stream>>>(work.counts, into, most_keys, work.plan,
-                                                                     work.cursors);
+  buckets::place_subs<<<into.buckets, buckets::threads, 0, stream>>>(work.counts, into, most_keys,
+                                                                     words(subs), plan, work.cursors);
   check_launch("place_subs");
   allow_shared(buckets::take_to_subs, tile_bytes);
-  buckets::take_to_subs<<<parts, buckets::threads, tile_bytes, stream>>>(spare, into, work.plan, work.cursors,
-                                                                         keys);
+  buckets::take_to_subs<<<parts, buckets::threads, tile_bytes, stream>>>(words(bits), into, plan,
+                                                                         work.cursors);
   check_launch("take_to_subs");
   constexpr int sub_bytes = static_cast<int>(sizeof(SubMemory));
   allow_shared(sort_subs, sub_bytes);
-  sort_subs<<<into.buckets * into.subs, threads, sub_bytes, stream>>>(keys, block.map, into, work.plan,
-                                                                      work.counts, work.cursors);
+  sort_subs<<<into.buckets * into.subs, threads, sub_bytes, stream>>>(words(subs), map, into, plan,
+                                                                      work.counts, work.cursors, words(to));
   check_launch("sort_subs");
+}
+
+bool serves(index_t n) { return n >= least_n && n <= most_n; }
+
+void divide_and_sort(const DeviceBlock<std::uint64_t, NoValue>& block, const Division& into, const Work& work,
+                     DeviceStream stream) {
+  clear(work.plan, static_cast<index_t>(sizeof(Plan)), stream);
+  look(block.keys, block.n, block.map, work.plan, stream);
+  count(block.keys, block.n, block.map, work.plan, stream);
+  buckets::plan_buckets<<<1, buckets::plan_threads, 0, stream>>>(block.n, into, words(block.spare_keys),
+                                                                 work.plan);
+  check_launch("plan_buckets");
+  divide(block.keys, block.n, block.map, into.buckets, work.plan, stream);
+  sort_buckets(block.spare_keys, block.keys, block.keys, block.n, block.map, into, work.plan, work.subs,
+               stream);
 }
 
 }  // namespace
 
+void cuda_divide(const DeviceBlock<std::uint64_t, NoValue>& block, DeviceStream stream) {
+  const Division into = buckets::division_of(block.n, 1);
+  const Work work(into, block.work);
+  divide_and_sort(block, into, work, stream);
+  DeviceBlock<std::uint64_t, NoValue> rest = block;
+  rest.work += work.bytes;
+  cuda_radix_unless(&work.plan->done, rest, stream);
+}
+
 template <class Key, class Value>
 void cuda_hybrid(const DeviceBlock<Key, Value>& block, DeviceStream stream) {
   if constexpr (sizeof(Key) == 8 && !has_values<Value>) {
-    if (serves(block.n)) {
-      divide_and_sort(block, stream);
-      const Work work(division_of(block.n), block.work);
-      DeviceBlock<Key, Value> rest = block;
-      rest.work += work.bytes;
-      return cuda_radix_unless(&work.plan->done, rest, stream);
-    }
+    if (serves(block.n)) return cuda_divide(block, stream);
   }
   cuda_radix(block, stream);
 }
@@ -221,15 +257,28 @@ template <class Key, class Value>
 index_t cuda_hybrid_bytes(index_t n) {
   index_t bytes = cuda_radix_bytes<Key, Value>(n);
   if (sizeof(Key) == 8 && !has_values<Value> && n >= least_n)  // n too many: fewer may come
-    bytes += Work(division_of(n), nullptr).bytes;
+    bytes += Work(buckets::division_of(n, 1), nullptr).bytes;
   return bytes;
 }
 
-bool cuda_hybrid_divided(const std::byte* work, index_t n) {
-  if (!serves(n)) return false;
-  buckets::Plan plan;
-  machine::cuda::check(cudaMemcpy(&plan, work, sizeof plan, cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return plan.going != 0 && plan.overflows == 0;
+bool cuda_divided(const std::byte* work) {
+  buckets::State state;
+  machine::cuda::check(cudaMemcpy(&state, work, sizeof state, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return state.going != 0 && state.overflows == 0;
+}
+
+bool cuda_hybrid_divided(const std::byte* work, index_t n) { return serves(n) && cuda_divided(work); }
+
+const buckets::Kernels* bucket_kernels() {
+  static const buckets::Kernels kernels{least_n,
+                                        buckets::tile,
+                                        look,
+                                        count,
+                                        divide,
+                                        sort_buckets,
+                                        [](const Division& into) { return SubWork(into, nullptr).bytes; },
+                                        keys_to_raw<std::uint64_t>};
+  return &kernels;
 }
 
 TESSERA_SORT_INSTANTIATE_DEVICE(cuda_hybrid);

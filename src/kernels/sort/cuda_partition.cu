@@ -227,8 +227,8 @@ void sort_part(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* wo
 
 template <class B>
 const ResidentKernels<B>* table() {
-  static const ResidentKernels<B> kernels{count<B>, partition<B>, sort_part<B>,
-                                          cuda_hybrid_bytes<B, NoValue>};
+  static const ResidentKernels<B> kernels{count<B>, partition<B>, sort_part<B>, cuda_hybrid_bytes<B, NoValue>,
+                                          sizeof(B) == 8 ? bucket_kernels() : nullptr};
   return &kernels;
 }
 

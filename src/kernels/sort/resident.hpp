@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/sort/buckets.hpp"
 #include "kernels/sort/key.hpp"
 
 struct CUstream_st;
@@ -86,6 +87,8 @@ struct ResidentKernels {
   void (*sort)(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* work,
                CUstream_st* stream) = nullptr;
   index_t (*work_bytes)(index_t n) = nullptr;
+  /// For keys of 64 bits that ranks divide into the buckets of their sort at once; nullptr for others.
+  const buckets::Kernels* dividing = nullptr;
 };
 
 /// The best ones; nullptr in a build without CUDA.
