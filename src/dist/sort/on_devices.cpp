@@ -15,11 +15,13 @@ using tessera::sort::most_bounds;
 using tessera::sort::most_parts;
 
 /// A share may be off by so many keys when they are taken to the ranks: as many move again between
-/// neighbours.
+/// neighbours. Bounds are found to the digit, buckets end with a value of the first bits: at half of the keys
+/// that share one, if half of the values occur.
 index_t tolerance_of(index_t total, index_t ranks) { return total / (512 * ranks); }
-index_t head_of(index_t total, index_t ranks) { return round_up(tolerance_of(total, ranks) + 1, 64); }
+index_t bucket_tolerance_of(index_t total) { return total / (buckets::fine_bins / 2); }
+index_t head_of(index_t total) { return round_up(bucket_tolerance_of(total) + 1, 64); }
 index_t room_of(index_t total, index_t ranks) {
-  return ranks == 1 ? total : ceil_div(total, ranks) + 3 * head_of(total, ranks);
+  return ranks == 1 ? total : ceil_div(total, ranks) + 3 * head_of(total);
 }
 
 /// Of a share, one in so many keys is of the first round: few, as all wait for them, but so many that their
@@ -49,6 +51,9 @@ index_t DeviceSort<B>::device_bytes(index_t total, index_t ranks, const Resident
   constexpr index_t messages = index_t{512} << 20;  // on their way
   const index_t room = room_of(total, ranks);
   return (ceil_div(total, ranks) + 2 * room) * static_cast<index_t>(sizeof(B)) + kernels.work_bytes(room) +
+         (DividedSort::serves(total, ranks, kernels.dividing)
+              ? DividedSort::device_bytes(total, ranks, *kernels.dividing)
+              : 0) +
          messages;
 }
 
@@ -64,7 +69,7 @@ DeviceSort<B>::DeviceSort(const mpi::DeviceExchange& exchange, index_t total, co
       kernels_(kernels),
       shares_(total, ranks_),
       tolerance_(tolerance_of(total, ranks_)),
-      head_(head_of(total, ranks_)),
+      head_(head_of(total)),
       keys_(exchange, room_of(total, ranks_) * static_cast<index_t>(sizeof(B))) {
   mpi::together(exchange.comm(), "allocate", [&] {
     require(ranks_ <= most_parts, ExitCode::usage,
@@ -78,6 +83,9 @@ DeviceSort<B>::DeviceSort(const mpi::DeviceExchange& exchange, index_t total, co
     host_ = device::Block(digits_bytes, device::Home::pinned);
     zeros_ = device::Block(digits_bytes, device::Home::pinned);
     std::fill_n(zeros_.data(), zeros_.size(), std::byte{0});
+    if constexpr (std::is_same_v<B, DividedSort::Key>)
+      if (DividedSort::serves(total, ranks_, kernels.dividing))
+        dividing_.emplace(exchange, total, bucket_tolerance_of(total), map, *kernels.dividing);
   });
 }
 
@@ -134,19 +142,14 @@ void DeviceSort<B>::find_bounds() {
   index_t before = 0;
   for (const index_t end : found_.below) of_each.push_back(end - std::exchange(before, end));
   counts_ = comm.all_gather(std::span<const index_t>(of_each));
+  held_.assign(static_cast<std::size_t>(ranks_), 0);
+  for (index_t p = 0; p < ranks_ * rounds_; ++p) held_[static_cast<std::size_t>(p / rounds_)] += received(p);
 }
 
 template <class B>
 index_t DeviceSort<B>::received(index_t part) const {
   index_t keys = 0;
   for (index_t r = 0; r < ranks_; ++r) keys += of(r, part);
-  return keys;
-}
-
-template <class B>
-index_t DeviceSort<B>::held(index_t rank) const {
-  index_t keys = 0;
-  for (index_t q = 0; q < rounds_; ++q) keys += received(rank * rounds_ + q);
   return keys;
 }
 
@@ -231,7 +234,11 @@ void DeviceSort<B>::send_later_rounds() {
 template <class B>
 void DeviceSort<B>::move_borders() {
   std::vector<Range> ranges;  // of the sorted whole, by rank
-  for (index_t d = 0, begin = 0; d < ranks_; begin += held(d++)) ranges.push_back({begin, begin + held(d)});
+  index_t end = 0;
+  for (const index_t held : held_) {
+    ranges.push_back({end, end + held});
+    end += held;
+  }
   const auto held_by = [&](index_t rank) { return ranges[static_cast<std::size_t>(rank)]; };
   const auto at = [&](std::byte* memory, index_t rank, const Range& range) {
     return in_bytes(sorted(memory) + (range.begin - held_by(rank).begin), range.size());
@@ -259,18 +266,34 @@ void DeviceSort<B>::move_borders() {
 }
 
 template <class B>
-void DeviceSort<B>::run(mpi::Phases& phases) {
-  const auto sort = [&](B* keys, B* spare, index_t n) {
-    const mpi::PhaseScope scope(phases, "sort");
-    const mpi::Computing computing;
-    kernels_.sort(keys, spare, n, map_, work_.data(), stream_);
-    stream_.wait();
-  };
-  if (ranks_ == 1) {
-    sort(input(), reinterpret_cast<B*>(spare_.data()), total_);
-    result_ = input();
-    return;
+bool DeviceSort<B>::divide_and_sort(mpi::Phases& phases) {
+  if (!dividing_) return false;
+  if constexpr (std::is_same_v<B, DividedSort::Key>) {
+    {
+      const mpi::PhaseScope scope(phases, "split");
+      if (!dividing_->plan(input())) return false;
+    }
+    held_ = dividing_->held();
+    const auto sort_bits = [&](B* keys, B* spare, index_t n) {
+      kernels_.sort(keys, spare, n, {}, work_.data(), stream_);
+      stream_.wait();
+    };
+    const auto sorted_of = [&](index_t rank) { return sorted(keys_.of(static_cast<int>(rank))); };
+    dividing_->run({input(), reinterpret_cast<B*>(spare_.data()), sorted_of, sort_bits}, phases);
   }
+  return true;
+}
+
+template <class B>
+void DeviceSort<B>::sort(B* keys, B* spare, index_t n, mpi::Phases& phases) {
+  const mpi::PhaseScope scope(phases, "sort");
+  const mpi::Computing computing;
+  kernels_.sort(keys, spare, n, map_, work_.data(), stream_);
+  stream_.wait();
+}
+
+template <class B>
+void DeviceSort<B>::sort_by_bounds(mpi::Phases& phases) {
   {
     const mpi::PhaseScope scope(phases, "split");
     find_bounds();
@@ -288,9 +311,20 @@ void DeviceSort<B>::run(mpi::Phases& phases) {
     }
     const bool spare_holds_keys = q + 1 < rounds_;
     const index_t n = received(rank_ * rounds_ + q);
-    sort(keys, spare_holds_keys ? input() : reinterpret_cast<B*>(spare_.data()), n);
+    sort(keys, spare_holds_keys ? input() : reinterpret_cast<B*>(spare_.data()), n, phases);
     keys += n;
   }
+}
+
+template <class B>
+void DeviceSort<B>::run(mpi::Phases& phases) {
+  if (ranks_ == 1) {
+    sort(input(), reinterpret_cast<B*>(spare_.data()), total_, phases);
+    result_ = input();
+    return;
+  }
+  divided_ = divide_and_sort(phases);
+  if (!divided_) sort_by_bounds(phases);
   const mpi::PhaseScope scope(phases, "exchange");
   move_borders();
 }

@@ -2,9 +2,12 @@
 // Keys that lie on the ranks' devices, sorted there: every key goes to the device that will hold it before
 // anything is sorted, straight into its memory where the ranks reach each other's. There only the least keys
 // of every share are waited for: the others travel, by the devices' engines of copies, while those are
-// sorted.
+// sorted. Many keys of 64 bits that lie evenly are divided by buckets of that sort at once (divided.hpp).
+
+#include <optional>
 
 #include "dist/sort/bounds.hpp"
+#include "dist/sort/divided.hpp"
 #include "layout/block_map.hpp"
 #include "mpi/device_exchange.hpp"
 #include "mpi/phases.hpp"
@@ -31,6 +34,9 @@ class DeviceSort {
   /// Collective. Adds to the phases "split", "exchange" and "sort".
   void run(mpi::Phases& phases);
 
+  /// Whether the last run divided the keys by the buckets of their sort.
+  [[nodiscard]] bool divided() const { return divided_; }
+
   /// Bytes of a device's memory that a rank takes at most, whatever the way.
   [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks, const ResidentKernels<B>& kernels);
 
@@ -44,11 +50,14 @@ class DeviceSort {
     return counts_[static_cast<std::size_t>(from * ranks_ * rounds_ + part)];
   }
   [[nodiscard]] index_t received(index_t part) const;  ///< from all ranks
-  [[nodiscard]] index_t held(index_t rank) const;      ///< by a rank, of all its parts
   /// Where this rank's keys of a part go, in the sorted keys of the part's rank.
   [[nodiscard]] index_t place(index_t part) const;
   /// Whether the partition writes them there itself; if not, it packs them.
   [[nodiscard]] bool straight(index_t part) const;
+  /// Whether the keys have been sorted but for their borders.
+  [[nodiscard]] bool divide_and_sort(mpi::Phases& phases);
+  void sort_by_bounds(mpi::Phases& phases);
+  void sort(B* keys, B* spare, index_t n, mpi::Phases& phases);
   void find_bounds();
   void count(const Prefixes<B>& prefixes, std::span<index_t> counts);
   void take_to_ranks();
@@ -62,12 +71,15 @@ class DeviceSort {
   KeyMap<B> map_;
   ResidentKernels<B> kernels_;
   layout::BlockMap shares_;
-  index_t tolerance_, head_;  ///< keys that a share may be off by before borders move, and room for them
+  index_t tolerance_, head_;  ///< keys that a share may be off by where bounds are found, and room for them
   machine::device::Block input_, spare_, work_, digits_, cursors_, host_, zeros_;
   mpi::PeerMemory keys_;
   machine::device::Stream stream_, later_;
   typename Search::Found found_;
   Counts counts_;
+  std::vector<index_t> held_;  ///< by each rank before borders move
+  std::optional<DividedSort> dividing_;
+  bool divided_ = false;
   B* result_ = nullptr;
 };
 

@@ -4,53 +4,25 @@
 #include <map>
 
 #include "base/random.hpp"
+#include "kernels/sort/variants.hpp"
+#include "kernels_here.hpp"
 #include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
 #include "mpi/device_ways.hpp"
 
 namespace tessera::dist::sort {
 namespace {
 
 using layout::BlockMap;
-using tessera::sort::digit_of;
 using tessera::sort::digit_values;
 using tessera::sort::key_map;
 using tessera::sort::Order;
 using tessera::sort::part_of;
-using tessera::sort::Parts;
-using tessera::sort::prefix_of;
-using tessera::sort::tie_of;
 
-// What runs on devices, in a build without CUDA on the host's memory in their place.
-template <class B>
-void count_here(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes,
-                std::uint64_t* counts, CUstream_st*) {
-  for (index_t i = 0; i < n; ++i) {
-    const B bits = map.to_bits(keys[i]);
-    for (int p = 0; p < prefixes.count; ++p) {
-      if (prefixes.bits[p] == prefix_of(bits, prefixes.known))
-        ++counts[p * digit_values + digit_of(bits, prefixes.known)];
-    }
-  }
-}
-template <class B>
-void partition_here(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& bounds,
-                    const Parts<B>& parts, CUstream_st*) {
-  for (index_t i = 0; i < n; ++i) {
-    const B bits = map.to_bits(keys[i]);
-    const int tie = tie_of(bounds, bits);
-    const std::uint64_t number = tie < 0 ? 0 : parts.cursors[bounds.count + 1 + tie]++;
-    const int part = part_of(bounds, bits, number);
-    parts.data[part][parts.cursors[part]++] = keys[i];
-  }
-}
-template <class B>
-void sort_here(B* keys, B*, index_t n, const KeyMap<B>& map, std::byte*, CUstream_st*) {
-  std::sort(keys, keys + n, [&](B x, B y) { return map.to_bits(x) < map.to_bits(y); });
-}
 template <class B>
 ResidentKernels<B> kernels() {
   if (const auto* const there = tessera::sort::resident_kernels(B{}); there != nullptr) return *there;
-  return {count_here<B>, partition_here<B>, sort_here<B>, [](index_t) { return index_t{64}; }};
+  return kernels_here<B>();
 }
 
 /// Keys by their place in the whole.
@@ -64,16 +36,21 @@ B key(const std::string& input, index_t i, index_t total) {
   if (input == "two values") return static_cast<B>(random % 10 < 7 ? 3 : ~std::uint64_t{0});
   if (input == "few bits") return static_cast<B>(random & random >> 13 & random_bits(2, 1, i));
   if (input == "low bits") return static_cast<B>(random % 300);
+  if (input == "alike at first") return static_cast<B>(random >> 20 | std::uint64_t{5} << 50);
+  if (input == "rising") return static_cast<B>(static_cast<std::uint64_t>(i) << 38);
+  if (input == "some equal") return static_cast<B>(i % 400 == 1 ? std::uint64_t{5} << 60 : random);
+  if (input == "one apart") return static_cast<B>(i == 12345 ? ~std::uint64_t{0} : random >> 8);
   return static_cast<B>(random);
 }
-const char* const inputs[] = {"random",   "equal",    "largest",  "sorted",
-                              "reversed", "few bits", "low bits", "two values"};
+const char* const inputs[] = {"random",     "equal",  "largest",    "sorted",   "reversed",      "few bits",
+                              "two values", "rising", "some equal", "low bits", "alike at first"};
 
 struct SortOnDevices : ::testing::Test {
   void SetUp() override {
     if (!mpi::devices_to_try()) GTEST_SKIP() << machine::gpus().reason;
   }
   const mpi::Communicator comm = mpi::Communicator::world();
+  bool divided = false;  ///< by buckets, in the last of them
 
   template <class B>
   index_t wrong(const mpi::DeviceExchange& exchange, const std::string& input, index_t total,
@@ -90,7 +67,10 @@ struct SortOnDevices : ::testing::Test {
       std::fill(got.begin(), got.end(), B{77});
       there.get(got.data(), 1);
     }
-    std::sort(all.begin(), all.end(), [&](B x, B y) { return map.to_bits(x) < map.to_bits(y); });
+    for (B& x : all) x = map.to_bits(x);
+    tessera::sort::sort_keys<B>("auto", all, machine::default_threads());
+    for (B& x : all) x = map.to_raw(x);
+    divided = there.divided();
     index_t count = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
       count += got[i] == all[static_cast<std::size_t>(mine.begin) + i] ? 0 : 1;
@@ -125,6 +105,30 @@ TEST_F(SortOnDevices, RepeatedRunsDoNotRace) {
               0);
     EXPECT_EQ(wrong<std::uint32_t>(exchange, "low bits", 300007, key_map<std::uint32_t>(Order::ascending), 4),
               0);
+  }
+}
+
+TEST_F(SortOnDevices, DividesManyKeysThatLieEvenly) {
+  const index_t least = std::max(kernels<std::uint64_t>().dividing->least_keys, index_t{25000});
+  const index_t total = least * comm.size() + 4321;
+  const auto ascending = key_map<std::uint64_t>(Order::ascending);
+  for (const auto& exchange : mpi::ways_here()) {
+    const auto divides = [&](const char* input, const KeyMap<std::uint64_t>& map, int runs = 1) {
+      EXPECT_EQ(wrong<std::uint64_t>(exchange, input, total, map, runs), 0)
+          << name(exchange.way()) << ' ' << input;
+      return divided;
+    };
+    const bool several = comm.size() > 1;
+    EXPECT_EQ(divides("random", ascending, 2), several);
+    EXPECT_EQ(divides("random", key_map<double>(Order::descending)), several);
+    EXPECT_EQ(divides("alike at first", ascending), several);
+    EXPECT_EQ(divides("rising", ascending), several);
+    EXPECT_EQ(divides("some equal", key_map<std::int64_t>(Order::descending)),
+              several);  // too many for a part
+    EXPECT_FALSE(divides("few bits", ascending));
+    EXPECT_FALSE(divides("equal", ascending));
+    EXPECT_FALSE(divides("low bits", ascending));
+    EXPECT_FALSE(divides("one apart", ascending));
   }
 }
 
