@@ -34,7 +34,7 @@ checked[stencil]='*UnderACheck*'
 tests[exchange]="mpi_device_exchange_test dist_transpose_on_devices_test dist_matmul_on_devices_test dist_sort_on_devices_test dist_stencil_on_devices_test"
 devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU' || true)
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 NCCL_NVLS_ENABLE=0
-checked[exchange]='*BringEveryPiece*:*OverlaysAnyTwoLayouts*:*HasTheBitsOfTheHost*:*OrdersByTheMap*:*SeveralFieldsInOne*:*BringsBackParts*'
+checked[exchange]='*BringEveryPiece*:*OverlaysAnyTwoLayouts*:*HasTheBitsOfTheHost*:*OrdersByTheMap*:*SeveralFieldsInOne*:*BringsBackParts*:*DividesManyKeys*'
 under_mpirun() { mpirun --bind-to none --oversubscribe -n "$@"; }
 if [ -z "${TESSERA_NCCL:-}" ] && ! ldconfig -p | grep -q 'libnccl\.so\.2'; then # perhaps a package of Python's has it
   found=$(find / -xdev -name libnccl.so.2 -print -quit 2>/dev/null || true)

@@ -42,7 +42,7 @@ Content content(const machine::Buffer<Key>& keys) {
 
 struct Timed {
   double seconds = 0, exchange = 0;
-  bool right = true;
+  bool right = true, divided = false;
 };
 
 /// Sorts on the ranks of the exchange; whether the keys are those of before, in order, across ranks too.
@@ -72,6 +72,7 @@ Timed timed(const DeviceExchange& exchange, Input input, index_t total, int repe
     ++runs;
   });
   result.exchange = comm.max(phases.of("exchange")) / runs;
+  result.divided = there.divided();
   std::fill(keys.begin(), keys.end(), Key{0});
   there.get(keys.data(), machine::default_threads());
   const Content after = content(keys);
@@ -90,7 +91,7 @@ std::string keys_per_s(index_t total, double seconds) {
 }  // namespace
 
 void sorts(Bench& bench) {
-  Table table({"sort u64 by", "keys", "input", "GPUs", "median", "Gkeys/s", "times one", "waited",
+  Table table({"sort u64 by", "keys", "input", "GPUs", "cut by", "median", "Gkeys/s", "times one", "waited",
                "all-to-all over it", "checked"});
   const index_t total = index_t{1} << (bench.quick ? 24 : 30);
   const std::string keys = bench.quick ? "2^24" : "2^30";
@@ -100,8 +101,8 @@ void sorts(Bench& bench) {
     if (bench.comm.is_root())
       one = timed(DeviceExchange(Communicator::self(), DeviceWay::ipc), input, total, 3);
     one.seconds = bench.comm.max(one.seconds);
-    table.add({"-", keys, called, "1", human_seconds(one.seconds), keys_per_s(total, one.seconds), "1", "-",
-               "-", bench.verdict(bench.comm.sum(index_t{one.right ? 0 : 1}) == 0)});
+    table.add({"-", keys, called, "1", "-", human_seconds(one.seconds), keys_per_s(total, one.seconds), "1",
+               "-", "-", bench.verdict(bench.comm.sum(index_t{one.right ? 0 : 1}) == 0)});
     for (const DeviceExchange& exchange : bench.ways) {
       if (input != Input::uniform && !exchange.reaches()) continue;
       double all_to_all = 0;
@@ -111,9 +112,10 @@ void sorts(Bench& bench) {
       }
       const Timed many = timed(exchange, input, total, bench.repetitions(exchange));
       table.add({std::string(name(exchange.way())), keys, called, std::to_string(gpus),
-                 human_seconds(many.seconds), keys_per_s(total, many.seconds),
-                 fmt::format("{:.3f}", one.seconds / many.seconds), human_seconds(many.exchange),
-                 fmt::format("{:.3f}", all_to_all / many.exchange), bench.verdict(many.right)});
+                 many.divided ? "buckets" : "bounds", human_seconds(many.seconds),
+                 keys_per_s(total, many.seconds), fmt::format("{:.3f}", one.seconds / many.seconds),
+                 human_seconds(many.exchange), fmt::format("{:.3f}", all_to_all / many.exchange),
+                 bench.verdict(many.right)});
     }
   }
   bench.show(table);
