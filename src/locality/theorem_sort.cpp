@@ -87,9 +87,9 @@ std::optional<Theorem> comparison_theorem(const Problem& p, double line) {
         line);
   }
   if (kernel == "radix" && p.n > index_t{1} << 17) {
-    return Theorem{.formula = "4n/L if Z holds a bucket with its parts (1 MiB), 2n/L if all fits",
+    return Theorem{.formula = "3n/L if Z holds a bucket with its parts (1 MiB), n/L if all fits",
                    .misses = [=](index_t lines) {
-                     return (static_cast<double>(lines) * line >= 3 * n ? 2 : 4) * n / line;
+                     return (static_cast<double>(lines) * line >= 1.25 * n ? 1 : 3) * n / line;
                    }};
   }
   return std::nullopt;

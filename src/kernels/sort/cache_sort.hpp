@@ -30,12 +30,15 @@ class CacheSort {
     return sizes.chunks() * sizes.stride() + most_keys;
   }
 
-  /// to[0:n] = the keys of the pieces, sorted; `to` may be the only piece.
+  /// to[0:n] = the keys of the pieces, sorted; pieces may lie there.
   void sort(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<Bits> bounds,
             const KeyMap<Bits>& map, const KeyMap<Bits>& back) {
     plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim(), 1, parts()), map);
-    if (n > kernels_.few && pieces[0].data != to && is_uneven(pieces)) {
-      kernels_.sort_many({pieces.data(), static_cast<index_t>(pieces.size()), to, work_, n, bounds, back});
+    if (n > kernels_.few && map.identity() && is_uneven(pieces)) {
+      B* end = memory_;
+      for (const auto& piece : pieces) end = std::copy(piece.data, piece.data + piece.n, end);
+      const Piece<B> all{memory_, n};
+      kernels_.sort_many({&all, 1, to, work_, n, bounds, back});
       return;
     }
     streams_.start(plan_.buckets(), kernels_.few, stride(), memory_, chunks());

@@ -17,16 +17,16 @@ class CacheSort<Pair> {
   CacheSort(index_t most_pairs, Pair* memory)
       : kernels_(leaf_kernels<std::uint64_t>()),
         most_pairs_(most_pairs),
-        memory_(memory),
-        gathered_(memory + chunks() * stride),
-        words_(reinterpret_cast<std::uint64_t*>(gathered_ + most_pairs)),
-        work_(words_ + most_pairs) {}
+        words_(reinterpret_cast<std::uint64_t*>(memory)),
+        work_(words_ + most_pairs),
+        memory_(memory + most_pairs),
+        gathered_(memory_ + chunks() * stride) {}
 
   [[nodiscard]] static index_t keys_of_memory(index_t most_pairs) {
     return chunks(most_pairs) * stride + 2 * most_pairs;  // two words are one pair
   }
 
-  /// to[0:n] = the pairs of the pieces, sorted by key, equal keys in order; `to` may be the only piece.
+  /// to[0:n] = the pairs of the pieces, sorted by key, equal keys in order; pieces may lie there.
   void sort(const std::vector<Piece<Pair>>& pieces, Pair* to, index_t n, Bounds<std::uint64_t> bounds,
             const KeyMap<std::uint64_t>&, const KeyMap<std::uint64_t>&) {
     plan_.divide_evenly(bounds, std::clamp<index_t>(n / aim, 1, parts(most_pairs_)), {});
@@ -93,10 +93,10 @@ class CacheSort<Pair> {
 
   const LeafKernels<std::uint64_t>& kernels_;
   index_t most_pairs_;
-  Pair* memory_;    // (chunks, stride)
-  Pair* gathered_;  // (most_pairs)
   std::uint64_t* words_;
   std::uint64_t* work_;  // (most_pairs) each
+  Pair* memory_;         // (chunks, stride)
+  Pair* gathered_;       // (most_pairs)
   RadixPlan<std::uint64_t> plan_;
   GrowingStreams<Pair> streams_;
   std::vector<Piece<Pair>> list_;

@@ -3,6 +3,7 @@
 // what happens when that is full differs: FlushedStreams copies it out and starts it again, GrowingStreams
 // takes another.
 
+#include <span>
 #include <vector>
 
 #include "kernels/sort/leaf.hpp"
@@ -31,7 +32,7 @@ void put_all(StreamEnd<Item>* stream, const Item* items, const std::uint16_t* bu
 template <class Item>
 class FlushedStreams {
  public:
-  /// buffer: buckets * stride items; out: room for n items.
+  /// buffer: buckets * stride items; out: room for n items, and may be where the items are read from.
   void start(index_t buckets, index_t capacity, index_t stride, Item* buffer, Item* out, index_t n) {
     capacity_ = capacity;
     out_ = out;
@@ -67,7 +68,17 @@ class FlushedStreams {
     for (std::uint32_t c = begin_[i]; c < begin_[i + 1]; ++c) {
       pieces.push_back({out_ + static_cast<index_t>(chunks_[c]) * capacity_, capacity_});
     }
+    add_buffered(b, pieces);
+  }
+  void add_buffered(index_t b, std::vector<Piece<Item>>& pieces) const {
+    const auto i = static_cast<std::size_t>(b);
     if (in_buffer(i) > 0) pieces.push_back({stream_[i].end - capacity_, in_buffer(i)});
+  }
+  /// Chunks written in all, and the numbers of those of bucket b.
+  [[nodiscard]] std::size_t used() const { return used_; }
+  [[nodiscard]] std::span<const std::uint32_t> chunks(index_t b) const {
+    const auto i = static_cast<std::size_t>(b);
+    return {chunks_.data() + begin_[i], begin_[i + 1] - begin_[i]};
   }
 
  private:

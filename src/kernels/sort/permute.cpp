@@ -38,11 +38,10 @@ constexpr int most_short = 64;  // rows of a cycle
 template <class Index>
 class InPlace {
  public:
-  InPlace(const Rows& rows, std::span<const std::uint64_t> order)
+  InPlace(const Rows& rows, const OrderInWords& order)
       : rows_(rows), source_(rows.n), kept_(ceil_div(rows.n, leader_step) * rows.bytes) {
     machine::parallel_for(0, rows.n, 8 * task_grain, [&](index_t begin, index_t end) {
-      for (index_t j = begin; j < end; ++j)
-        source_[j] = static_cast<Index>(order[static_cast<std::size_t>(j)]);
+      for (index_t j = begin; j < end; ++j) source_[j] = static_cast<Index>(order[j]);
     });
   }
 
@@ -148,13 +147,16 @@ class InPlace {
 
 }  // namespace
 
-void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order) {
-  TESSERA_EXPECTS(static_cast<index_t>(order.size()) == rows.n);
+void permute_in_place(const Rows& rows, const OrderInWords& order) {
   if (rows.n < 2 || rows.bytes == 0) return;
   if (rows.n <= static_cast<index_t>(std::numeric_limits<std::uint32_t>::max()))
     InPlace<std::uint32_t>(rows, order).permute();
   else
     InPlace<std::uint64_t>(rows, order).permute();
+}
+void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order) {
+  TESSERA_EXPECTS(static_cast<index_t>(order.size()) == rows.n);
+  permute_in_place(rows, OrderInWords{order.data()});
 }
 
 }  // namespace tessera::sort

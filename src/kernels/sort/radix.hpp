@@ -2,10 +2,12 @@
 // Radix sort for caches: distribute once, finish in cache.
 //
 // Items stream into buckets of about a quarter of a second-level cache, without a counting pass: each thread
-// writes chunks (chunks.hpp). Then every bucket, as a task, streams in the same way into parts of at most a
-// few registers' worth of keys, which the leaf kernel of the instruction set sorts and writes to their place
-// (cache_sort.hpp). Buckets are even slices of the key range or slices of like weight (radix_plan.hpp), so
-// that skewed keys cost little more. A template, so that it runs on plain and on traced keys.
+// writes chunks (chunks.hpp) to where it has read already, and these change places until each lies in its
+// bucket's place (permute_chunks.hpp), so that no memory is touched but the data's and what a cache holds.
+// Then every bucket, as a task, streams in the same way into parts of at most a few registers' worth of keys,
+// which the leaf kernel of the instruction set sorts and writes to their place (cache_sort.hpp). Buckets are
+// even slices of the key range or slices of like weight (radix_plan.hpp), so that skewed keys cost little
+// more. A template, so that it runs on plain and on traced keys.
 
 #include <memory>
 
@@ -13,6 +15,7 @@
 #include "kernels/sort/cache_sort.hpp"
 #include "kernels/sort/cache_sort_pairs.hpp"
 #include "kernels/sort/common.hpp"
+#include "kernels/sort/permute_chunks.hpp"
 #include "machine/buffer.hpp"
 
 namespace tessera::sort {
@@ -42,6 +45,7 @@ class Radix {
     allocate();
     distribute();
     place_buckets();
+    bring_together();
     sort_buckets();
   }
 
@@ -59,7 +63,16 @@ class Radix {
   static constexpr index_t stride = chunk + pad_bytes / bytes;
 
   struct Worker {
-    Worker(index_t most_items, Item* memory) : cache(most_items, memory) {}
+    Worker(index_t most, Item* room) : memory(room), most_items(most), cache(most, room) {}
+    explicit Worker(index_t most)
+        : own(CacheSort<Item>::keys_of_memory(most)),
+          memory(own.data()),
+          most_items(most),
+          cache(most, memory) {}
+
+    machine::Buffer<Item> own;
+    Item* memory;
+    index_t most_items;  // of a bucket
     CacheSort<Item> cache;
     std::vector<Piece<Item>> pieces;
   };
@@ -69,25 +82,32 @@ class Radix {
   }
   [[nodiscard]] index_t size(index_t b) const { return place_[b + 1] - place_[b]; }
 
-  /// One allocation for all workspace, so that what is touched of it shares huge pages.
+  /// One allocation for all workspace, so that what is touched of it shares huge pages. Workers that meet a
+  /// larger bucket than is usual have memory of their own.
   void allocate() {
     streams_ = std::vector<FlushedStreams<Item>>(team() == 1 ? 1 : 2 * static_cast<std::size_t>(team()));
-    const auto buffers = round_up(static_cast<index_t>(streams_.size()) * plan_.buckets() * stride, 64);
-    most_items_ = heavy * std::max(aim, n_ / most_buckets);
-    worker_items_ = round_up(CacheSort<Item>::keys_of_memory(most_items_), 64);
+    aside_ = static_cast<index_t>(streams_.size()) * plan_.buckets() * stride;
+    const auto buffers = round_up(aside_ + plan_.buckets() * stride, 64);
+    usual_items_ = 2 * std::max(aim, n_ / most_buckets);
+    most_items_ = heavy / 2 * usual_items_;
+    worker_items_ = round_up(CacheSort<Item>::keys_of_memory(usual_items_), 64);
     memory_ = machine::Buffer<Item>(std::max(buffers + team() * worker_items_, (2 << 20) / bytes));
     worker_memory_ = memory_.data() + buffers;
   }
 
-  /// All items of data into the streams, one set of them a task.
+  /// Items of a task, as whole chunks.
+  [[nodiscard]] index_t length() const {
+    return round_up(ceil_div(n_, static_cast<index_t>(streams_.size())), chunk);
+  }
+
+  /// All items of data into the streams, one set of them a task. Of what a task has read as much as it has
+  /// written, or more, so that chunks go there.
   void distribute() {
-    const auto tasks = static_cast<index_t>(streams_.size());
-    const index_t length = round_up(ceil_div(n_, tasks), chunk);
-    machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
-      const index_t begin = std::min(n_, t * length), end = std::min(n_, begin + length);
+    machine::parallel_for(0, static_cast<index_t>(streams_.size()), 1, [&](index_t t, index_t) {
+      const index_t begin = std::min(n_, t * length()), end = std::min(n_, begin + length());
       auto& streams = streams_[static_cast<std::size_t>(t)];
       streams.start(plan_.buckets(), chunk, stride, memory_.data() + t * plan_.buckets() * stride,
-                    scratch_ + begin, end - begin);
+                    data_ + begin, end - begin);
       stream_all(plan_.division(), data_ + begin, end - begin, streams);
     });
   }
@@ -101,25 +121,90 @@ class Radix {
     }
   }
 
+  /// Slots are chunks of data; these lie inside the place of bucket b.
+  [[nodiscard]] index_t first_slot(index_t b) const { return ceil_div(place_[b], chunk); }
+  [[nodiscard]] index_t slots_of(index_t b) const {
+    return std::max<index_t>(0, place_[b + 1] / chunk - first_slot(b));
+  }
+  /// A bucket may have one chunk more than slots.
+  [[nodiscard]] Item* aside(index_t b) { return memory_.data() + aside_ + b * stride; }
+
+  /// The chunks of every bucket, in the order of their tasks, to its slots.
+  void bring_together() {
+    const auto slots = static_cast<std::size_t>(n_ / chunk);
+    constexpr std::uint32_t none = ~std::uint32_t{0};
+    std::vector<std::uint32_t> source(slots, none), unused;
+    const auto slot_of = [&](std::size_t task, std::size_t its) {
+      return std::min(slots, task * static_cast<std::size_t>(length() / chunk) + its);
+    };
+    for (std::size_t t = 0; t < streams_.size(); ++t)
+      for (std::size_t s = slot_of(t, streams_[t].used()); s < slot_of(t + 1, 0); ++s)
+        unused.push_back(static_cast<std::uint32_t>(s));
+    for (index_t b = 0; b < plan_.buckets(); ++b) {
+      auto slot = static_cast<std::size_t>(first_slot(b));
+      const std::size_t end = slot + static_cast<std::size_t>(slots_of(b));
+      for (std::size_t t = 0; t < streams_.size(); ++t) {
+        for (const std::uint32_t its : streams_[t].chunks(b)) {
+          const auto from = static_cast<std::uint32_t>(slot_of(t, its));
+          if (slot < end) {
+            source[slot++] = from;
+          } else {
+            std::copy_n(data_ + from * chunk, chunk, aside(b));
+            unused.push_back(from);
+          }
+        }
+      }
+    }
+    for (std::uint32_t& from : source) {
+      if (from != none) continue;
+      from = unused.back();
+      unused.pop_back();
+    }
+    ChunkCycles<Item>(data_, chunk, source).permute();
+  }
+
+  /// In the order they had.
+  void add_pieces(index_t b, std::vector<Piece<Item>>& pieces) {
+    index_t slot = first_slot(b), left = slots_of(b);
+    for (const auto& streams : streams_) {
+      const auto chunks = static_cast<index_t>(streams.chunks(b).size());
+      const index_t here = std::min(chunks, left);
+      if (here > 0) pieces.push_back({data_ + slot * chunk, here * chunk});
+      if (here < chunks) pieces.push_back({aside(b), chunk});
+      streams.add_buffered(b, pieces);
+      slot += here;
+      left -= here;
+    }
+  }
+
   void sort_buckets() {
     std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(team()));
     machine::parallel_for(0, plan_.buckets(), 1, [&](index_t b, index_t) {
+      if (size(b) == 0) return;
       const int thread = omp_get_thread_num();
       auto& worker = workers[static_cast<std::size_t>(thread)];
-      if (!worker) worker = std::make_unique<Worker>(most_items_, worker_memory_ + thread * worker_items_);
+      if (!worker) worker = std::make_unique<Worker>(usual_items_, worker_memory_ + thread * worker_items_);
+      if (size(b) > worker->most_items && size(b) <= most_items_)
+        worker = std::make_unique<Worker>(most_items_);
       worker->pieces.clear();
-      for (const auto& streams : streams_) streams.add_pieces(b, worker->pieces);
-      if (size(b) == 0) return;
-      const Bounds<B> bounds = bounds_of(b, worker->pieces);
-      if (size(b) > most_items_ || bounds.low == bounds.high)
-        gather(b, worker->pieces);
+      add_pieces(b, worker->pieces);
+      if (size(b) > most_items_)
+        gather(b, worker->pieces, scratch_ + place_[b]);
       else
-        worker->cache.sort(worker->pieces, data_ + place_[b], size(b), bounds, {}, map_);
-      if (done_ != nullptr && size(b) <= most_items_) (*done_)(data_ + place_[b], size(b));
+        sort_bucket(b, *worker);
     });
     for (index_t b = 0; b < plan_.buckets(); ++b) {
       if (size(b) > most_items_) sort_heavy(b);
     }
+  }
+
+  void sort_bucket(index_t b, Worker& worker) {
+    const Bounds<B> bounds = bounds_of(b, worker.pieces);
+    if (bounds.low == bounds.high)
+      gather(b, worker.pieces, worker.memory);
+    else
+      worker.cache.sort(worker.pieces, data_ + place_[b], size(b), bounds, {}, map_);
+    if (done_ != nullptr) (*done_)(data_ + place_[b], size(b));
   }
 
   [[nodiscard]] Bounds<B> bounds_of(index_t b, const std::vector<Piece<Item>>& pieces) const {
@@ -136,16 +221,14 @@ class Radix {
     return survey(Block<Item>{const_cast<Item*>(items), nullptr, n, map});
   }
 
-  void gather(index_t b, const std::vector<Piece<Item>>& pieces) {
-    Item* to = data_ + place_[b];
-    for (const auto& piece : pieces) {
-      if constexpr (std::is_same_v<Plain<Item>, Pair>)
-        std::copy(piece.data, piece.data + piece.n, to);
-      else
-        std::transform(piece.data, piece.data + piece.n, to,
-                       [map = map_](B bits) { return map.to_raw(bits); });
-      to += piece.n;
-    }
+  /// A bucket as it is to its place, on the way through `memory`, for its pieces may lie there.
+  void gather(index_t b, const std::vector<Piece<Item>>& pieces, Item* memory) {
+    Item* end = memory;
+    for (const auto& piece : pieces) end = std::copy(piece.data, piece.data + piece.n, end);
+    if constexpr (std::is_same_v<Plain<Item>, Pair>)
+      std::copy(memory, end, data_ + place_[b]);
+    else
+      std::transform(memory, end, data_ + place_[b], [map = map_](B bits) { return map.to_raw(bits); });
   }
 
   void sort_heavy(index_t b) {
@@ -174,9 +257,10 @@ class Radix {
   const Done* done_;
   RadixPlan<B> plan_;
   std::vector<FlushedStreams<Item>> streams_;  // of a task
-  machine::Buffer<Item> memory_;               // buffers of the streams, then what the workers need
+  machine::Buffer<Item> memory_;               // buffers of the streams, chunks aside, what the workers need
   Item* worker_memory_ = nullptr;
-  index_t most_items_ = 0, worker_items_ = 0;
+  index_t usual_items_ = 0, most_items_ = 0, worker_items_ = 0;
+  index_t aside_ = 0;               // where in memory the chunks begin that are set aside
   machine::Buffer<index_t> place_;  // where in data a bucket begins
 };
 

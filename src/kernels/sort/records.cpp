@@ -1,14 +1,17 @@
-// The first eight bytes of every key are sorted with the row's number, or, where a sample has these twice, as
-// many bytes as 64 bits hold without what no two rows differ in. What is equal goes on by the next eight
-// bytes. Then each row goes to its place, once.
+// The first bits of every key are sorted with the row's number, in one word of 64 bits where a sample has no
+// two rows alike in what room there is; else the first eight bytes in a pair, or, where a sample has these
+// twice, as many bytes as 64 bits hold without what no two rows differ in. What is equal goes on by the next
+// eight bytes. Then each row goes to its place, once.
 
 #include "kernels/sort/records.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
 #include "kernels/sort/common.hpp"
+#include "kernels/sort/permute.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 
@@ -38,25 +41,20 @@ class ByKey {
         row_bytes_(row_bytes),
         n_(n),
         key_(key),
-        flip_(key.order == Order::descending ? ~std::uint64_t{0} : 0),
-        pairs_(n),
-        spare_(n) {}
+        flip_(key.order == Order::descending ? ~std::uint64_t{0} : 0) {}
 
-  void sort() {
-    const index_t taken = key_.bytes > word_bytes && repeats() ? load_packed() : load_first();
+  /// Where the sorted rows' numbers lie, as long as this lives.
+  [[nodiscard]] OrderInWords sort() {
+    if (n_ == 0) return {};
+    const std::vector<std::uint64_t> sample = sorted_sample();
+    if (sort_words(sample)) return {.word = words_.data(), .mask = number_mask()};
+    const bool repeats = std::adjacent_find(sample.begin(), sample.end()) != sample.end();
+    pairs_ = machine::Buffer<Pair>(n_);
+    spare_ = machine::Buffer<Pair>(n_);
+    const index_t taken = key_.bytes > word_bytes && repeats ? load_packed() : load_first();
     sort_pairs("auto", pairs_.span(), spare_.span());
     sort_equal_ones({0, n_}, taken);
-  }
-  void get_order(std::uint64_t* order) const {
-    machine::parallel_for(0, n_, grain, [&](index_t begin, index_t end) {
-      for (index_t j = begin; j < end; ++j) order[j] = pairs_[j].index;
-    });
-  }
-  /// In memory of its own.
-  [[nodiscard]] std::span<const std::uint64_t> order() {
-    auto* const order = reinterpret_cast<std::uint64_t*>(spare_.data());
-    get_order(order);
-    return {order, static_cast<std::size_t>(n_)};
+    return {.word = &pairs_[0].index, .stride = 2};
   }
 
  private:
@@ -78,13 +76,72 @@ class ByKey {
     return bits ^ flip_;
   }
 
-  /// Whether a sample has some first word twice.
-  [[nodiscard]] bool repeats() const {
+  /// Of first words.
+  [[nodiscard]] std::vector<std::uint64_t> sorted_sample() const {
     const index_t n = std::min(n_, most_samples);
     std::vector<std::uint64_t> sample;
     for (index_t s = 0; s < n; ++s) sample.push_back(word(s * (n_ / n), 0));
     std::sort(sample.begin(), sample.end());
-    return std::adjacent_find(sample.begin(), sample.end()) != sample.end();
+    return sample;
+  }
+
+  /// Low bits of a word that hold a row's number.
+  [[nodiscard]] int number_bits() const { return bit_length(static_cast<std::uint64_t>(n_ - 1)); }
+  [[nodiscard]] std::uint64_t number_mask() const { return (std::uint64_t{1} << number_bits()) - 1; }
+
+  /// Sorts words, in an eighth of the memory that pairs take; not where a sample has equal ones.
+  [[nodiscard]] bool sort_words(const std::vector<std::uint64_t>& sample) {
+    const int same = std::countl_zero(sample.front() ^ sample.back());  // first bits of all, by the sample
+    const auto kept = [=, this](std::uint64_t bits) { return bits << same >> number_bits(); };
+    const auto alike = [&](std::uint64_t a, std::uint64_t b) { return kept(a) == kept(b); };
+    if (same == 64 || std::adjacent_find(sample.begin(), sample.end(), alike) != sample.end() ||
+        !load_words(sample.front(), same))
+      return false;
+    machine::Buffer<std::uint64_t> scratch(n_);
+    sort_keys<std::uint64_t>("auto", words_.span(), scratch.span());
+    if (key_.bytes > word_bytes || number_bits() > same) sort_equal_words();
+    return true;
+  }
+
+  /// Not if some key's first bits are not those that all were to have.
+  [[nodiscard]] bool load_words(std::uint64_t first, int same) {
+    words_ = machine::Buffer<std::uint64_t>(n_);
+    std::atomic<std::uint64_t> differing = 0;
+    machine::parallel_for(0, n_, grain, [&](index_t begin, index_t end) {
+      std::uint64_t its = 0;
+      for (index_t j = begin; j < end; ++j) {
+        const std::uint64_t bits = word(j, 0);
+        its |= bits ^ first;
+        words_[j] = (bits << same & ~number_mask()) | static_cast<std::uint64_t>(j);
+      }
+      differing |= its;
+    });
+    if (std::countl_zero(differing.load()) >= same) return true;
+    words_ = {};
+    return false;
+  }
+
+  /// Words alike but for the numbers go on by all of the key.
+  void sort_equal_words() {
+    const std::vector<Range> found =
+        all_equal_ones({0, n_}, [&](index_t i) { return words_[i] >> number_bits(); });
+    const auto ranges = static_cast<index_t>(found.size());
+    machine::parallel_for(0, ranges, grain / 64, [&](index_t begin, index_t end) {
+      const std::span<const Range> mine(found.data() + begin, found.data() + end);
+      std::vector<Pair> pairs;
+      for (const Range& equal : mine) {
+        for (index_t i = equal.begin; i < equal.end; ++i) {
+          const std::uint64_t row = words_[i] & number_mask();
+          pairs.push_back({word(static_cast<index_t>(row), 0), row});
+        }
+      }
+      Pair* next = pairs.data();
+      for (const Range& equal : mine) {
+        sort_few(next, equal.size(), 0);
+        for (index_t i = equal.begin; i < equal.end; ++i)
+          words_[i] = (words_[i] & ~number_mask()) | next++->index;
+      }
+    });
   }
 
   /// The keys' first words into the pairs. Returns how many words that is.
@@ -136,23 +193,16 @@ class ByKey {
   void sort_equal_ones(Range range, index_t next) {
     if (word_bytes * next >= key_.bytes) return;
     std::vector<Range> few, many;
-    std::mutex mutex;
-    machine::parallel_for(range.begin, range.end, grain, [&](index_t begin, index_t end) {
-      const std::vector<Range> mine = equal_ones(range, begin, end);
-      for (const Range& equal : mine)  // all rows first: they are far from each other
-        for (index_t i = equal.begin; i < equal.end; ++i) spare_[i].key = word_of(i, next);
-      const std::lock_guard lock(mutex);
-      for (const Range& equal : mine) (equal.size() <= most_few ? few : many).push_back(equal);
-    });
+    for (const Range& equal : all_equal_ones(range, [&](index_t i) { return pairs_[i].key; }))
+      (equal.size() <= most_few ? few : many).push_back(equal);
     const auto take_words = [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i) pairs_[i].key = spare_[i].key;
+      for (index_t i = begin; i < end; ++i) pairs_[i].key = word_of(pairs_[i], next);
     };
     machine::parallel_for(0, static_cast<index_t>(few.size()), grain / 64, [&](index_t begin, index_t end) {
-      for (index_t f = begin; f < end; ++f) {
-        const Range equal = few[static_cast<std::size_t>(f)];
-        take_words(equal.begin, equal.end);
-        sort_few(equal, next);
-      }
+      const std::span<const Range> mine(few.data() + begin, few.data() + end);
+      for (const Range& equal : mine)
+        take_words(equal.begin, equal.end);  // first: rows are far from each other
+      for (const Range& equal : mine) sort_few(pairs_.data() + equal.begin, equal.size(), next);
     });
     for (const Range& equal : many) {
       machine::parallel_for(equal.begin, equal.end, grain, take_words);
@@ -162,10 +212,24 @@ class ByKey {
     }
   }
 
-  /// The stretches of two or more equal keys in `range` that begin in [begin, end).
-  [[nodiscard]] std::vector<Range> equal_ones(Range range, index_t begin, index_t end) const {
+  /// The stretches of two or more equal keys in `range`, in any order.
+  template <class KeyAt>
+  [[nodiscard]] static std::vector<Range> all_equal_ones(Range range, const KeyAt& key) {
     std::vector<Range> found;
-    const auto key = [&](index_t i) { return pairs_[i].key; };
+    std::mutex mutex;
+    machine::parallel_for(range.begin, range.end, grain, [&](index_t begin, index_t end) {
+      const std::vector<Range> mine = equal_ones(range, begin, end, key);
+      const std::lock_guard lock(mutex);
+      found.insert(found.end(), mine.begin(), mine.end());
+    });
+    return found;
+  }
+
+  /// Those that begin in [begin, end).
+  template <class KeyAt>
+  [[nodiscard]] static std::vector<Range> equal_ones(Range range, index_t begin, index_t end,
+                                                     const KeyAt& key) {
+    std::vector<Range> found;
     for (index_t i = begin; i < end; ++i) {
       if (i + 1 == range.end || key(i) != key(i + 1) || (i > range.begin && key(i - 1) == key(i))) continue;
       index_t last = i + 1;
@@ -177,27 +241,28 @@ class ByKey {
   }
 
   /// On this thread, by the word at hand and those behind it.
-  void sort_few(Range range, index_t at_hand) {
-    if (range.size() <= 16)
-      insertion_sort(pairs_.data() + range.begin, range.size());
+  void sort_few(Pair* pairs, index_t n, index_t at_hand) const {
+    if (n <= 16)
+      insertion_sort(pairs, n);
     else
-      std::sort(pairs_.data() + range.begin, pairs_.data() + range.end);
+      std::sort(pairs, pairs + n);
     const index_t next = at_hand + 1;
     if (word_bytes * next >= key_.bytes) return;
-    for (const Range& equal : equal_ones(range, range.begin, range.end)) {
-      for (index_t i = equal.begin; i < equal.end; ++i) pairs_[i].key = word_of(i, next);
-      sort_few(equal, next);
+    for (const Range& equal : equal_ones({0, n}, 0, n, [=](index_t i) { return pairs[i].key; })) {
+      for (index_t i = equal.begin; i < equal.end; ++i) pairs[i].key = word_of(pairs[i], next);
+      sort_few(pairs + equal.begin, equal.size(), next);
     }
   }
 
-  [[nodiscard]] std::uint64_t word_of(index_t pair, index_t word) const {
-    return this->word(static_cast<index_t>(pairs_[pair].index), word);
+  [[nodiscard]] std::uint64_t word_of(const Pair& pair, index_t word) const {
+    return this->word(static_cast<index_t>(pair.index), word);
   }
 
   const std::byte* rows_;
   index_t row_bytes_, n_;
   RowKey key_;
   std::uint64_t flip_;
+  machine::Buffer<std::uint64_t> words_;
   machine::Buffer<Pair> pairs_, spare_;
 };
 
@@ -208,8 +273,10 @@ void argsort_records(const std::byte* rows, index_t row_bytes, const RowKey& key
   TESSERA_EXPECTS(key.begin >= 0 && key.begin + key.bytes <= row_bytes);
   machine::parallel(threads, [&] {
     ByKey by_key(rows, row_bytes, static_cast<index_t>(order.size()), key);
-    by_key.sort();
-    by_key.get_order(order.data());
+    const OrderInWords found = by_key.sort();
+    machine::parallel_for(0, static_cast<index_t>(order.size()), grain, [&](index_t begin, index_t end) {
+      for (index_t j = begin; j < end; ++j) order[static_cast<std::size_t>(j)] = found[j];
+    });
   });
 }
 
@@ -218,8 +285,7 @@ void sort_records(const Rows& rows, const RowKey& key, int threads) {
   if (rows.n < 2 || key.bytes == 0) return;
   machine::parallel(threads, [&] {
     ByKey by_key(rows.data, rows.bytes, rows.n, key);
-    by_key.sort();
-    permute_in_place(rows, by_key.order());
+    permute_in_place(rows, by_key.sort());
   });
 }
 

@@ -138,5 +138,35 @@ TEST(SortRecords, GoesOnWhereManyBeginAlike) {
   }
 }
 
+TEST(SortRecords, SeesWhatASampleDoesNot) {
+  constexpr index_t n = 30000, bytes = 16;  // of which every seventh row is looked at first
+  for (const RowKey key : {RowKey{0, 10}, RowKey{0, 10, Order::descending}, RowKey{0, 8}, RowKey{0, 7}}) {
+    for (const bool first_bits_differ : {false, true}) {
+      Bytes before = make_rows(n, bytes);
+      const auto byte = [&](index_t row, index_t b) -> std::byte& {
+        return before[static_cast<std::size_t>(row * bytes + b)];
+      };
+      for (index_t i = 0; i < n; ++i) {
+        byte(i, 0) &= std::byte{0x1f};
+        const index_t alike = i % 7 == 1 ? 6 : i % 7 == 2 ? 9 : i % 7 == 3 ? 10 : 0;  // bytes
+        for (index_t b = 0; b < alike; ++b) byte(i, b) = byte(i - i % 7, b);
+      }
+      if (first_bits_differ) byte(n - 1, 0) |= std::byte{0x80};
+      Order64 order = identity(n);
+      std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
+        const int difference =
+            std::memcmp(&byte(static_cast<index_t>(a), 0), &byte(static_cast<index_t>(b), 0),
+                        static_cast<std::size_t>(key.bytes));
+        return key.order == Order::ascending ? difference < 0 : difference > 0;
+      });
+      for (const int threads : {1, 3}) {
+        Bytes rows = before;
+        sort_records({rows.data(), bytes, n}, key, threads);
+        ASSERT_EQ(rows, gathered(before, bytes, order)) << key.bytes;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sort
