@@ -1,7 +1,7 @@
 // Every row is read once and written once, along the cycles of the permutation: half the traffic of a copy in
 // order, and no memory that was never touched. A cycle is one long chain of cache misses, so it is cut: of
 // every 256 rows one, a leader, is copied away, and chains begin at these and end before the next one. A
-// thread follows sixteen chains by turns, each row of which was called into the cache a turn before. Short
+// thread follows many chains by turns, each row of which was called into the cache a turn before. Short
 // cycles that no leader lies on are left for the end.
 
 #include "kernels/sort/permute.hpp"
@@ -19,7 +19,8 @@ namespace tessera::sort {
 namespace {
 
 constexpr index_t leader_step = 256;    // rows with one that is copied away
-constexpr index_t chains_at_once = 16;  // of a thread
+constexpr index_t chains_at_once = 24;  // of a thread
+constexpr int second_level = 2;         // of caches: more lines can be on their way to it than to the first
 constexpr index_t chains_of_task = 128;
 constexpr int most_short = 64;  // rows of a cycle
 
@@ -84,9 +85,10 @@ class InPlace {
   /// Inlined: a function that does nothing but this has no effect for GCC 12, which drops its calls.
   [[gnu::always_inline]] void call_ahead(index_t row) const {
     const std::byte* const first = rows_[row];
-    for (index_t b = 0; b < std::min<index_t>(rows_.bytes, 256); b += 64) __builtin_prefetch(first + b, 1);
-    __builtin_prefetch(first + rows_.bytes - 1, 1);
-    __builtin_prefetch(source_.data() + row, 1);
+    for (index_t b = 0; b < std::min<index_t>(rows_.bytes, 256); b += 64)
+      __builtin_prefetch(first + b, 0, second_level);
+    __builtin_prefetch(first + rows_.bytes - 1, 0, second_level);
+    __builtin_prefetch(source_.data() + row, 0, second_level);
   }
 
   /// The chains that begin at the leaders [begin, end).

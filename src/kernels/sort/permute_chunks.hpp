@@ -37,7 +37,7 @@ class ChunkCycles {
  private:
   static constexpr index_t leader_step = 256;   // chunks with one that is copied away
   static constexpr index_t chains_at_once = 8;  // of a thread
-  static constexpr index_t ahead_bytes = 512;   // of a chunk; the hardware sees the rest
+  static constexpr int second_level = 2;        // of caches: more lines can be on their way to it
 
   [[nodiscard]] Item* at(index_t slot) { return data_ + slot * chunk_; }
   [[nodiscard]] Item* kept(index_t leader) { return kept_.data() + leader * chunk_; }
@@ -46,8 +46,7 @@ class ChunkCycles {
   [[gnu::always_inline]] void call_ahead(index_t slot) {
     constexpr index_t line = 64 / static_cast<index_t>(sizeof(Item));
     const Item* const first = at(slot);
-    for (index_t i = 0; i < std::min(chunk_, ahead_bytes / 64 * line); i += line)
-      __builtin_prefetch(first + i, 1);
+    for (index_t i = 0; i < chunk_; i += line) __builtin_prefetch(first + i, 0, second_level);
   }
 
   /// The chains that begin at the leaders [begin, end).
