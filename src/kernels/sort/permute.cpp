@@ -39,12 +39,9 @@ constexpr int most_short = 64;  // rows of a cycle
 template <class Index>
 class InPlace {
  public:
-  InPlace(const Rows& rows, const OrderInWords& order)
-      : rows_(rows), source_(rows.n), kept_(ceil_div(rows.n, leader_step) * rows.bytes) {
-    machine::parallel_for(0, rows.n, 8 * task_grain, [&](index_t begin, index_t end) {
-      for (index_t j = begin; j < end; ++j) source_[j] = static_cast<Index>(order[j]);
-    });
-  }
+  /// source[0 : rows.n] is overwritten.
+  InPlace(const Rows& rows, Index* source)
+      : rows_(rows), source_(source), kept_(ceil_div(rows.n, leader_step) * rows.bytes) {}
 
   void permute() {
     const index_t leaders = ceil_div(rows_.n, leader_step);
@@ -74,8 +71,7 @@ class InPlace {
   }
   /// Atomic, for threads that look at each other's cycles.
   [[nodiscard]] index_t source(index_t row) const {
-    return static_cast<index_t>(
-        std::atomic_ref(const_cast<Index&>(source_[row])).load(std::memory_order_relaxed));
+    return static_cast<index_t>(std::atomic_ref(source_[row]).load(std::memory_order_relaxed));
   }
   [[nodiscard]] std::byte* kept(index_t leader) { return kept_.data() + leader * rows_.bytes; }
   void is_done(index_t row) {
@@ -88,7 +84,7 @@ class InPlace {
     for (index_t b = 0; b < std::min<index_t>(rows_.bytes, 256); b += 64)
       __builtin_prefetch(first + b, 0, second_level);
     __builtin_prefetch(first + rows_.bytes - 1, 0, second_level);
-    __builtin_prefetch(source_.data() + row, 0, second_level);
+    __builtin_prefetch(source_ + row, 0, second_level);
   }
 
   /// The chains that begin at the leaders [begin, end).
@@ -143,22 +139,63 @@ class InPlace {
   }
 
   Rows rows_;
-  machine::Buffer<Index> source_;    // of a row that is not done: the row it gets; of one that is: itself
+  Index* source_;                    // of a row that is not done: the row it gets; of one that is: itself
   machine::Buffer<std::byte> kept_;  // the leaders as they were
 };
+
+bool few_enough(index_t rows) {
+  return rows <= static_cast<index_t>(std::numeric_limits<std::uint32_t>::max());
+}
+
+template <class Index>
+void permute_copied(const Rows& rows, const OrderInWords& order) {
+  machine::Buffer<Index> source(rows.n);
+  machine::parallel_for(0, rows.n, 8 * task_grain, [&](index_t begin, index_t end) {
+    for (index_t j = begin; j < end; ++j) source[j] = static_cast<Index>(order[j]);
+  });
+  InPlace<Index>(rows, source.data()).permute();
+}
+
+/// The numbers in words[0:n] as narrow ones, or as words, from the same address on. What a level reads lies
+/// behind what it writes.
+template <class Index>
+Index* numbers_in_place(std::uint64_t* words, index_t n, std::uint64_t mask) {
+  auto* const bytes = reinterpret_cast<std::byte*>(words);
+  constexpr index_t from = sizeof(std::uint64_t), to = sizeof(Index);
+  for (index_t level = 0; level < n; level = std::max<index_t>(1, 2 * level)) {
+    const index_t next = std::min(n, std::max<index_t>(1, 2 * level));
+    machine::parallel_for(level, next, 8 * task_grain, [=](index_t begin, index_t end) {
+      for (index_t j = begin; j < end; ++j) {
+        std::uint64_t word;
+        std::memcpy(&word, bytes + j * from, sizeof word);
+        const auto number = static_cast<Index>(word & mask);
+        std::memcpy(bytes + j * to, &number, sizeof number);
+      }
+    });
+  }
+  return reinterpret_cast<Index*>(bytes);
+}
 
 }  // namespace
 
 void permute_in_place(const Rows& rows, const OrderInWords& order) {
   if (rows.n < 2 || rows.bytes == 0) return;
-  if (rows.n <= static_cast<index_t>(std::numeric_limits<std::uint32_t>::max()))
-    InPlace<std::uint32_t>(rows, order).permute();
+  if (few_enough(rows.n))
+    permute_copied<std::uint32_t>(rows, order);
   else
-    InPlace<std::uint64_t>(rows, order).permute();
+    permute_copied<std::uint64_t>(rows, order);
 }
 void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order) {
   TESSERA_EXPECTS(static_cast<index_t>(order.size()) == rows.n);
   permute_in_place(rows, OrderInWords{order.data()});
+}
+void permute_in_place(const Rows& rows, std::span<std::uint64_t> words, std::uint64_t mask) {
+  TESSERA_EXPECTS(static_cast<index_t>(words.size()) == rows.n);
+  if (rows.n < 2 || rows.bytes == 0) return;
+  if (few_enough(rows.n))
+    InPlace<std::uint32_t>(rows, numbers_in_place<std::uint32_t>(words.data(), rows.n, mask)).permute();
+  else
+    InPlace<std::uint64_t>(rows, numbers_in_place<std::uint64_t>(words.data(), rows.n, mask)).permute();
 }
 
 }  // namespace tessera::sort

@@ -31,5 +31,7 @@ struct OrderInWords {
 /// is called in, with memory for a 256th of the rows and 4 bytes a row (8 from 2^32 rows on).
 void permute_in_place(const Rows& rows, const OrderInWords& order);
 void permute_in_place(const Rows& rows, std::span<const std::uint64_t> order);
+/// The same without those bytes a row: order[j] = words[j] & mask, and the words are overwritten.
+void permute_in_place(const Rows& rows, std::span<std::uint64_t> words, std::uint64_t mask);
 
 }  // namespace tessera::sort

@@ -43,18 +43,28 @@ class ByKey {
         key_(key),
         flip_(key.order == Order::descending ? ~std::uint64_t{0} : 0) {}
 
-  /// Where the sorted rows' numbers lie, as long as this lives.
-  [[nodiscard]] OrderInWords sort() {
-    if (n_ == 0) return {};
+  void sort() {
+    if (n_ == 0) return;
     const std::vector<std::uint64_t> sample = sorted_sample();
-    if (sort_words(sample)) return {.word = words_.data(), .mask = number_mask()};
+    if (sort_words(sample)) return;
     const bool repeats = std::adjacent_find(sample.begin(), sample.end()) != sample.end();
     pairs_ = machine::Buffer<Pair>(n_);
     spare_ = machine::Buffer<Pair>(n_);
     const index_t taken = key_.bytes > word_bytes && repeats ? load_packed() : load_first();
     sort_pairs("auto", pairs_.span(), spare_.span());
     sort_equal_ones({0, n_}, taken);
-    return {.word = &pairs_[0].index, .stride = 2};
+  }
+  /// Of the sorted rows, as long as this lives.
+  [[nodiscard]] OrderInWords order() const {
+    if (words_.size() > 0) return {.word = words_.data(), .mask = number_mask()};
+    return {.word = &pairs_.data()->index, .stride = 2};
+  }
+  /// Brings rows into the order, which is lost.
+  void permute(const Rows& rows) {
+    if (words_.size() > 0)
+      permute_in_place(rows, words_.span(), number_mask());
+    else
+      permute_in_place(rows, order());
   }
 
  private:
@@ -273,7 +283,8 @@ void argsort_records(const std::byte* rows, index_t row_bytes, const RowKey& key
   TESSERA_EXPECTS(key.begin >= 0 && key.begin + key.bytes <= row_bytes);
   machine::parallel(threads, [&] {
     ByKey by_key(rows, row_bytes, static_cast<index_t>(order.size()), key);
-    const OrderInWords found = by_key.sort();
+    by_key.sort();
+    const OrderInWords found = by_key.order();
     machine::parallel_for(0, static_cast<index_t>(order.size()), grain, [&](index_t begin, index_t end) {
       for (index_t j = begin; j < end; ++j) order[static_cast<std::size_t>(j)] = found[j];
     });
@@ -285,7 +296,8 @@ void sort_records(const Rows& rows, const RowKey& key, int threads) {
   if (rows.n < 2 || key.bytes == 0) return;
   machine::parallel(threads, [&] {
     ByKey by_key(rows.data, rows.bytes, rows.n, key);
-    permute_in_place(rows, by_key.sort());
+    by_key.sort();
+    by_key.permute(rows);
   });
 }
 

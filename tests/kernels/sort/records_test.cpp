@@ -66,6 +66,11 @@ TEST(PermuteInPlace, TakesEveryRowToItsPlace) {
           machine::parallel(threads, [&] { permute_in_place({rows.data(), bytes, n}, orders[o]); });
           ASSERT_EQ(rows, gathered(before, bytes, orders[o]))
               << "n " << n << " bytes " << bytes << " order " << o;
+          Order64 words = orders[o];
+          for (std::uint64_t& word : words) word |= mix64(word) << 20;
+          rows = before;
+          machine::parallel(threads, [&] { permute_in_place({rows.data(), bytes, n}, words, 0xfffff); });
+          ASSERT_EQ(rows, gathered(before, bytes, orders[o])) << "of words";
         }
       }
     }
