@@ -76,7 +76,7 @@ bool sort_repeated(const Block<B>& block, const Glance& glanced) {
       return true;
     }
   }
-  return repeats.once < 0.375 && (quicksort_alone(block) || sort_few_values(block));
+  return repeats.once < 0.375 && (sort_few_values(block) || quicksort_alone(block));
 }
 bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
 
