@@ -63,15 +63,10 @@ class Radix {
   static constexpr index_t stride = chunk + pad_bytes / bytes;
 
   struct Worker {
-    Worker(index_t most, Item* room) : memory(room), most_items(most), cache(most, room) {}
     explicit Worker(index_t most)
-        : own(CacheSort<Item>::keys_of_memory(most)),
-          memory(own.data()),
-          most_items(most),
-          cache(most, memory) {}
+        : memory(CacheSort<Item>::keys_of_memory(most)), most_items(most), cache(most, memory.data()) {}
 
-    machine::Buffer<Item> own;
-    Item* memory;
+    machine::Buffer<Item> memory;
     index_t most_items;  // of a bucket
     CacheSort<Item> cache;
     std::vector<Piece<Item>> pieces;
@@ -82,17 +77,12 @@ class Radix {
   }
   [[nodiscard]] index_t size(index_t b) const { return place_[b + 1] - place_[b]; }
 
-  /// One allocation for all workspace, so that what is touched of it shares huge pages. Workers that meet a
-  /// larger bucket than is usual have memory of their own.
   void allocate() {
     streams_ = std::vector<FlushedStreams<Item>>(team() == 1 ? 1 : 2 * static_cast<std::size_t>(team()));
     aside_ = static_cast<index_t>(streams_.size()) * plan_.buckets() * stride;
-    const auto buffers = round_up(aside_ + plan_.buckets() * stride, 64);
+    memory_ = machine::Buffer<Item>(aside_ + plan_.buckets() * stride);
     usual_items_ = 2 * std::max(aim, n_ / most_buckets);
     most_items_ = heavy / 2 * usual_items_;
-    worker_items_ = round_up(CacheSort<Item>::keys_of_memory(usual_items_), 64);
-    memory_ = machine::Buffer<Item>(std::max(buffers + team() * worker_items_, (2 << 20) / bytes));
-    worker_memory_ = memory_.data() + buffers;
   }
 
   /// Items of a task, as whole chunks.
@@ -181,11 +171,10 @@ class Radix {
     std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(team()));
     machine::parallel_for(0, plan_.buckets(), 1, [&](index_t b, index_t) {
       if (size(b) == 0) return;
-      const int thread = omp_get_thread_num();
-      auto& worker = workers[static_cast<std::size_t>(thread)];
-      if (!worker) worker = std::make_unique<Worker>(usual_items_, worker_memory_ + thread * worker_items_);
-      if (size(b) > worker->most_items && size(b) <= most_items_)
-        worker = std::make_unique<Worker>(most_items_);
+      auto& worker = workers[static_cast<std::size_t>(omp_get_thread_num())];
+      const index_t wanted = std::clamp(size(b), usual_items_, most_items_);
+      if (!worker || worker->most_items < wanted)
+        worker = std::make_unique<Worker>(wanted == usual_items_ ? usual_items_ : most_items_);
       worker->pieces.clear();
       add_pieces(b, worker->pieces);
       if (size(b) > most_items_)
@@ -201,7 +190,7 @@ class Radix {
   void sort_bucket(index_t b, Worker& worker) {
     const Bounds<B> bounds = bounds_of(b, worker.pieces);
     if (bounds.low == bounds.high)
-      gather(b, worker.pieces, worker.memory);
+      gather(b, worker.pieces, worker.memory.data());
     else
       worker.cache.sort(worker.pieces, data_ + place_[b], size(b), bounds, {}, map_);
     if (done_ != nullptr) (*done_)(data_ + place_[b], size(b));
@@ -257,11 +246,10 @@ class Radix {
   const Done* done_;
   RadixPlan<B> plan_;
   std::vector<FlushedStreams<Item>> streams_;  // of a task
-  machine::Buffer<Item> memory_;               // buffers of the streams, chunks aside, what the workers need
-  Item* worker_memory_ = nullptr;
-  index_t usual_items_ = 0, most_items_ = 0, worker_items_ = 0;
-  index_t aside_ = 0;               // where in memory the chunks begin that are set aside
-  machine::Buffer<index_t> place_;  // where in data a bucket begins
+  machine::Buffer<Item> memory_;               // buffers of the streams, chunks aside
+  index_t usual_items_ = 0, most_items_ = 0;   // of a bucket
+  index_t aside_ = 0;                          // where in memory the chunks begin that are set aside
+  machine::Buffer<index_t> place_;             // where in data a bucket begins
 };
 
 template <class Item>
