@@ -123,7 +123,7 @@ void choose_place(const mpi::Communicator& comm, const Values& point, const Inpu
   };
   Place place;
   place.row = run::asked_device_kernel(comm, point, tessera::stencil::variants(),
-                                       tessera::stencil::best_device(request.element), needed);
+                                       tessera::stencil::best_device(), needed);
   if (place.row != nullptr) {
     place.drives = run::drives_gpu(comm, point);
     place.all = comm.sum(index_t{place.drives ? 1 : 0}) == comm.size();

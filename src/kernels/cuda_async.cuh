@@ -30,11 +30,18 @@ __device__ __forceinline__ void copy_async(unsigned to, const void* from, int va
                  : "memory");
   }
 }
-/// 16 bytes of a line that others read, too: by the policy reads_stay().
+/// 8 or 16 bytes of a line that others read, too: by the policy reads_stay().
+template <int bytes = 16>
 __device__ __forceinline__ void copy_async_staying(unsigned to, const void* from, unsigned long long stays) {
-  asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-               "l"(stays)
-               : "memory");
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                 "l"(stays)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(from),
+                 "n"(bytes), "l"(stays)
+                 : "memory");
+  }
 }
 
 /// Ends a group of this thread's copies.

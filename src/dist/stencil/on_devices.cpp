@@ -28,8 +28,7 @@ Index3 times(Index3 radius, index_t steps) {
 
 template <class T>
 DeviceKernel<T> kernel_of(const Method& method) {
-  const Variant* const row =
-      method.kernel != nullptr ? method.kernel : tessera::stencil::best_device(element_of<T>);
+  const Variant* const row = method.kernel != nullptr ? method.kernel : tessera::stencil::best_device();
   DeviceKernel<T> kernel;
   if (row != nullptr) kernel = row->on_device.template of<T>();
   require(kernel.run != nullptr, ExitCode::usage,

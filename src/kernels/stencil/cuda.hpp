@@ -58,6 +58,7 @@ void add_plane_functions(std::vector<machine::DeviceFunction>& to);
 void add_far_functions(std::vector<machine::DeviceFunction>& to);
 void add_solid_functions(std::vector<machine::DeviceFunction>& to);
 void add_temporal_functions(std::vector<machine::DeviceFunction>& to);
+void add_temporal_solid_f16(std::vector<machine::DeviceFunction>& to);
 void add_temporal_solid_f32(std::vector<machine::DeviceFunction>& to);
 void add_temporal_solid_f64(std::vector<machine::DeviceFunction>& to);
 void add_ghost_functions(std::vector<machine::DeviceFunction>& to);

@@ -100,6 +100,7 @@ std::vector<machine::DeviceFunction> device_functions() {
   add_far_functions(all);
   add_solid_functions(all);
   add_temporal_functions(all);
+  add_temporal_solid_f16(all);
   add_temporal_solid_f32(all);
   add_temporal_solid_f64(all);
   add_ghost_functions(all);

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "kernels/stencil/cuda_device.cuh"
+#include "kernels/stencil/cuda_packed.cuh"
 #include "kernels/stencil/cuda_single.hpp"
 
 namespace tessera::stencil {
@@ -25,8 +25,8 @@ struct Solid {
   int low[3], high[3];
   int before_low[3], after_high[3];
   int first_x;  ///< of the first vector: aligned, at or before low
-  int march;    ///< planes of a block
-  T weight[7], previous;
+  int march;    ///< planes of a block; 0: as many as are usual
+  Arithmetic<T> weight[7], previous;
 
   /// Where index i of [low - 1, high] lies.
   [[nodiscard]] __device__ __forceinline__ int place(int d, int i) const {
@@ -40,10 +40,14 @@ struct SolidShape {
   static constexpr int rows = rows_, across = across_, down = down_, threads = lanes * across * down;
 };
 
+/// Of halves a warp's vectors are twice as wide.
+template <class T>
+using Usual = std::conditional_t<sizeof(T) == 2, SolidShape<4, 1, 8>, SolidShape<4, 2, 4>>;
+
 /// A plane's rows of a thread and those beside them, and what lies left and right of the warp's vectors.
 template <class T, int rows>
 struct Slab {
-  Vector<T> row[rows + 2];
+  Packed<T> row[rows + 2];
   T left[rows], right[rows];
 };
 
@@ -71,11 +75,11 @@ struct Column {
 
   __device__ __forceinline__ void load(const T* plane, Slab<T, rows>& slab) const {
 #pragma unroll
-    for (int k = 0; k < rows + 2; ++k) slab.row[k] = load_vector(plane + offset[k]);
+    for (int k = 0; k < rows + 2; ++k) slab.row[k] = load_packed(plane + offset[k]);
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      if (reads_left) slab.left[j] = __ldg(plane + offset[j + 1] + left);
-      if (reads_right) slab.right[j] = __ldg(plane + offset[j + 1] + right);
+      if (reads_left) slab.left[j] = load_once(plane + offset[j + 1] + left);
+      if (reads_right) slab.right[j] = load_once(plane + offset[j + 1] + right);
     }
   }
 };
@@ -84,6 +88,8 @@ template <bool hollow, bool previous, class Shape, class T>
 __global__ void __launch_bounds__(Shape::threads, 512 / Shape::threads)
     star_solid(const __grid_constant__ Solid<T> p, unsigned across, unsigned down) {
   constexpr int length = vector_length<T>, rows = Shape::rows;
+  using A = Arithmetic<T>;
+  using Wide = Vector<A, length>;
   const int warp_x = static_cast<int>(threadIdx.y) % Shape::across,
             warp_y = static_cast<int>(threadIdx.y) / Shape::across;
   const int block_x = static_cast<int>(blockIdx.x % across), row = static_cast<int>(blockIdx.x / across);
@@ -96,56 +102,56 @@ __global__ void __launch_bounds__(Shape::threads, 512 / Shape::threads)
   const bool writes = wanted_x < p.high[2], whole = wanted_x >= p.low[2] && wanted_x + length <= p.high[2];
   const auto plane = [&](int z) { return p.in + p.place(0, z) * p.stride_z; };
 
-  Vector<T> before[rows];
+  Packed<T> before[rows];
   Slab<T, rows> here, after;
 #pragma unroll
-  for (int j = 0; j < rows; ++j) before[j] = load_vector(plane(z0 - 1) + column.offset[j + 1]);
+  for (int j = 0; j < rows; ++j) before[j] = load_packed(plane(z0 - 1) + column.offset[j + 1]);
   column.load(plane(z0), here);
   T* out = p.out + z0 * p.stride_z + y * p.stride_y + column.x;
   for (int z = z0; z < min(z0 + p.march, p.high[0]); ++z, out += p.stride_z) {
     column.load(plane(z + 1), after);
     if (column.slot < length) {
 #pragma unroll
-      for (int j = 0; j < rows; ++j) {
-#pragma unroll
-        for (int e = 1; e < length; ++e)
-          here.row[j + 1].at[e] = e == column.slot ? here.right[j] : here.row[j + 1].at[e];
-      }
+      for (int j = 0; j < rows; ++j)
+        here.row[j + 1] = replaced(here.row[j + 1], 1, column.slot, here.right[j]);
     }
-    Vector<T> sum[rows];
+    Wide sum[rows];
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      const Vector<T>& c = here.row[j + 1];
-      T left = __shfl_up_sync(~0U, c.at[length - 1], 1), right = __shfl_down_sync(~0U, c.at[0], 1);
-      left = column.reads_left ? here.left[j] : left;
-      right = column.reads_right ? here.right[j] : right;
+      const Wide &above = unpacked(here.row[j]), &c = unpacked(here.row[j + 1]),
+                 &below = unpacked(here.row[j + 2]), &first = unpacked(before[j]);
+      A left = __shfl_up_sync(~0U, c.at[length - 1], 1), right = __shfl_down_sync(~0U, c.at[0], 1);
+      left = column.reads_left ? computed(here.left[j]) : left;
+      right = column.reads_right ? computed(here.right[j]) : right;
 #pragma unroll
       for (int e = 0; e < length; ++e) {
-        T s = p.weight[0] * before[j].at[e];
-        s = fma(p.weight[1], here.row[j].at[e], s);
+        A s = p.weight[0] * first.at[e];
+        s = fma(p.weight[1], above.at[e], s);
         s = fma(p.weight[2], e > 0 ? c.at[e > 0 ? e - 1 : 0] : left, s);
         if constexpr (!hollow) s = fma(p.weight[3], c.at[e], s);
         s = fma(p.weight[4], e < length - 1 ? c.at[e < length - 1 ? e + 1 : 0] : right, s);
-        sum[j].at[e] = fma(p.weight[5], here.row[j + 2].at[e], s);
+        sum[j].at[e] = fma(p.weight[5], below.at[e], s);
       }
     }
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
+      const Wide& last = unpacked(after.row[j + 1]);
 #pragma unroll
-      for (int e = 0; e < length; ++e) sum[j].at[e] = fma(p.weight[6], after.row[j + 1].at[e], sum[j].at[e]);
+      for (int e = 0; e < length; ++e) sum[j].at[e] = fma(p.weight[6], last.at[e], sum[j].at[e]);
       if (!writes || y + j >= p.high[1]) continue;
       T* const to = out + j * p.stride_y;
       if constexpr (previous) {
-        const Vector<T> past = *reinterpret_cast<const Vector<T>*>(to);
+        const Wide past = unpacked(*reinterpret_cast<const Packed<T>*>(to));
 #pragma unroll
         for (int e = 0; e < length; ++e) sum[j].at[e] = fma(p.previous, past.at[e], sum[j].at[e]);
       }
+      const Packed<T> result = packed<T>(sum[j]);
       if (whole) {
-        store_vectors(to, sum[j]);
+        *reinterpret_cast<Packed<T>*>(to) = result;
       } else {
 #pragma unroll
         for (int e = 0; e < length; ++e) {
-          if (column.x + e >= p.low[2] && column.x + e < p.high[2]) to[e] = sum[j].at[e];
+          if (column.x + e >= p.low[2] && column.x + e < p.high[2]) to[e] = element(result, e);
         }
       }
     }
@@ -155,11 +161,27 @@ __global__ void __launch_bounds__(Shape::threads, 512 / Shape::threads)
   }
 }
 
+/// Planes of a block: as many as are fastest in large fields, fewer where the blocks would not fill the
+/// device.
+template <class T>
+int usual_march(index_t planes, index_t tiles, int threads) {
+  int device = 0, multiprocessors = 0;
+  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
+  machine::cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+                       "cudaDeviceGetAttribute");
+  const index_t resident = index_t{multiprocessors} * (512 / threads);
+  int march = sizeof(T) == 8 ? 32 : 64;
+  while (march > 8 && tiles * ceil_div(planes, index_t{march}) < resident) march /= 2;
+  return march;
+}
+
 template <class Shape, class T>
-void launch(const DeviceSweep<T>& s, const Solid<T>& p, DeviceStream stream) {
+void launch(const DeviceSweep<T>& s, Solid<T> p, DeviceStream stream) {
   const auto tiles = [&](int d, int from, int size) { return ceil_div(p.high[d] - from, size); };
   const index_t across = tiles(2, p.first_x, lanes * vector_length<T> * Shape::across),
-                down = tiles(1, p.low[1], Shape::rows * Shape::down), deep = tiles(0, p.low[0], p.march);
+                down = tiles(1, p.low[1], Shape::rows * Shape::down);
+  if (p.march == 0) p.march = usual_march<T>(p.high[0] - p.low[0], across * down, Shape::threads);
+  const index_t deep = tiles(0, p.low[0], p.march);
   const auto blocks = narrow<unsigned>(checked_mul(checked_mul(across, down, "a launch"), deep, "a launch"));
   const dim3 threads(lanes, Shape::across * Shape::down);
   const auto with = [&]<bool hollow, bool previous>() {
@@ -200,29 +222,31 @@ void solid_step(const DeviceSweep<T>& s, const T* in, T* out, const Region& regi
   }
   constexpr int length = vector_length<T>;
   p.first_x = p.low[2] - ((p.low[2] % length) + length) % length;
-  p.march = narrow<int>(march > 0 ? march : sizeof(T) == 4 ? 64 : 32);
+  p.march = narrow<int>(march);
   for (int k = 0; k < 7; ++k) p.weight[k] = s.weight[k];
-  launch<SolidShape<4, 2, 4>>(s, p, stream);
+  launch<Usual<T>>(s, p, stream);
 }
 
+template bool steps_solid(const DeviceSweep<Half>&);
 template bool steps_solid(const DeviceSweep<float>&);
 template bool steps_solid(const DeviceSweep<double>&);
+template void solid_step(const DeviceSweep<Half>&, const Half*, Half*, const Region&, index_t, DeviceStream);
 template void solid_step(const DeviceSweep<float>&, const float*, float*, const Region&, index_t,
                          DeviceStream);
 template void solid_step(const DeviceSweep<double>&, const double*, double*, const Region&, index_t,
                          DeviceStream);
 
 void add_solid_functions(std::vector<machine::DeviceFunction>& to) {
-  using Usual = SolidShape<4, 1, 8>;
   const auto add = [&]<class T>(const std::string& type, T) {
     const auto with = [&]<bool hollow, bool previous>(const char* of) {
       to.push_back(machine::device_function("cuda_streaming", type + ", three dimensions, " + of,
-                                            star_solid<hollow, previous, Usual, T>, Usual::threads));
+                                            star_solid<hollow, previous, Usual<T>, T>, Usual<T>::threads));
     };
     with.template operator()<false, false>("star");
     with.template operator()<true, false>("star without its middle");
     with.template operator()<false, true>("star of two time levels");
   };
+  add("f16", Half{});
   add("f32", 0.0F);
   add("f64", 0.0);
 }

@@ -7,6 +7,7 @@
 // so that the sums of all levels are independent of each other and one barrier a plane is enough.
 
 #include "kernels/cuda_async.cuh"
+#include "kernels/stencil/cuda_packed.cuh"
 #include "kernels/stencil/cuda_solid_marks.cuh"
 #include "kernels/stencil/cuda_temporal.cuh"
 
@@ -17,7 +18,13 @@ namespace tessera::stencil {
 template <class T, int steps>
 struct SolidShape {
   static constexpr bool few = steps == 4 || (steps == 3 && sizeof(T) == 4);
+  static constexpr int length = vector_length<T>;
   static constexpr int warps = few ? 8 : 12, rows = !few ? 4 : steps == 4 ? 5 : 6;
+};
+/// Vectors of halves are as long as those of f32: tiles twice as wide would cover 512 points with three.
+template <int steps>
+struct SolidShape<Half, steps> {
+  static constexpr int length = 4, warps = 8, rows = steps == 2 ? 9 : steps == 3 ? 7 : 5;
 };
 
 /// Bytes of shared memory that a pass may take of a multiprocessor (compute capability 9.0 has so many).
@@ -27,10 +34,11 @@ extern __shared__ unsigned char shared_planes[];
 /// The plane to read for plane i of a walk, perhaps one beyond the field; what lies farther nobody uses.
 [[nodiscard]] __device__ __forceinline__ int plane_to_read(const Axis& axis, int i) {
   const int begin = static_cast<int>(axis.begin), end = static_cast<int>(axis.end);
+  if (i >= begin && i < end) return i;
   if (axis.wrapped) return static_cast<int>(turned(axis, i));
   const int low = !axis.edge[0] ? begin : axis.fixed(0) ? begin - 1 : axis.mirrors(0) ? begin + 1 : begin;
   const int high = !axis.edge[1] ? end - 1 : axis.fixed(1) ? end : axis.mirrors(1) ? end - 2 : end - 1;
-  return i < begin ? low : i >= end ? high : i;
+  return i < begin ? low : high;
 }
 
 /// The row or element to read for index i of a tile; what lies beyond an end that does not wrap nobody uses.
@@ -39,19 +47,34 @@ extern __shared__ unsigned char shared_planes[];
   return max(static_cast<int>(axis.begin), min(i, static_cast<int>(axis.end) - 1));
 }
 
+/// The same for `length` elements from x on that are read side by side.
+template <int length>
+[[nodiscard]] __device__ __forceinline__ int vector_to_read(const Axis& axis, int x) {
+  if (axis.wrapped) return static_cast<int>(turned(axis, x));
+  const int first = static_cast<int>(axis.begin) & -length, last = static_cast<int>(axis.end - 1) & -length;
+  return max(first, min(x, last));
+}
+
 /// A block's walk along z, of a tile that reaches an end of the rows or columns if `edges`; `general`: some
 /// side of the field is constant, or rows or columns may end within a thread's.
 template <class T, int steps, bool hollow, bool general, bool edges>
 struct SolidMarch {
   using Shape = SolidShape<T, steps>;
-  static constexpr int length = vector_length<T>, rows = Shape::rows, height = rows * Shape::warps;
-  using V = Vector<T>;
+  static constexpr int length = Shape::length, rows = Shape::rows, height = rows * Shape::warps;
+  using A = Arithmetic<T>;
+  using V = Packed<T, length>;
+  using Wide = Vector<A, length>;
   using Rows = V[rows];
+  using WideRows = Wide[rows];
   using Plane = V[height][32];
   /// Planes on their way while one is computed: for long passes as many as there is room for.
   static constexpr int ends_rows = (steps - 1) * 2 * Shape::warps * 2, mirrored_rows = (steps - 1) * height;
-  static constexpr int room = (most_shared_bytes / (32 * 16) - ends_rows - mirrored_rows) / height - 2;
-  static constexpr int ahead = steps == 2 ? 1 : room < 4 ? room : 4, slots = ahead + 2;
+  static constexpr int row_bytes = 32 * static_cast<int>(sizeof(V));
+  static constexpr int room = (most_shared_bytes / row_bytes - ends_rows - mirrored_rows) / height - 2;
+  static constexpr bool half = std::is_same_v<T, Half>;
+  static constexpr int ahead = steps == 2 && !half ? 1 : room < 4 ? room : 4, slots = ahead + 2;
+  /// Copies are faster under the sums of a plane than before them, where there are registers for it.
+  static constexpr bool fetches_first = !half;
   static_assert(room > 0);
   struct Shared {
     Plane loaded[slots];  ///< of the first level: the last one, the present one, those on their way
@@ -67,8 +90,8 @@ struct SolidMarch {
   int lane, warp;
   Marks marks;
   Shared& shared;
-  Rows plane[steps];    ///< by level: the last one
-  Rows product[steps];  ///< by level: the one before multiplied by the first weight
+  WideRows plane[steps];    ///< by level: the last one
+  WideRows product[steps];  ///< by level: the one before multiplied by the first weight
 
   __device__ SolidMarch(const Pass<T>& pass, int x0, int tile_y, int first, const KeptSolid& kept)
       : p(pass),
@@ -85,7 +108,7 @@ struct SolidMarch {
         plane{},
         product{} {
     for (int i = 0; i < ahead; ++i) {
-      fetch(i, z + i);
+      fetch(i, plane_to_read(walked, z + i));
       kernels::end_group();
     }
   }
@@ -95,31 +118,44 @@ struct SolidMarch {
   __device__ __forceinline__ const T* row_at(int plane_read, int y) const {
     return p.in + plane_read * p.stride[0] + y * p.stride[1];
   }
-  /// Where the thread's row j is read: its first element.
-  __device__ __forceinline__ const T* row_in(int plane_read, int j) const {
-    return row_at(plane_read, edges ? place_to_read(p.axis[1], y0 + j) : y0 + j);
-  }
-  /// Copies plane `at` to a slot of the loaded ones.
-  __device__ __forceinline__ void fetch(int to_slot, int at) const {
-    const int plane_read = plane_to_read(walked, at);
+  /// Copies a plane to a slot of the loaded ones.
+  __device__ __forceinline__ void fetch(int to_slot, int plane_read) const {
     if (edges && !marks.reads_beside()) return fetch_apart(to_slot, plane_read);
     const T* from = row_at(plane_read, y0) + x;
 #pragma unroll
-    for (int j = 0; j < rows; ++j) {
-      V& to = shared.loaded[to_slot][warp * rows + j][lane];
-      kernels::copy_async_staying(kernels::shared_address(&to), from + j * p.stride[1],
-                                  kernels::reads_stay());
-    }
+    for (int j = 0; j < rows; ++j) fetch_row(to_slot, j, from + j * p.stride[1]);
   }
+  /// The one that is `ahead` of the present one.
+  __device__ __forceinline__ void fetch_coming() const {
+    if (z + ahead < high + steps) fetch(before(before(slot)), plane_to_read(walked, z + ahead));
+    kernels::end_group();
+  }
+  __device__ __forceinline__ void fetch_row(int to_slot, int j, const T* from) const {
+    V& to = shared.loaded[to_slot][warp * rows + j][lane];
+    kernels::copy_async_staying<sizeof(V)>(kernels::shared_address(&to), from, kernels::reads_stay());
+  }
+  /// Rows, or elements, that follow the field's other end, or that nobody uses.
   __device__ __forceinline__ void fetch_apart(int to_slot, int plane_read) const {
 #pragma unroll 1
     for (int j = 0; j < rows; ++j) {
-      V& to = shared.loaded[to_slot][warp * rows + j][lane];
-      const T* row = row_in(plane_read, j);
+      const T* row = row_at(plane_read, place_to_read(p.axis[1], y0 + j));
+      if constexpr (half) {
+        if (marks.reads_vectors()) {
+          fetch_row(to_slot, j, row + vector_to_read<length>(p.axis[2], x));
+          continue;
+        }
+      }
+      fetch_elements(shared.loaded[to_slot][warp * rows + j][lane], row);
+    }
+  }
+  __device__ __forceinline__ void fetch_elements(V& to, const T* row) const {
+    const auto from = [&](int e) { return row + place_to_read(p.axis[2], x + e); };
+    if constexpr (half) {  // too few bytes for asynchronous copies
+      to = pairs_of<length>([&](int e) { return load_once(from(e)); });
+    } else {
 #pragma unroll
       for (int e = 0; e < length; ++e)
-        kernels::copy_async<sizeof(T)>(kernels::shared_address(to.at + e),
-                                       row + place_to_read(p.axis[2], x + e));
+        kernels::copy_async<sizeof(T)>(kernels::shared_address(to.at + e), from(e));
     }
   }
 
@@ -136,51 +172,42 @@ struct SolidMarch {
     const auto& ends = shared.ends[level - 1][(z & 1) ^ 1];
     return {ends[up][1][lane], ends[down][0][lane]};
   }
-  __device__ __forceinline__ static V all(T value) {
-    V v;
+  __device__ __forceinline__ static Wide all(A value) {
+    Wide v;
 #pragma unroll
     for (int e = 0; e < length; ++e) v.at[e] = value;
     return v;
   }
-  /// One of two vectors. All choices at ends are of values, made by selects: where only one place of an array
-  /// is written under a condition, the compiler computes its index, and the array goes to local memory.
-  __device__ __forceinline__ static V chosen(bool first, const V& one, const V& other) {
-    V v;
-#pragma unroll
-    for (int e = 0; e < length; ++e) v.at[e] = first ? T(one.at[e]) : T(other.at[e]);
-    return v;
-  }
   /// Those beside row j, `above` and `below`, where the field ends there.
-  __device__ __forceinline__ void end_rows(int level, int j, V& above, V& below) const {
+  __device__ __forceinline__ void end_rows(int j, const Wide& c, Wide& above, Wide& below) const {
     const Axis& across = p.axis[1];
-    const V& c = plane[level][j];
-    const auto ghost = [&](int side, const V& mirrored) {
-      const V v = chosen(across.mirrors(side), mirrored, c);
+    const auto ghost = [&](int side, const Wide& mirrored) {
+      const Wide v = chosen(across.mirrors(side), mirrored, c);
       return general ? chosen(across.constant(side), all(p.value[1][side]), v) : v;
     };
     if (j == 0) above = chosen(marks.begins_rows(), ghost(0, below), above);
     if (general || j == rows - 1) below = chosen(j == marks.ends_rows(), ghost(1, above), below);
   }
   /// Adds what lies within a level's last plane to the product, which is then the plane's own.
-  __device__ __forceinline__ void add_within(int level, const Around& around, Rows& sum) {
-    const Rows& c = plane[level];
+  __device__ __forceinline__ void add_within(int level, const Around& around, WideRows& sum) {
+    const WideRows& c = plane[level];
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      V above = j > 0 ? c[j > 0 ? j - 1 : 0] : around.above;
-      V below = j + 1 < rows ? c[j + 1 < rows ? j + 1 : 0] : around.below;
-      if constexpr (edges) end_rows(level, j, above, below);
-      V s = product[level][j];
+      Wide above = j > 0 ? c[j > 0 ? j - 1 : 0] : unpacked(around.above);
+      Wide below = j + 1 < rows ? c[j + 1 < rows ? j + 1 : 0] : unpacked(around.below);
+      if constexpr (edges) end_rows(j, c[j], above, below);
+      Wide s = product[level][j];
       add_product(p.weight[1], above, s);
-      add_along(level, j, s);
+      add_along(c[j], s);
       add_product(p.weight[5], below, s);
       sum[j] = s;
     }
-    multiply(c, product[level]);
+#pragma unroll
+    for (int j = 0; j < rows; ++j) product[level][j] = times(p.weight[0], c[j]);
   }
-  /// sum and the products with the elements beside each of row j in a level's last plane, and itself.
-  __device__ __forceinline__ void add_along(int level, int j, V& sum) const {
-    const V& c = plane[level][j];
-    T left[length], right[length];
+  /// sum and the products with the elements beside each of row c in a level's last plane, and itself.
+  __device__ __forceinline__ void add_along(const Wide& c, Wide& sum) const {
+    A left[length], right[length];
     left[0] = __shfl_up_sync(0xffffffffu, c.at[length - 1], 1);
 #pragma unroll
     for (int e = 0; e + 1 < length; ++e) {
@@ -188,7 +215,7 @@ struct SolidMarch {
       right[e] = c.at[e + 1];
     }
     right[length - 1] = __shfl_down_sync(0xffffffffu, c.at[0], 1);
-    if constexpr (edges) end_columns(level, j, left, right);
+    if constexpr (edges) end_columns(c, left, right);
 #pragma unroll
     for (int e = 0; e < length; ++e) {
       sum.at[e] = fma(p.weight[2], left[e], sum.at[e]);
@@ -196,24 +223,19 @@ struct SolidMarch {
       sum.at[e] = fma(p.weight[4], right[e], sum.at[e]);
     }
   }
-  /// Those beside the elements of row j where the field ends there.
-  __device__ __forceinline__ void end_columns(int level, int j, T (&left)[length], T (&right)[length]) const {
+  /// Those beside the elements of row c where the field ends there.
+  __device__ __forceinline__ void end_columns(const Wide& c, A (&left)[length], A (&right)[length]) const {
     const Axis& along = p.axis[2];
-    const V& c = plane[level][j];
-    const auto ghost = [&](int side, T mirrored, T own) {
-      const T value = along.mirrors(side) ? mirrored : own;
+    const auto ghost = [&](int side, A mirrored, A own) {
+      const A value = along.mirrors(side) ? mirrored : own;
       return general && along.constant(side) ? p.value[2][side] : value;
     };
     left[0] = marks.begins_row() ? ghost(0, right[0], c.at[0]) : left[0];
 #pragma unroll
     for (int e = general ? 0 : length - 1; e < length; ++e) {
-      const T beyond = ghost(1, left[e], c.at[e]);
+      const A beyond = ghost(1, left[e], c.at[e]);
       right[e] = e == marks.ends_row() ? beyond : right[e];
     }
-  }
-  __device__ __forceinline__ void multiply(const Rows& c, Rows& to) const {
-#pragma unroll
-    for (int j = 0; j < rows; ++j) to[j] = times(p.weight[0], c[j]);
   }
   __device__ __forceinline__ void keep(const Rows& c) const {
     if (z - steps < low) return;
@@ -222,11 +244,11 @@ struct SolidMarch {
     for (int j = 0; j < rows; ++j, to += p.stride[1]) {
       if (!marks.keeps_row(j)) continue;
       if (marks.keeps_all(length)) {
-        store_vectors(to, c[j]);
+        *reinterpret_cast<V*>(to) = c[j];
       } else {
 #pragma unroll
         for (int e = 0; e < length; ++e) {
-          if (marks.keeps_element(e)) to[e] = c[j].at[e];
+          if (marks.keeps_element(e)) to[e] = element(c[j], e);
         }
       }
     }
@@ -238,49 +260,47 @@ struct SolidMarch {
     const int at = z - level - 1;  // of the last plane
     Plane& mirrored = shared.mirrored[level - 1];
     if (walked.edge[0] && at == walked.begin) {
-      Rows before;
 #pragma unroll
       for (int j = 0; j < rows; ++j) {
-        before[j] = chosen(walked.mirrors(0), c[j], plane[level][j]);
-        if (general && walked.constant(0)) before[j] = all(p.value[0][0]);
+        Wide before = chosen(walked.mirrors(0), unpacked(c[j]), plane[level][j]);
+        if (general && walked.constant(0)) before = all(p.value[0][0]);
+        product[level][j] = times(p.weight[0], before);
       }
-      multiply(before, product[level]);
     }
     if (!walked.edge[1]) return;
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
       V& kept_row = mirrored[warp * rows + j][lane];
-      if (walked.mirrors(1) && at == walked.end - 2) kept_row = plane[level][j];
+      if (walked.mirrors(1) && at == walked.end - 2) kept_row = packed<T>(plane[level][j]);
       if (at != walked.end - 1) continue;
-      c[j] = chosen(walked.mirrors(1), kept_row, plane[level][j]);
-      if (general && walked.constant(1)) c[j] = all(p.value[0][1]);
+      c[j] = chosen(walked.mirrors(1), kept_row, packed<T>(plane[level][j]));
+      if (general && walked.constant(1)) c[j] = packed<T>(all(p.value[0][1]));
     }
   }
   /// Takes plane c, the present one of a level, to the sum of its last one: the next level's present plane.
   template <bool ends>
   __device__ __forceinline__ void advance(int level, const Around& around, Rows& c) {
     if (ends && level > 0) end_sum(level, c);
-    Rows sum;
+    WideRows sum;
     add_within(level, around, sum);
 #pragma unroll
     for (int j = 0; j < rows; ++j) {
-      add_product(p.weight[6], c[j], sum[j]);
-      plane[level][j] = c[j];
-      c[j] = sum[j];
+      plane[level][j] = unpacked(c[j]);
+      add_product(p.weight[6], plane[level][j], sum[j]);
+      c[j] = packed<T>(sum[j]);
     }
     if (level + 1 == steps) return;
     auto& to = shared.ends[level < steps - 1 ? level : 0][z & 1][warp];
-    store_vectors(to[0][lane].at, c[0]);
-    store_vectors(to[1][lane].at, c[rows - 1]);
+    to[0][lane] = c[0];
+    to[1][lane] = c[rows - 1];
   }
   /// Walks to plane `end`; ends: the first or the last plane of the field may be among the planes of a level.
   template <bool ends>
   __device__ __forceinline__ void planes(int end) {
 #pragma unroll 1
     for (; z < end; ++z) {
-      if (z + ahead < high + steps) fetch(before(before(slot)), z + ahead);
-      kernels::end_group();
-      kernels::wait_for_groups<ahead>();
+      if constexpr (fetches_first) fetch_coming();
+      kernels::wait_for_groups<fetches_first ? ahead : ahead - 1>();
       Around near[steps];  // first of all: it takes its time
 #pragma unroll
       for (int level = 0; level < steps; ++level) near[level] = around(level);
@@ -288,7 +308,10 @@ struct SolidMarch {
 #pragma unroll
       for (int j = 0; j < rows; ++j) c[j] = shared.loaded[slot][warp * rows + j][lane];
 #pragma unroll
-      for (int level = 0; level < steps; ++level) advance<ends>(level, near[level], c);
+      for (int level = 0; level < steps; ++level) {
+        advance<ends>(level, near[level], c);
+        if (!fetches_first && level == 0) fetch_coming();
+      }
       keep(c);
       slot = slot + 1 < slots ? slot + 1 : 0;
       __syncthreads();

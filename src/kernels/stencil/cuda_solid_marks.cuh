@@ -15,12 +15,13 @@ class Marks {
   unsigned bits = 0;
   enum : unsigned {
     row = 0,
-    element = 8,
-    first_row = 16,
+    element = 12,
+    first_row = 20,
     first_element,
     beside,
-    last_row = 20,
-    last_element = 24
+    vectors,
+    last_row = 24,
+    last_element = 28
   };
   /// Which of the `count` points from `first` on is the last one of an axis; `count` if none is.
   __device__ __forceinline__ static unsigned last_of(const Axis& axis, int first, int count) {
@@ -39,9 +40,10 @@ class Marks {
       bits |= unsigned{x + e >= kept.low_x && x + e < kept.high_x} << (element + static_cast<unsigned>(e));
     bits |= unsigned{across.edge[0] && y == across.begin} << first_row;
     bits |= unsigned{along.edge[0] && x == along.begin} << first_element;
-    bits |=
-        unsigned{y >= across.begin && y + rows <= across.end && x >= along.begin && x + length <= along.end}
-        << beside;
+    const bool whole = along.wrapped && along.begin % length == 0 && along.end % length == 0;
+    const bool within = x >= along.begin && x + length <= along.end;
+    bits |= unsigned{y >= across.begin && y + rows <= across.end && within} << beside;
+    bits |= unsigned{!along.wrapped || whole || within} << vectors;
     bits |= last_of(across, y, rows) << last_row | last_of(along, x, length) << last_element;
   }
   __device__ __forceinline__ bool keeps_row(int j) const { return bits >> (row + j) & 1U; }
@@ -55,6 +57,8 @@ class Marks {
   __device__ __forceinline__ bool begins_row() const { return bits >> first_element & 1U; }
   /// Whether all are read one beside the other.
   __device__ __forceinline__ bool reads_beside() const { return bits >> beside & 1U; }
+  /// Whether those of a row are, or nobody uses them (vector_to_read).
+  __device__ __forceinline__ bool reads_vectors() const { return bits >> vectors & 1U; }
   /// Which is the field's last one; their number if none is.
   __device__ __forceinline__ int ends_rows() const { return static_cast<int>(bits >> last_row & 15U); }
   __device__ __forceinline__ int ends_row() const { return static_cast<int>(bits >> last_element & 15U); }

@@ -238,7 +238,7 @@ bool launch_star_of(const DeviceSweep<T>& s, const March<T>& m, DeviceStream str
   return true;
 }
 
-/// Numbers of 16 bits have kernels of their own in the plane alone.
+/// Numbers of 16 bits have kernels of their own in the plane, and for stars of radius 1 in solids.
 template <class T>
 constexpr bool has_stars = !std::is_same_v<T, Half>;
 
@@ -258,8 +258,8 @@ void streaming_step(const DeviceSweep<T>& s, index_t step, int from, const Tunin
   if (m.region.empty()) return;
   if (steps_plane(s)) return plane_step(s, m.in, m.out, m.region, stream);
   bool launched = false;
+  if (steps_solid(s)) return solid_step(s, m.in, m.out, m.region, tuning.march, stream);
   if constexpr (has_stars<T>) {
-    if (steps_solid(s)) return solid_step(s, m.in, m.out, m.region, tuning.march, stream);
     if (steps_far(s)) return far_step(s, m.in, m.out, m.region, tuning.march, stream);
     m.first_x = aligned_below<T>(m.region.low[2]);
     if (tuning.march > 0) m.length = tuning.march;
@@ -281,8 +281,8 @@ int cuda_streaming(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream s
 
 template <class T>
 Passes streaming_passes(const DeviceSweep<T>& s, const Tuning&) {
-  bool reads_ghosts = !steps_plane(s);
-  if constexpr (has_stars<T>) reads_ghosts = reads_ghosts && !steps_solid(s) && !steps_far(s);
+  bool reads_ghosts = !steps_plane(s) && !steps_solid(s);
+  if constexpr (has_stars<T>) reads_ghosts = reads_ghosts && !steps_far(s);
   return {s.steps, reads_ghosts};
 }
 

@@ -15,10 +15,12 @@ constexpr int plane_warps = 4;  // of a block; they share nothing
 template <class T>
 constexpr int plane_length = sizeof(T) == 2 ? 8 : 4;  // elements of a lane
 
-/// Blocks of a multiprocessor: a thread needs registers for two values a level and element, and others.
+/// Blocks of a multiprocessor: a thread needs registers for two values a level and element, and others, of
+/// halves more.
 template <class T, int steps>
 constexpr int plane_blocks() {
-  constexpr int registers = 2 * steps * plane_length<T> * static_cast<int>(sizeof(Arithmetic<T>)) / 4 + 80;
+  constexpr int registers =
+      2 * steps * plane_length<T> * static_cast<int>(sizeof(Arithmetic<T>)) / 4 + (sizeof(T) == 2 ? 96 : 80);
   return registers <= 128 ? 4 : registers <= 168 ? 3 : 2;
 }
 
@@ -213,12 +215,14 @@ index_t attribute(cudaDeviceAttr which) {
 }
 
 /// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192 x 8192 and
-/// at 512^3 and above. Solids that fit in the second-level cache are swept step by step.
+/// at 512^3 and above. Solids that lie in two thirds of the second-level cache are swept step by step, but
+/// for halves, of which passes are about as fast there.
 template <class T>
 index_t default_steps(const DeviceSweep<T>& s) {
-  if (s.dims < 3) return sizeof(T) == 2 ? 4 : sizeof(T) == 4 ? 8 : 6;
-  if (2 * s.extent.volume() * static_cast<index_t>(sizeof(T)) <= attribute(cudaDevAttrL2CacheSize)) return 1;
-  return sizeof(T) == 4 ? 4 : 3;
+  if (s.dims < 3) return sizeof(T) == 4 ? 8 : 6;
+  const index_t levels = 2 * s.extent.volume() * static_cast<index_t>(sizeof(T));
+  if (sizeof(T) > 2 && 3 * levels <= 2 * attribute(cudaDevAttrL2CacheSize)) return 1;
+  return sizeof(T) == 8 ? 3 : 4;
 }
 
 /// Or fewer, so that all passes over solids find the shared memory that they want: 1 where none does.
@@ -242,7 +246,6 @@ bool takes_passes(const DeviceSweep<T>& s) {
       if (s.dims == 3 && s.line[d].kind[side] == Boundary::given) return false;  // solids keep no such ghosts
     }
   }
-  if (std::is_same_v<T, Half> && s.dims == 3) return false;
   return s.extent[2] > plane_length<T> &&
          s.extent[2] < (index_t{1} << 30);  // no lane holds both ends of a row
 }
@@ -250,9 +253,7 @@ bool takes_passes(const DeviceSweep<T>& s) {
 template <class T>
 std::vector<index_t> passes_of(const DeviceSweep<T>& s, const Tuning& tuning) {
   const index_t most = tuning.base_steps > 0 ? tuning.base_steps : default_steps(s);
-  if constexpr (!std::is_same_v<T, Half>) {
-    if (s.dims == 3) return pass_lengths(s.steps, steps_that_fit<T>(most), solid_steps);
-  }
+  if (s.dims == 3) return pass_lengths(s.steps, steps_that_fit<T>(most), solid_steps);
   return pass_lengths(s.steps, most, plane_steps<T>);
 }
 
@@ -291,7 +292,7 @@ int cuda_temporal(const DeviceSweep<T>& s, const Tuning& tuning, DeviceStream st
       streaming_step(s, done, level, tuning, stream);
     } else if (s.dims == 2) {
       march_plane(s, level, done, steps, tuning, stream);
-    } else if constexpr (!std::is_same_v<T, Half>) {
+    } else {
       march_solid(s, level, done, steps, tuning, stream);
     }
     level = 1 - level;

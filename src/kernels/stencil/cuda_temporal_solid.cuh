@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(solid_threads<T, steps>, 1) solid_pass(const _
 template <class T, int steps>
 void cut_tiles(Pass<T>& p) {
   using Shape = SolidShape<T, steps>;
-  constexpr index_t length = vector_length<T>;
+  constexpr index_t length = Shape::length;
   p.tiles[2] = tiles_of(p.axis[2], 32 * length, round_up(steps, length), length);
   p.tiles[1] = tiles_of(p.axis[1], Shape::warps * Shape::rows, steps, 1);
 }

@@ -62,10 +62,7 @@ void run(const Variant& variant, const Sweep<Half>& sweep, const Tuning& tuning)
   variant.f16(sweep, tuning);
 }
 
-/// Passes over halves were never measured.
-const Variant* best_device(Element element) {
-  return find_variant(variants(), element == Element::f16 ? "cuda_streaming" : "cuda_temporal");
-}
+const Variant* best_device() { return find_variant(variants(), "cuda_temporal"); }
 
 template <class T>
 const Variant& best(const Sweep<T>& sweep) {

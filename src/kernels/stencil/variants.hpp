@@ -4,7 +4,7 @@
 #include <span>
 #include <type_traits>
 
-#include "base/element.hpp"
+#include "base/half.hpp"
 #include "kernels/stencil/sweep.hpp"
 #include "kernels/variant.hpp"
 #include "machine/isa.hpp"
@@ -66,8 +66,8 @@ struct Variant : VariantInfo {
 };
 
 [[nodiscard]] std::span<const Variant> variants();
-/// The fastest one on a device for fields of that type; nullptr in a build without CUDA.
-[[nodiscard]] const Variant* best_device(Element element);
+/// The fastest one on a device; nullptr in a build without CUDA.
+[[nodiscard]] const Variant* best_device();
 /// The fastest variant for the sweep on this machine: what `auto` means.
 template <class T>
 [[nodiscard]] const Variant& best(const Sweep<T>& sweep);

@@ -115,6 +115,12 @@ TEST_F(StencilOnDevices, KeepsHalvesWithTheBitsOfTheHost) {
       expect_oracle<Half>(named_stencil("wave", 3), sides, {{23, 22, 17}}, {.halo_steps = halo_steps});
     }
     expect_oracle<Half>(named_stencil("box5x5", 2), sides, {{1, 40, 29}}, {.fields = 2});
+    for (const index_t base_steps : {2, 3, 4})
+      expect_oracle<Half>(named_stencil("heat", 3), sides, {{31, 22, 17}},
+                          {.halo_steps = 4, .calls = {4, 7}, .base_steps = base_steps});
+    expect_oracle<Half>(
+        named_stencil("heat", 3), sides, {{17, 22, 24 * comm.size() + 5}},
+        {.halo_steps = 4, .calls = {4, 7}, .parts = Index3{{1, 1, comm.size()}}, .base_steps = 4});
     expect_oracle<Half>(make_stencil("weights", 2, {{1, 3, 5}}, weights, -0.5), sides, {{1, 40, 37}},
                         {.calls = {1, 3}});
   }

@@ -32,6 +32,9 @@ TYPED_TEST(Device, AFewFieldsUnderACheckHaveTheHostsBits) {
         {named_stencil(name, shape[0] > 1 ? 3 : 2), sides_of(kinds[turn++ % 6]), shape, 5});
   for (const Boundary kind : {Boundary::mirror, Boundary::constant})
     expect_host_bits<TypeParam>({named_stencil("heat", 3), sides_of(kind), {{11, 55, 140}}, 4}, solid_passes);
+  for (const index_t x : {132, 133})  // whole vectors follow the row's other end, or parts of one
+    expect_host_bits<TypeParam>({named_stencil("heat", 3), sides_of(Boundary::periodic), {{9, 50, x}}, 4},
+                                solid_passes);
 }
 
 TYPED_TEST(Device, EveryBoundaryHasTheHostsBits) {
@@ -85,6 +88,19 @@ TYPED_TEST(Device, EveryShapeHasTheHostsBits) {
       expect_host_bits<TypeParam>({named_stencil("box9x9", 2), sides_of(kind), {{1, n % 37 + 1, n}}, 2});
       expect_host_bits<TypeParam>({named_stencil("heat", 1), sides_of(kind), {{1, 1, n}}, 3});
     }
+  }
+}
+
+TYPED_TEST(Device, SolidsOfAnyShapeHaveTheHostsBits) {
+  const std::vector<Sides> mixed = mixed_sides();
+  for (index_t turn = 0; turn < 24; ++turn) {
+    const auto random = [&](std::uint64_t stream, std::uint64_t low, std::uint64_t high) {
+      return static_cast<index_t>(low + random_bits(11, stream, turn) % (high - low + 1));
+    };
+    const auto which = static_cast<std::size_t>(turn);
+    const Sides sides = turn % 2 == 0 ? sides_of(kinds[which / 2 % 6]) : mixed[which / 2 % mixed.size()];
+    const Index3 shape{{random(0, 2, 40), random(1, 2, 230), random(2, 9, turn % 3 == 0 ? 560 : 300)}};
+    expect_host_bits<TypeParam>({named_stencil("heat", 3), sides, shape, random(3, 2, 11)}, solid_passes);
   }
 }
 
