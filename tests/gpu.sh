@@ -14,7 +14,7 @@ checked[matmul]='*ExactOnIntegers*:*Anywhere*:*HoweverTheyTravel*'
 raced[matmul]='*ExactOnIntegers*:*SingleWarpsTakeShapes*' # racecheck is slower still
 program_tests[matmul]="matmul_numpy.py AgainstNumpy"
 program_tests[transpose]="transpose_numpy.py AgainstNumpy"
-program_tests[stencil]="stencil_gpu.py OnGpus"
+program_tests[stencil]="stencil_gpu.py OnGpus stencil_half.py OnGpus"
 program_tests[sort]="shares.py GpusAndCpus"
 tests[transpose]="kernels_transpose_cuda_test kernels_transpose_transpose_test"
 checked[transpose]='Device.*:*WhatItDoesNotHold*'
@@ -133,13 +133,17 @@ sanitize_all() { # one after the other: beside each other they take ten times as
 }
 # Those of the program itself.
 numpy_tests() {
-  local status=0 log=build/gpu.$1.py.log script class
-  read -r script class <<<"${program_tests[$1]}"
-  echo "-- $script"
-  TESSERA_DEVICE=gpu TESSERA_BIN=$PWD/build/gpu/bin/tessera TESSERA_TEST_SEED=1 "$python" "tests/apps/$script" "$class" \
-    >"$log" 2>&1 || status=$?
-  if [ $status != 0 ] && [ $status != 77 ]; then tail -n 60 "$log" && exit 1; fi
-  tail -n 3 "$log"
+  local status log=build/gpu.$1.py.log words
+  read -ra words <<<"${program_tests[$1]}" # script class ...
+  while [ ${#words[@]} != 0 ]; do
+    echo "-- ${words[0]}"
+    status=0
+    TESSERA_DEVICE=gpu TESSERA_BIN=$PWD/build/gpu/bin/tessera TESSERA_TEST_SEED=1 "$python" "tests/apps/${words[0]}" "${words[1]}" \
+      >"$log" 2>&1 || status=$?
+    if [ $status != 0 ] && [ $status != 77 ]; then tail -n 60 "$log" && exit 1; fi
+    tail -n 3 "$log"
+    words=("${words[@]:2}")
+  done
 }
 device_tests() {
   # shellcheck disable=SC2086

@@ -6,6 +6,7 @@ import re
 
 import tessera
 from stencil_cases import Random, Side, boundary, draw_frame, has_given, pad
+from stencil_gpu import devices
 from tessera import USAGE, h5py, numpy
 
 RANKS = (0, 1, 4, 6, 7)
@@ -117,6 +118,40 @@ class Drawn:
         return (f"case {self.number}: {self.name} {self.stencil[0].shape} on {self.type} {self.shape} stored {self.storage}, "
                 f"{self.steps} steps, {' '.join(str(side) for both in self.sides for side in both)}, kernel {self.kernel}, "
                 f"halo {self.halo}, {self.ranks} ranks x {self.threads}, {self.more}")
+
+
+class Solid(Drawn):
+    """A star in three dimensions that GPUs take several steps at a time."""
+
+    def __init__(self, number):
+        super().__init__(number)
+        rng = random.Random(f"{tessera.SEED} solid {number}")
+        values = numpy.random.default_rng([tessera.SEED, number, 17])
+        weights = numpy.zeros((3, 3, 3))
+        for place in ((0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 1, 1), (1, 1, 2), (1, 2, 1), (2, 1, 1)):
+            weights[place] = values.uniform(-1, 1)
+        self.name, self.stencil = "weights", (weights / abs(weights).sum(), 0, 0)
+        self.ranks, self.steps, self.base_steps = rng.choice([0, 1, 2, 3]), rng.randint(2, 9), (2, 3, 4)[number % 3]
+        self.shape, self.type = (rng.randint(8, 40), rng.randint(8, 120), rng.randint(20, 300)), "f16"
+        self.u = values.uniform(-1, 1, self.shape).astype("f2")
+        if number % 4:
+            kinds = ["clamp", "mirror", "reflect", "constant"]
+            self.sides = [[Side(rng.choice(kinds), 0.7), Side(rng.choice(kinds), -1.3)] if rng.randint(0, 3) else
+                          [Side("periodic", 0), Side("periodic", 0)] for _ in self.shape]
+        else:  # solids keep nothing that is given: step by step
+            self.sides = [[Side("given", 0), Side("mirror", 0)] for _ in self.shape]
+        self.frame = draw_frame(values, self.shape, [1, 1, 1], self.sides)
+        self.kernel, self.more = "cuda_temporal", ["--device", "gpu", "--base-steps", self.base_steps]
+
+
+class OnGpus(Random):
+    def setUp(self):
+        super().setUp()
+        if devices() == 0:
+            self.skipTest("no GPU is here")
+
+    def test_solids_have_numpys_bits_however_long_a_pass(self):
+        self.check_all(Solid, 48 if tessera.SLOW else 24)
 
 
 class AgainstNumpy(Random):

@@ -137,7 +137,7 @@ void stars(Table& table, bool quick) {
   both("heat", 2, {{1, 8192, 8192}}, 24);
   both("heat", 3, {{512, 512, 512}}, 12);
   if (!quick) {
-    const index_t n = sizeof(T) == 4 ? 960 : 768;
+    const index_t n = sizeof(T) == 8 ? 768 : 960;
     measure<T>(table, "heat", 3, {{n, n, n}}, 12, 3, blocked<T>(3, true));
   }
 }
@@ -206,9 +206,11 @@ void columns(bool quick) {
 int bench(bool quick) {
   if (!gpu::announce()) return gpu::skipped;
   Table table(headings);
+  stars<Half>(table, quick);
   stars<float>(table, quick);
   stars<double>(table, quick);
   if (!quick) {
+    other_stars<Half>(table);
     other_stars<float>(table);
     other_stars<double>(table);
   }
