@@ -19,7 +19,7 @@ auto in_bytes(T* data, index_t count) {
   return MatrixView<Byte>{reinterpret_cast<Byte*>(data), 1, bytes, bytes};
 }
 
-constexpr index_t plans_bytes = (rounds + 1) * static_cast<index_t>(sizeof(Plan));
+constexpr index_t plans_bytes = (exchange_rounds + 1) * static_cast<index_t>(sizeof(Plan));
 
 }  // namespace
 
@@ -108,7 +108,7 @@ void DividedSort::make_plans(const Memory& memory) {
   packed_at_.assign(static_cast<std::size_t>(ranks_ * into_.buckets), 0);
   index_t packed = 0;
   for (index_t rank = 0; rank < ranks_; ++rank) {
-    for (index_t round = 0; round < rounds; ++round) {
+    for (index_t round = 0; round < exchange_rounds; ++round) {
       const layout::Range range = buckets_of(rank, round);
       for (index_t b = range.begin; b < range.end; ++b) {
         packed_at_[static_cast<std::size_t>(b)] = packed;
@@ -119,7 +119,7 @@ void DividedSort::make_plans(const Memory& memory) {
       }
     }
   }
-  for (index_t round = 0; round < rounds; ++round) {
+  for (index_t round = 0; round < exchange_rounds; ++round) {
     Plan& plan = host_plans()[1 + round];
     static_cast<State&>(plan) = {};
     plan.going = 1;
@@ -133,7 +133,8 @@ void DividedSort::make_plans(const Memory& memory) {
     }
     plan.first_tile[range.size()] = narrow<unsigned>(tiles);
   }
-  device::copy(in_bytes<const Plan>(host_plans(), rounds + 1), in_bytes(plans(), rounds + 1), stream_);
+  device::copy(in_bytes<const Plan>(host_plans(), exchange_rounds + 1),
+               in_bytes(plans(), exchange_rounds + 1), stream_);
 }
 
 /// Sends the packed keys of a round, to the next rank first: not all to the same one at a time.
@@ -189,10 +190,10 @@ void DividedSort::sort(index_t round, const Memory& memory) {
 /// Those rounds that have a part of too many keys.
 void DividedSort::sort_what_overflowed(const Memory& memory) {
   constexpr auto plan = static_cast<index_t>(sizeof(Plan)), state = static_cast<index_t>(sizeof(State));
-  device::copy({plans_.data() + plan, rounds, state, plan}, {host_.data() + plan, rounds, state, plan},
-               stream_);
+  device::copy({plans_.data() + plan, exchange_rounds, state, plan},
+               {host_.data() + plan, exchange_rounds, state, plan}, stream_);
   stream_.wait();
-  for (index_t round = 0; round < rounds; ++round) {
+  for (index_t round = 0; round < exchange_rounds; ++round) {
     const layout::Range keys = keys_of(round);
     if (keys.empty() || host_plans()[1 + round].done != 0) continue;
     Key* const here = memory.sorted_of(rank_) + keys.begin;
@@ -212,7 +213,7 @@ void DividedSort::run(const Memory& memory, mpi::Phases& phases) {
     stream_.wait();
   }
   index_t started = 1;
-  for (index_t round = 0; round < rounds; ++round) {
+  for (index_t round = 0; round < exchange_rounds; ++round) {
     {
       const mpi::PhaseScope scope(phases, "exchange");
       arrive(round, memory);
@@ -220,7 +221,8 @@ void DividedSort::run(const Memory& memory, mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "sort");
     const mpi::Computing computing;
     sort(round, memory);
-    while (started < rounds && started <= round + 2) start(started++, memory);  // two ahead: links never wait
+    while (started < exchange_rounds && started <= round + 2)
+      start(started++, memory);  // two ahead: links never wait
     stream_.wait();
   }
   const mpi::PhaseScope scope(phases, "sort");

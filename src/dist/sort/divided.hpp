@@ -66,7 +66,7 @@ class DividedSort {
   buckets::Division into_;
   machine::device::Block plans_, work_, host_;
   machine::device::Stream stream_, later_;
-  std::array<machine::device::Event, rounds> sent_;
+  std::array<machine::device::Event, exchange_rounds> sent_;
   KeyDivision division_;
   std::vector<index_t> packed_at_;  // of each bucket, where its keys lie before they travel
 };

@@ -40,7 +40,7 @@ struct KeyDivision {
 
 /// Keys travel in rounds: while one is sorted the next is on its way. The first is short, and each is so much
 /// longer than the one before that its way takes no longer than that one's sort.
-inline constexpr index_t rounds = 5;
+inline constexpr index_t exchange_rounds = 5;
 /// Of so many buckets of a rank, those of a round: 2, 3, 4, 5, 6 parts of 20.
 [[nodiscard]] constexpr layout::Range round_of(index_t round, index_t count) {
   const auto before = [&](index_t r) { return count * ((r + 1) * (r + 2) / 2 - 1) / 20; };

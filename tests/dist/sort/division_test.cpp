@@ -31,7 +31,7 @@ TEST(DivisionOf, MakesPartsThatABlockSortsOfAsManyKeysAsOneDeviceHolds) {
 TEST(RoundOf, CutsAnyBucketsIntoRoundsThatGrow) {
   for (const index_t count : {16, 64, 96, 256, 768}) {
     index_t end = 0;
-    for (index_t q = 0; q < rounds; ++q) {
+    for (index_t q = 0; q < exchange_rounds; ++q) {
       const Range range = round_of(q, count);
       EXPECT_EQ(range.begin, end);
       EXPECT_NEAR(static_cast<double>(range.size()), static_cast<double>(count * (q + 2)) / 20, 1);
