@@ -11,14 +11,11 @@
 namespace tessera::io {
 namespace {
 
-std::uint64_t fold(std::span<const std::byte> element) {
-  std::uint64_t folded = 0;
-  for (std::size_t at = 0; at < element.size(); at += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, element.data() + at, std::min<std::size_t>(8, element.size() - at));
-    folded = element.size() <= 8 ? word : mix64(folded) ^ word;
-  }
-  return folded;
+/// Of up to 8 bytes.
+std::uint64_t word_of(std::span<const std::byte> element) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, element.data(), element.size());
+  return word;
 }
 
 }  // namespace
@@ -31,10 +28,11 @@ std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes, i
   if (element_bytes == 4) return TESSERA_OF_ISA(isa, sum_of_words32)(data.data(), count, position);
   if (element_bytes == 2) return TESSERA_OF_ISA(isa, sum_of_words16)(data.data(), count, position);
   if (element_bytes == 1) return TESSERA_OF_ISA(isa, sum_of_words8)(data.data(), count, position);
+  if (element_bytes > 8) return TESSERA_OF_ISA(isa, sum_of_long)(data.data(), element_bytes, count, position);
   const auto size = static_cast<std::size_t>(element_bytes);
   std::uint64_t sum = 0;
   for (std::size_t at = 0; at + size <= data.size(); at += size)
-    sum += hash_at(fold(data.subspan(at, size)), position++);
+    sum += hash_at(word_of(data.subspan(at, size)), position++);
   return sum;
 }
 

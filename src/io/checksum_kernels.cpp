@@ -26,8 +26,36 @@ template <class Word>
   return sum;
 }
 
+/// `lanes` elements, each with one lane of every vector.
+template <index_t lanes>
+[[gnu::always_inline]] inline std::uint64_t sum_of_some(const std::byte* elements, index_t bytes,
+                                                        std::uint64_t position) {
+  std::uint64_t folded[lanes] = {}, word[lanes], sum = 0;
+  index_t at = 0;
+  for (; at + 8 <= bytes; at += 8) {
+    for (index_t i = 0; i < lanes; ++i) std::memcpy(&word[i], elements + i * bytes + at, 8);
+    for (index_t i = 0; i < lanes; ++i) folded[i] = mix64(folded[i]) ^ word[i];
+  }
+  if (at < bytes) {  // the last bytes of a whole word
+    for (index_t i = 0; i < lanes; ++i) std::memcpy(&word[i], elements + (i + 1) * bytes - 8, 8);
+    for (index_t i = 0; i < lanes; ++i) folded[i] = mix64(folded[i]) ^ (word[i] >> 8 * (8 - (bytes - at)));
+  }
+  for (index_t i = 0; i < lanes; ++i) sum += hash_at(folded[i], position + static_cast<std::uint64_t>(i));
+  return sum;
+}
+
 }  // namespace
 
+std::uint64_t sum_of_long(const std::byte* elements, index_t bytes, index_t count, std::uint64_t position) {
+  constexpr index_t lanes = 16;
+  std::uint64_t sum = 0;
+  index_t e = 0;
+  for (; e + lanes <= count; e += lanes)
+    sum += sum_of_some<lanes>(elements + e * bytes, bytes, position + static_cast<std::uint64_t>(e));
+  for (; e < count; ++e)
+    sum += sum_of_some<1>(elements + e * bytes, bytes, position + static_cast<std::uint64_t>(e));
+  return sum;
+}
 std::uint64_t sum_of_words8(const std::byte* words, index_t count, std::uint64_t position) {
   return sum_of<std::uint8_t>(words, count, position);
 }

@@ -10,8 +10,10 @@
 namespace tessera::io {
 
 /// The sum of hash_at (base/hash.hpp) of count consecutive words of 1, 2, 4 or 8 bytes, the first of them at
-/// `position`.
+/// `position`; and of `count` elements of more than 8 bytes, folded word by word.
 #define TESSERA_IO_CHECKSUM_KERNELS                                                            \
+  std::uint64_t sum_of_long(const std::byte* elements, index_t bytes, index_t count,           \
+                            std::uint64_t position);                                           \
   std::uint64_t sum_of_words8(const std::byte* words, index_t count, std::uint64_t position);  \
   std::uint64_t sum_of_words16(const std::byte* words, index_t count, std::uint64_t position); \
   std::uint64_t sum_of_words32(const std::byte* words, index_t count, std::uint64_t position); \

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,26 @@ TEST(Checksum, OfWordsIsTheSumOfTheirHashesAtTheirPlaces) {
   expect_sums_of_hashes<std::uint16_t>();
   expect_sums_of_hashes<std::uint32_t>();
   expect_sums_of_hashes<std::uint64_t>();
+}
+
+TEST(Checksum, OfLongElementsFoldsTheirWords) {
+  std::vector<std::byte> data(5000);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(mix64(i) >> 56);
+  for (const std::size_t size : {9, 15, 16, 17, 23, 40, 100}) {
+    for (const std::size_t count : {0, 1, 15, 16, 17, 49}) {
+      std::uint64_t want = 0;
+      for (std::size_t e = 0; e < count; ++e) {
+        std::uint64_t folded = 0;
+        for (std::size_t at = 0; at < size; at += 8) {
+          std::uint64_t word = 0;
+          std::memcpy(&word, &data[e * size + at], std::min<std::size_t>(8, size - at));
+          folded = mix64(folded) ^ word;
+        }
+        want += hash_at(folded, 77 + e);
+      }
+      EXPECT_EQ(checksum(std::span(data).first(count * size), static_cast<index_t>(size), 77), want) << size;
+    }
+  }
 }
 
 TEST(Checksum, IsTheSameOnEveryInstructionSet) {
