@@ -1,6 +1,6 @@
-"""sort_files.py TESSERA [--quick]: sorting out of core against the file system's own rates.
+"""sort_files.py TESSERA [--quick] [--only NAME,...]: sorting out of core against the file system's own rates.
 
-Keys of four times the memory allowed are sorted from file to file; beside it, in turns, as many bytes are written and read in
+Keys, tables, strings and records of four times the memory allowed are sorted from file to file; beside it, in turns, as many bytes are written and read in
 large pieces. Of the device: written as the product does it, into reserved space and synchronised at the end, and read with
 nothing of the file in the cache. Of the file cache: written without synchronising, and read again at once. Whole commands are
 timed, from the start of the process to its end, with the input out of the cache and in it. Files lie in the current folder's
@@ -32,27 +32,71 @@ def keys(kind, n):
     return {"u64 uniform": lambda: rng.integers(0, 2**64, n, dtype="u8"),
             "f64 gaussian": lambda: rng.normal(size=n),
             "u64 exponential": lambda: rng.exponential(2.0**40, n).astype("u8"),
-            "u32 uniform": lambda: rng.integers(0, 2**32, n, dtype="u4"),
-            "table": lambda: rng.integers(0, 2**64, n, dtype="u8")}[kind]()
+            "u32 uniform": lambda: rng.integers(0, 2**32, n, dtype="u4")}[kind]()
+
+
+def columns(kind, n):
+    """Those of a table; the last one is the row's number."""
+    rng = np.random.default_rng(1)
+    if kind == "table of two":
+        return {"key": rng.integers(0, 2**64, n, dtype="u8"), "row": np.arange(n)}
+    return {"time": rng.integers(0, n // 8, n) / 16, "energy": rng.exponential(2.0**10, n).astype("f4"),
+            "channel": rng.integers(0, 99, n, dtype="i4"), "place": rng.random((n, 2)), "row": np.arange(n)}
+
+
+TABLES = {"table of two": "key", "table of five": "time,-energy", "compound": "time,-energy"}
+RECORDS = {"records": (100, 10), "strings": (16, 16)}  # bytes, and those of the key
+KEYS = ("u64 uniform", "f64 gaussian", "u64 exponential")
 
 
 def prepare(source, kind, n):
     """Returns the bytes of a row."""
     with h5py.File(source, "w") as file:
-        if kind == "table":
-            file["K/key"], file["K/value"] = keys(kind, n), np.arange(n)
-            return 16
-        file["K"] = keys(kind, n)
-        return file["K"].dtype.itemsize
+        if kind in RECORDS:
+            bytes_of, key = RECORDS[kind]
+            rows = np.random.default_rng(1).integers(1, 256, (n, bytes_of), dtype="u1")
+            rows[:, bytes_of - 8:] = 1 + np.arange(n)[:, None] // np.array([255**d for d in range(8)]) % 255  # no zeros
+            file["K"] = rows if key < bytes_of else rows.view(f"S{bytes_of}").reshape(n)
+            return bytes_of
+        if kind not in TABLES:
+            file["K"] = keys(kind, n)
+            return file["K"].dtype.itemsize
+        table = columns(kind, n)
+        row = sum(values[:1].nbytes for values in table.values())
+        if kind == "compound":
+            rows = np.empty(n, [(name, values.dtype, values.shape[1:]) for name, values in table.items()])
+            for name, values in table.items():
+                rows[name] = values
+            file["K"] = rows
+        else:
+            for name, values in table.items():
+                file[f"K/{name}"] = values
+        return row
+
+
+def order_of(source, kind):
+    """The permutation that sorts the rows."""
+    with h5py.File(source) as file:
+        if kind in RECORDS:
+            key = RECORDS[kind][1]
+            rows = file["K"][()].view("u1").reshape(file["K"].shape[0], -1)
+            return np.argsort(np.ascontiguousarray(rows[:, :key]).view(f"S{key}").reshape(-1), kind="stable")
+        table = file["K"]
+        return np.argsort(table["key"][()], kind="stable") if kind == "table of two" else np.lexsort((-table["energy"][()], table["time"][()]))
 
 
 def require_sorted(source, result, kind):
     with h5py.File(source) as a, h5py.File(result) as b:
-        if kind == "table":
-            order = np.argsort(a["K/key"][()], kind="stable")
-            assert np.array_equal(b["K/value"][()], order), "the result is wrong"
-        else:
+        if kind in KEYS:
             assert np.array_equal(np.sort(a["K"][()]), b["K"][()]), "the result is wrong"
+            return
+        order = order_of(source, kind)
+        parts = [f"K/{name}" for name in a["K"]] if isinstance(a["K"], h5py.Group) else ["K"]
+        assert all(a[part][()][order].tobytes() == b[part][()].tobytes() for part in parts), "the result is wrong"
+
+
+def arguments_of(kind):
+    return ["--by", TABLES[kind]] if kind in TABLES else ["--by", "0:10"] if kind == "records" else []
 
 
 def measure(program, kind, n, repetitions, threads):
@@ -62,7 +106,7 @@ def measure(program, kind, n, repetitions, threads):
         size = n * row // PIECE * PIECE
         limit = n * row // 4
         command = [program, "sort", "--in", f"{source}:/K", "--out", f"{result}:/K", "--memory", str(limit),
-                   "--out-of-core", "always", *(["--by", "key"] if kind == "table" else [])]
+                   "--out-of-core", "always", *arguments_of(kind)]
         samples = {}
 
         def note(name, seconds):
@@ -95,12 +139,14 @@ def measure(program, kind, n, repetitions, threads):
 
 def main():
     program, quick = os.path.abspath(sys.argv[1]), "--quick" in sys.argv
-    n = 1 << (25 if quick else 26)
-    for kind in ("u64 uniform", "f64 gaussian", "u64 exponential", "table"):
-        rows = n // 2 if kind == "table" else n
-        measure(program, kind, rows, 3 if quick else 5, (1, 2))
-    if not quick:
-        measure(program, "u64 uniform", 4 * n, 3, (1, 2))
+    only = sys.argv[sys.argv.index("--only") + 1].split(",") if "--only" in sys.argv else None
+    size = 1 << (28 if quick else 29)
+    widths = {"table of two": 16, "table of five": 40, "compound": 40, "strings": 16, "records": 100}
+    for kind in (*KEYS, *widths):
+        if only is None or kind in only:
+            measure(program, kind, size // widths.get(kind, 8), 3 if quick else 5, (1, 2))
+    if not quick and only is None:
+        measure(program, "u64 uniform", size // 2, 3, (1, 2))
 
 
 if __name__ == "__main__":
