@@ -1,6 +1,6 @@
 // Out of core: the rows become runs in files, and parts of all runs that follow each other in the sorted
 // order are brought together, sorted and written. Runs are divided by value where a sample of the input tells
-// how (plain keys, all of them), else sorted. Two reads and two writes; a third of what is left where each
+// how (and all rows are wanted), else sorted. Two reads and two writes; a third of what is left where each
 // key is wanted once, because only then is known how much that is. Runs and parts that are there already from
 // an attempt before are not made again. Files are read and written under the sorting.
 
@@ -158,11 +158,11 @@ class External {
     tell_found(found, plan_.runs, "runs");
   }
   void expect_input(index_t run) {
-    const Slice input{"", plan_.run(run)};
+    const Slice input{"", plan_.run(run), {}};
     pieces_->expect({&input, 1});
   }
   void make_run(index_t run, mpi::Phases& phases) {
-    const Slice input{"", plan_.run(run)};
+    const Slice input{"", plan_.run(run), {}};
     faults_ += files_->make(files_->run(run), [&](const Pieces::Sink& sink) {
       return divided_ ? pieces_->divide(input, sink, phases)
                       : pieces_->sort({&input, 1}, most_of(run), plan_.step, sink, phases);
@@ -210,8 +210,9 @@ class External {
       const auto expected = [&]() -> std::optional<Part> {  // the next one that is not there
         const mpi::PhaseScope scope(phases, "split");
         while (next < parts_.end) {
-          std::vector<index_t> to = parts.before(next + 1);
-          Part part{next++, std::accumulate(cut.begin(), cut.end(), index_t{0}), slices_of(cut, to)};
+          std::vector<index_t> to = parts.before(++next);
+          Part part{next - 1, std::accumulate(cut.begin(), cut.end(), index_t{0}),
+                    slices_of(parts, next - 1, cut, to)};
           cut = std::move(to);
           if (request_.unique && files_->has(files_->part(part.number))) {
             ++found;
@@ -239,11 +240,13 @@ class External {
 
   [[nodiscard]] index_t whole() const { return std::max<index_t>(1, plan_.rows); }
 
-  [[nodiscard]] std::vector<Slice> slices_of(const std::vector<index_t>& from,
+  [[nodiscard]] std::vector<Slice> slices_of(const Parts& parts, index_t part,
+                                             const std::vector<index_t>& from,
                                              const std::vector<index_t>& to) const {
     std::vector<Slice> slices;
     for (std::size_t r = 0; r < from.size(); ++r) {
-      if (from[r] < to[r]) slices.push_back({files_->run(static_cast<index_t>(r)), {from[r], to[r]}});
+      const auto run = static_cast<index_t>(r);
+      if (from[r] < to[r]) slices.push_back({files_->run(run), {from[r], to[r]}, parts.buckets(run, part)});
     }
     return slices;
   }
@@ -263,6 +266,7 @@ class External {
           if (!places_[column]) return;
           const io::Column& one = pieces_->columns()[column].column;
           const index_t wanted = std::max<index_t>(0, request_.rows_out() - first) * one.row_bytes();
+          if (column == first_place()) writing_.wait();
           write_rows(column, first, data.first(std::min(data.size(), static_cast<std::size_t>(wanted))),
                      memory);
         },
@@ -277,7 +281,12 @@ class External {
                   const std::shared_ptr<const void>& memory) {
     const io::Column& one = pieces_->columns()[column].column;
     const index_t at = first * (one.row_bytes() / one.info.element_bytes);
-    writing_.start([this, place = *places_[column], at, data, memory] { outputs_.write(place, at, data); });
+    writing_.add([this, place = *places_[column], at, data, memory] { outputs_.write(place, at, data); });
+  }
+  [[nodiscard]] std::size_t first_place() const {
+    std::size_t column = 0;
+    while (!places_[column]) ++column;
+    return column;
   }
 
   /// The parts, each key once, become the result. Collective.
@@ -325,6 +334,7 @@ class External {
         faults_ += sum == io::Notes(file).checksum(one.path) ? 0 : 1;
       }
       const mpi::PhaseScope scope(phases, "write");
+      writing_.wait();
       write_rows(c, first, bytes, data);
     }
   }

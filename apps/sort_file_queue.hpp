@@ -41,17 +41,11 @@ class FileQueue {
 class LaterWrites {
  public:
   explicit LaterWrites(FileQueue& queue) : queue_(queue) {}
-  /// When those before are done: what they hold is free again.
-  template <class Write>
-  void start(Write write) {
-    wait();
-    add(std::move(write));
-  }
   template <class Write>
   void add(Write write) {
     writing_.push_back(queue_.ask(std::move(write)));
   }
-  /// Throws what a write threw.
+  /// For those so far: what they hold is free again. Throws what a write threw.
   void wait() {
     for (const auto& one : std::exchange(writing_, {})) one.get();
   }

@@ -1,28 +1,32 @@
 // Plain keys out of core: read ahead where they lie as memory holds them, sorted as they are, by their total
 // order, or divided by value.
 
-#include <array>
-#include <deque>
-#include <map>
-
 #include "dist/sort/some_keys.hpp"
 #include "kernels/sort/divide.hpp"
 #include "kernels/sort/variants.hpp"
-#include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/watchdog.hpp"
-#include "sort_pieces.hpp"
+#include "sort_read_ahead.hpp"
 
 namespace tessera::apps::sort {
 namespace {
-
-using machine::Buffer;
 
 template <class T>
 class KeyPieces final : public Pieces {
  public:
   KeyPieces(const Inputs& inputs, const Request& request, bool verify, FileQueue& queue)
-      : inputs_(inputs), request_(request), verify_(verify), queue_(queue) {
+      : inputs_(inputs),
+        request_(request),
+        verify_(verify),
+        rows_(
+            {static_cast<index_t>(sizeof(T))}, queue,
+            {[this](const std::string& file) { return find_place(file); },
+             [this](std::span<const Slice> slices, const ReadAhead::Pointers& to) {
+               return read(slices, reinterpret_cast<T*>(to[0]));
+             },
+             [this](const Slice& slice, layout::Range rows, const ReadAhead::Pointers& at) {
+               return look(slice, {reinterpret_cast<const T*>(at[0]), static_cast<std::size_t>(rows.size())});
+             }}) {
     io::DatasetInfo info;
     info.shape = {0};
     info.element_bytes = sizeof(T);
@@ -36,32 +40,14 @@ class KeyPieces final : public Pieces {
   [[nodiscard]] index_t row_bytes() const override { return 3 * sizeof(T); }
   [[nodiscard]] std::size_t words() const override { return 1; }
 
-  void prepare(index_t rows) override {
-    for (Buffer<T>& room : rooms_) room = Buffer<T>(rows);
-  }
-
-  void expect(std::span<const Slice> slices) override {
-    TESSERA_EXPECTS(!free_.empty() && rows_of(slices) <= rooms_[0].size());
-    Coming& next = coming_.emplace_back();
-    next.slices.assign(slices.begin(), slices.end());
-    next.room = free_.front().room;
-    const std::shared_future<void> written = free_.front().written;
-    free_.pop_front();
-    for (const Slice& slice : slices) {
-      next.places.push_back(place_of(slice.file));
-      if (!next.places.back()) return;  // through HDF5, when it is needed
-    }
-    next.read = reading_.ask([this, &next, written] {
-      if (written.valid()) written.wait();
-      read_ahead(next);
-    });
-  }
+  void prepare(index_t rows) override { rows_.prepare(rows); }
+  void expect(std::span<const Slice> slices) override { rows_.expect(slices); }
 
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
                             mpi::Phases& phases) override {
-    const Coming now = taken(slices, phases);
-    Sorted result{.came = rows_of(slices), .hash_before = now.hash};
-    const std::span<T> items = rooms_[now.room].span().first(static_cast<std::size_t>(result.came));
+    const ReadAhead::Taken now = taken(slices, phases);
+    Sorted result{.came = rows_of(slices), .hash_before = now.look};
+    const std::span<T> items = keys_of(now.room, result.came);
     sort_all(items, result, phases);
     const bool from_input = slices.empty() || slices.front().file.empty();
     const std::span<const T> keys = kept(items, most, result, phases);
@@ -97,10 +83,11 @@ class KeyPieces final : public Pieces {
     const auto rows = [&](index_t p) { return layout::Range{map.begin(p), map.begin(p) + in_page}; };
     for (index_t p = 0; p < pages; ++p) place->will_read(rows(p));
     std::string sample(static_cast<std::size_t>(pages * in_page) * sizeof(T), '\0');
-    for (index_t p = 0; p < pages; ++p)
-      place->read(rows(p),
-                  reinterpret_cast<std::byte*>(sample.data()) + p * in_page * static_cast<index_t>(sizeof(T)),
-                  in_page, [](layout::Range) {});
+    for (index_t p = 0; p < pages; ++p) {
+      std::byte* const to =
+          reinterpret_cast<std::byte*>(sample.data()) + p * in_page * static_cast<index_t>(sizeof(T));
+      place->read(rows(p), {&to, 1}, in_page, [](layout::Range) {});
+    }
     return sample;
   }
 
@@ -121,34 +108,23 @@ class KeyPieces final : public Pieces {
   }
 
   [[nodiscard]] Sorted divide(const Slice& slice, const Sink& sink, mpi::Phases& phases) override {
-    const Coming now = taken({&slice, 1}, phases);
-    Sorted result{.came = slice.rows.size(), .rows = slice.rows.size(), .hash_before = now.hash};
-    result.hash_after = now.hash;  // the parts tell whether it is still so
-    const auto rows = static_cast<std::size_t>(result.rows);
+    ReadAhead::Taken now = taken({&slice, 1}, phases);
+    Sorted result{.came = slice.rows.size(), .rows = slice.rows.size(), .hash_before = now.look};
+    result.hash_after = now.look;  // the parts tell whether it is still so
+    const std::span<T> keys = keys_of(now.room, result.rows), grouped = spare_keys(result.rows);
     std::vector<index_t> begin(static_cast<std::size_t>(divider_->buckets()) + 1);
     {
       const mpi::PhaseScope scope(phases, "divide");
       const mpi::Computing computing;
-      machine::parallel(threads(), [&] {
-        divider_->divide(rooms_[now.room].span().first(rows), rooms_[spare_].span().first(rows), begin);
-      });
+      machine::parallel(threads(), [&] { divider_->divide(keys, grouped, begin); });
     }
     result.samples.assign(begin.begin(), begin.end());
-    const std::size_t to = std::exchange(spare_, now.room);
-    hand_on(result, rooms_[to].span().first(rows), to, sink, phases);
+    rows_.swap_spare(now.room);
+    hand_on(result, grouped, now.room, sink, phases);
     return result;
   }
 
  private:
-  /// Rows on their way from the file.
-  struct Coming {
-    std::vector<Slice> slices;
-    std::vector<std::optional<io::PlainRows>> places;  // of the slices
-    std::size_t room = 0;
-    std::uint64_t hash = 0;
-    std::shared_future<void> read;  // none: nobody has begun
-  };
-
   [[nodiscard]] dist::sort::Order order() const { return request_.by.front().order; }
   /// Reading and writing take about one.
   [[nodiscard]] int threads() const { return std::max(1, request_.method.threads - 1); }
@@ -159,38 +135,18 @@ class KeyPieces final : public Pieces {
     if (request_.generated()) return std::nullopt;
     return io::PlainRows::of(inputs_.data->name().file, request_.by.front().column, element_of<T>);
   }
-  const std::optional<io::PlainRows>& place_of(const std::string& file) {
-    const auto known = places_.find(file);
-    return known != places_.end() ? known->second : places_.emplace(file, find_place(file)).first->second;
+  [[nodiscard]] std::span<T> keys_of(std::size_t room, index_t n) {
+    return {reinterpret_cast<T*>(rows_.columns_of(room)[0]), static_cast<std::size_t>(n)};
   }
+  [[nodiscard]] std::span<T> spare_keys(index_t n) { return keys_of(rows_.spare(), n); }
 
-  /// In blocks that a cache holds where they are hashed.
-  void read_ahead(Coming& coming) {
-    constexpr index_t block = (index_t{512} << 10) / index_t{sizeof(T)};
-    T* to = rooms_[coming.room].data();
-    for (std::size_t s = 0; s < coming.slices.size(); ++s) {
-      const bool hashed = verify_ && coming.slices[s].file.empty();
-      const layout::Range rows = coming.slices[s].rows;
-      coming.places[s]->read(rows, reinterpret_cast<std::byte*>(to), block, [&](layout::Range some) {
-        const std::span<const T> keys(to + (some.begin - rows.begin), static_cast<std::size_t>(some.size()));
-        if (hashed) coming.hash += tessera::sort::content(keys, request_.seed).hash;
-      });
-      to += rows.size();
-    }
+  /// The hash of what has come.
+  [[nodiscard]] std::uint64_t look(const Slice& slice, std::span<const T> keys) const {
+    return verify_ && slice.file.empty() ? tessera::sort::content(keys, request_.seed).hash : 0;
   }
-
-  /// The rows that were expected next.
-  Coming taken(std::span<const Slice> slices, mpi::Phases& phases) {
-    if (coming_.empty()) expect(slices);
-    TESSERA_EXPECTS(rows_of(slices) == rows_of(coming_.front().slices));
+  ReadAhead::Taken taken(std::span<const Slice> slices, mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "read");
-    if (coming_.front().read.valid())
-      coming_.front().read.get();
-    else
-      coming_.front().hash = read(slices, rooms_[coming_.front().room].data());
-    Coming now = std::move(coming_.front());
-    coming_.pop_front();
-    return now;
+    return rows_.take(slices);
   }
 
   /// Its room is taken for what is read, once it is written.
@@ -198,7 +154,7 @@ class KeyPieces final : public Pieces {
                mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "write");
     sink(result, 0, std::as_bytes(keys), nullptr);
-    free_.push_back({room, queue_.ask([] {})});
+    rows_.hand_on(room);
   }
 
   /// Also looks whether they are in order then, and hashes them.
@@ -210,7 +166,7 @@ class KeyPieces final : public Pieces {
       const mpi::PhaseScope scope(phases, "sort");
       const mpi::Computing computing;
       machine::parallel(threads(), [&] {
-        tessera::sort::sort_keys(request_.method.kernel, keys, rooms_[spare_].span().first(keys.size()),
+        tessera::sort::sort_keys(request_.method.kernel, keys, spare_keys(static_cast<index_t>(keys.size())),
                                  order(), request_.method.tuning, done);
       });
     }
@@ -229,8 +185,9 @@ class KeyPieces final : public Pieces {
       const mpi::PhaseScope scope(phases, "distinct");
       const auto self = mpi::Communicator::self();
       const std::span<const T> sorted = keys;
-      const index_t n = dist::sort::keep_distinct(self, sorted, order(), rooms_[spare_].data());
-      const std::span<const T> distinct = rooms_[spare_].span().first(static_cast<std::size_t>(n));
+      const std::span<T> room = spare_keys(static_cast<index_t>(keys.size()));
+      const index_t n = dist::sort::keep_distinct(self, sorted, order(), room.data());
+      const std::span<const T> distinct = room.first(static_cast<std::size_t>(n));
       if (verify_) result.faults += dist::sort::faults_of_distinct(self, sorted, distinct, order());
       std::copy(distinct.begin(), distinct.end(), keys.begin());
       keys = keys.first(distinct.size());
@@ -273,21 +230,9 @@ class KeyPieces final : public Pieces {
   const Inputs& inputs_;
   const Request& request_;
   bool verify_;
-  FileQueue& queue_;
   std::vector<PieceColumn> columns_;
   std::optional<tessera::sort::Divider<T>> divider_;
-  std::map<std::string, std::optional<io::PlainRows>> places_;
-  struct Free {
-    std::size_t room;
-    std::shared_future<void> written;  // none: there was nothing
-  };
-
-  // One is being sorted with a spare one, the third is written and then read into.
-  std::array<Buffer<T>, 3> rooms_;
-  std::size_t spare_ = 2;
-  std::deque<Free> free_ = {{0, {}}, {1, {}}};
-  std::deque<Coming> coming_;
-  FileQueue reading_;  // beside the writes; ends before what it reads into
+  ReadAhead rows_;  // ends before what it asks
 };
 
 }  // namespace

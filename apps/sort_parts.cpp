@@ -26,20 +26,33 @@ std::optional<Parts> Parts::of_buckets(const dist::sort::RunPlan& plan, std::vec
     for (std::size_t b = 0; b < sizes.size(); ++b)
       sizes[b] += static_cast<index_t>(run.words[b + 1] - run.words[b]);
   }
-  const auto firsts = dist::sort::group_buckets(sizes, plan.at_once);
+  auto firsts = dist::sort::group_buckets(sizes, plan.at_once);
   if (!firsts) return std::nullopt;
-  const auto count = static_cast<index_t>(firsts->size());
-  return Parts(runs, count, [runs, firsts = *firsts](index_t run, index_t part) {
-    const auto bucket = static_cast<std::size_t>(firsts[static_cast<std::size_t>(part)]);
-    return static_cast<index_t>(runs[static_cast<std::size_t>(run)].words[bucket]);
-  });
+  Parts parts;
+  parts.count_ = static_cast<index_t>(firsts->size());
+  parts.firsts_ = std::move(*firsts);
+  parts.firsts_.push_back(static_cast<index_t>(sizes.size()));
+  parts.runs_ = std::move(runs);
+  return parts;
 }
 
 std::vector<index_t> Parts::before(index_t part) const {
   std::vector<index_t> rows;
-  for (std::size_t r = 0; r < runs_.size(); ++r)
-    rows.push_back(part == 0 ? 0 : part == count_ ? runs_[r].rows : cut_(static_cast<index_t>(r), part));
+  for (std::size_t r = 0; r < runs_.size(); ++r) {
+    const auto run = static_cast<index_t>(r);
+    rows.push_back(part == 0         ? 0
+                   : part == count_  ? runs_[r].rows
+                   : firsts_.empty() ? cut_(run, part)
+                                     : buckets(run, part).front());
+  }
   return rows;
+}
+
+std::vector<index_t> Parts::buckets(index_t run, index_t part) const {
+  if (firsts_.empty()) return {};
+  const std::vector<std::uint64_t>& begin = runs_[static_cast<std::size_t>(run)].words;
+  const auto first = begin.begin() + firsts_[static_cast<std::size_t>(part)];
+  return {first, begin.begin() + firsts_[static_cast<std::size_t>(part) + 1] + 1};
 }
 
 void OrderOfParts::follow(const std::vector<std::uint64_t>& first, const std::vector<std::uint64_t>& last) {

@@ -22,14 +22,16 @@ class Parts {
   [[nodiscard]] index_t count() const { return count_; }
   /// Rows of every run before a part; part == count(): all. Local.
   [[nodiscard]] std::vector<index_t> before(index_t part) const;
+  /// The first rows of a part's buckets in a run, and the end of the last one; none of sorted runs.
+  [[nodiscard]] std::vector<index_t> buckets(index_t run, index_t part) const;
 
  private:
   using Cut = std::function<index_t(index_t run, index_t part)>;
-  Parts(std::vector<dist::sort::RunSamples> runs, index_t count, Cut cut)
-      : runs_(std::move(runs)), count_(count), cut_(std::move(cut)) {}
+  Parts() = default;
 
   std::vector<dist::sort::RunSamples> runs_;
-  index_t count_;
+  std::vector<index_t> firsts_;  // of divided runs: the buckets that parts begin with, and how many there are
+  index_t count_ = 0;
   Cut cut_;  // for 0 < part < count
 };
 

@@ -13,6 +13,7 @@ namespace tessera::apps::sort {
 struct Slice {
   std::string file;  ///< of the run; empty: the input
   layout::Range rows;
+  std::vector<index_t> buckets = {};  ///< of a divided run: the first rows of those here, and rows.end
 };
 
 /// A column of the input, or made here, as runs hold it.
@@ -79,6 +80,8 @@ class Pieces {
                                                   bool with_index, FileQueue& queue);
 [[nodiscard]] std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Request& request,
                                                       bool verify, FileQueue& queue);
+[[nodiscard]] std::unique_ptr<Pieces> make_table_pieces(const Inputs& inputs, const Request& request,
+                                                        bool verify, bool with_index, FileQueue& queue);
 
 /// Where runs keep what is not a dataset of the input.
 inline constexpr const char* keys_path = "/tessera_keys";

@@ -95,7 +95,7 @@ index_t SortedFiles::make(const std::string& file, const Rows& rows) {
       finish();
       file_ = create(file, known);
     }
-    writing_.start([&out = *file_, column, data, memory] { out.write(column, 0, data); });
+    writing_.add([&out = *file_, column, data, memory] { out.write(column, 0, data); });
   };
   rows_ = rows(sink);
   const auto samples = std::make_shared<std::vector<std::uint64_t>>(rows_.samples);

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <sstream>
 
-#include "io/raw_file.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::io {
@@ -264,35 +263,6 @@ void read_numbers(const std::string& file, const Column& column, layout::Range r
     reader.read(some, type, to + (begin - rows.begin) * static_cast<index_t>(bytes(element)));
     arrived(some);
   }
-}
-
-std::optional<PlainRows> PlainRows::of(const std::string& file, const Column& column, Element element) {
-  if (!column.member.empty() || !is_stored_as({file, column.path}, element)) return std::nullopt;
-  const Handle in = open_file(file);
-  const haddr_t offset = H5Dget_offset(open_dataset(in, {file, column.path}));
-  if (offset == HADDR_UNDEF) return std::nullopt;
-  PlainRows rows;
-  rows.file_ = std::filesystem::canonical(file).string();
-  rows.offset_ = static_cast<index_t>(offset);
-  rows.row_bytes_ = column.row_bytes();
-  return rows;
-}
-
-void PlainRows::read(layout::Range rows, std::byte* to, index_t at_once,
-                     const std::function<void(layout::Range)>& arrived) const {
-  const RawFile raw(file_, RawFile::Mode::read);
-  for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
-    const layout::Range some{begin, std::min(rows.end, begin + at_once)};
-    const auto bytes = static_cast<std::size_t>(some.size() * row_bytes_);
-    raw.read_at(offset_ + some.begin * row_bytes_, {to, bytes});
-    to += bytes;
-    mpi::heartbeat();
-    arrived(some);
-  }
-}
-
-void PlainRows::will_read(layout::Range rows) const {
-  RawFile(file_, RawFile::Mode::read).will_read(offset_ + rows.begin * row_bytes_, rows.size() * row_bytes_);
 }
 
 void read_stored(const std::string& file, const Column& column, layout::Range rows, std::byte* to) {

@@ -3,8 +3,6 @@
 // of a compound one.
 
 #include <functional>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -56,25 +54,6 @@ void read_numbers(const std::string& file, const Column& column, layout::Range r
 /// The same, `at_once` rows after the other; `arrived` is told of the rows that are there.
 void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
                   std::byte* to, index_t at_once, const std::function<void(layout::Range)>& arrived);
-/// Rows that lie in a file as they are held in memory, one after the other: they are read without HDF5, and
-/// so by any thread.
-class PlainRows {
- public:
-  /// Nothing where numbers of the column are not stored so: in chunks, in a compound, as other numbers.
-  [[nodiscard]] static std::optional<PlainRows> of(const std::string& file, const Column& column,
-                                                   Element element);
-  /// to[0 : rows.size()] = numbers, `at_once` after the other; `arrived` is told of the rows that are there.
-  /// Throws Error(io).
-  void read(layout::Range rows, std::byte* to, index_t at_once,
-            const std::function<void(layout::Range)>& arrived) const;
-  /// A hint: the device may begin now.
-  void will_read(layout::Range rows) const;
-
- private:
-  std::string file_;  // no link
-  index_t offset_ = 0, row_bytes_ = 0;
-};
-
 /// to[0 : rows.size(), 0 : bytes.size()] = those bytes of every row; strings are padded with zeros, however
 /// they are stored.
 void read_bytes(const std::string& file, const Column& column, layout::Range rows, layout::Range bytes,

@@ -103,6 +103,82 @@ class OutOfCore(tessera.Case):
         self.assertIn("resumed: 3 of", self.succeed(*self.request, ranks=1).out)
         self.check(values)
 
+    def columns(self, n):
+        """Of a table: numbers of all kinds of storage and how often they come, and the row's number."""
+        rng = numpy.random.default_rng(tessera.SEED)
+        special = numpy.array([numpy.nan, -numpy.nan, numpy.inf, -numpy.inf, -0.0, 0.0])
+        return {"real": numpy.where(rng.random(n) < 0.2, rng.choice(special, n), rng.normal(size=n)), "kind": rng.integers(0, 5, n).astype("<i2"),
+                "big": rng.integers(0, 120, n).astype(">i4"), "name": rng.integers(0, 10**6, n).astype("S9"), "equal": numpy.full(n, 7.5, "<f4"),
+                "place": rng.normal(size=(n, 3)), "row": numpy.arange(n)}
+
+    def order(self, columns, by):
+        """Stable; NaN last either way, zeros of both signs equal."""
+        codes = []
+        for word in by.split(",")[::-1]:
+            values = columns[word.lstrip("-")]
+            code = numpy.unique(values, return_inverse=True)[1]
+            codes.append(numpy.where(values != values, len(values), -code if word.startswith("-") else code))
+        return numpy.lexsort(codes)
+
+    def test_tables_divided_by_value(self):
+        n = 30011
+        columns = self.columns(n)
+        with h5py.File(self.path("t.h5"), "w") as file:
+            for name, values in columns.items():
+                file[f"group/{name}"] = values
+            rows = numpy.zeros(n, [(name, values.dtype, values.shape[1:]) for name, values in columns.items()])
+            for name, values in columns.items():
+                rows[name] = values
+            file["compound"] = rows
+            file.create_dataset("chunks", data=rows, chunks=(1000,), compression="gzip", compression_opts=1)
+        for path, by, ranks in (("group", "real", 1), ("group", "-real,kind", 3), ("compound", "kind,-big,real", 2), ("chunks", "name,real", 1),
+                                ("group", "equal,-name", 2), ("group", "-kind", 1), ("compound", "equal", 3), ("compound", "-name[2:5],big", 1)):
+            self.succeed("sort", "--in", f"t.h5:/{path}", f"--by={by}", "--out", f"o.h5:/{path}", "--argsort", "p.h5:/P", "--memory", "1MiB",
+                         "--scratch", "runs", "--out-of-core", "always", "--overwrite", ranks=ranks, environment=PASSIVE)
+            keys = {**columns, "name[2:5]": numpy.array([name[2:5] for name in columns["name"]])}
+            want = self.order(keys, by)
+            self.assertTrue(numpy.array_equal(tessera.read_matrix(self.path("p.h5"), "P"), want), (path, by, ranks))
+            with h5py.File(self.path("o.h5")) as file:
+                for name, values in columns.items():
+                    got = file[f"group/{name}"][()] if path == "group" else file[path][()][name]
+                    self.assertEqual(got.tobytes(), values[want].tobytes(), (path, by, ranks, name))
+            self.assertEqual(os.listdir(self.path("runs")), [])
+        self.succeed("verify", "o.h5")
+
+    def test_divided_runs_of_a_table_are_found_again(self):
+        n = 30011
+        columns = self.columns(n)
+        with h5py.File(self.path("in.h5"), "w") as file:
+            for name, values in columns.items():
+                file[f"K/{name}"] = values
+        self.request = (*self.request[:5], "--by", "real,name", "--memory", "1MiB", "--scratch", "runs", "--out-of-core", "always")
+        self.stop_at("000003")
+        with h5py.File(self.path("runs/out.h5.runs/000001.h5")) as file:
+            rows, begin = file["K/row"][()], file["tessera_samples"][()]
+        self.assertEqual(begin[-1], len(rows))
+        self.assertTrue(len(begin) > 100 and (numpy.diff(rows) < 0).any())
+        for bucket in range(len(begin) - 1):  # as they came
+            self.assertTrue((numpy.diff(rows[begin[bucket]:begin[bucket + 1]]) > 0).all())
+        with h5py.File(self.path("runs/out.h5.runs/000002.h5"), "r+") as file:
+            file["K/place"][7, 1] += 1e-9
+        self.assertIn("resumed: 2 of", self.succeed(*self.request, ranks=1).out)
+        want = self.order(columns, "real,name")
+        for name, values in columns.items():
+            self.assertEqual(tessera.read_matrix(self.path("out.h5"), f"K/{name}").tobytes(), values[want].tobytes(), name)
+        self.assertEqual(os.listdir(self.path("runs")), [])
+
+    def test_a_table_that_no_sample_sees_is_sorted_all_the_same(self):
+        n = 2**15
+        keys = numpy.arange(n, dtype="i8") << 32
+        keys.reshape(256, 128)[:, 32:] = 5  # a page of every part is looked at: its first 32 rows
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["K/key"], file["K/row"] = keys, numpy.arange(n)
+        request = (*self.request[:5], "--by", "key", "--memory", "512KiB", "--scratch", "runs", "--overwrite", "--out-of-core", "always")
+        for ranks in (1, 3):
+            self.assertIn("not what its sample says", self.succeed(*request, ranks=ranks, environment=PASSIVE).out)
+            self.assertTrue(numpy.array_equal(tessera.read_matrix(self.path("out.h5"), "K/row"), numpy.argsort(keys, kind="stable")))
+        self.assertEqual(os.listdir(self.path("runs")), [])
+
     def test_the_first_rows_of_data_larger_than_memory(self):
         for top in (0, 1, 700, 20000, 40000):
             for ranks in (1, 3):

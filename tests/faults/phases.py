@@ -42,6 +42,7 @@ WORKLOADS = {
                       "a.h5:/B", "--mask", "a.h5:/B", "--exchange", "shared", "--overlap", "yes"),
     "sort table": ("--in", "a.h5:/T", "--by", "key", "--out", "out.h5:/T"),
     "sort out of core": ("--in", "a.h5:/K", "--out", "out.h5:/K", "--out-of-core", "always", "--memory", "8MiB"),
+    "sort table out of core": ("--in", "a.h5:/T", "--by", "key", "--out", "out.h5:/T", "--out-of-core", "always", "--memory", "8MiB"),
     "sort rounds": ("--in", "a.h5:/K", "--out", "out.h5:/K", "--algorithm", "rounds"),
 }
 
@@ -56,8 +57,8 @@ class Phases(tessera.Case):
             file["A"] = rng.random((150, 150))
             file["B"] = rng.random((150, 150))
             file["K"] = rng.integers(0, 1000, 20000)
-            file["T/key"] = rng.integers(0, 1000, 5000)
-            file["T/value"] = rng.random(5000)
+            file["T/key"] = rng.integers(0, 1000, 9000)
+            file["T/value"] = rng.random(9000)
         self.slack = tessera.slack(1)
 
     def start(self, folder, workload, **fault):

@@ -4,8 +4,12 @@
 #include <hdf5_hl.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <numeric>
+
+#include "io/plain_rows.hpp"
+#include "io/stored_key.hpp"
 
 namespace tessera::io {
 namespace {
@@ -86,6 +90,98 @@ TEST_F(Columns, AreReadAsTheyAreStored) {
               reinterpret_cast<std::byte*>(bytes.data()));
   EXPECT_EQ(bytes, (std::vector<unsigned char>{0, 0, 0, 0, 0, 0, 0, 1, 0xEE}));
   EXPECT_GT(H5Tequal(stored_type(name("/table/big")), H5T_STD_I32BE), 0);
+}
+
+/// A key by itself out of rows as they are stored, and as it is read.
+void expect_key_as_read(const std::string& file, const Column& column, std::optional<Element> number,
+                        layout::Range bytes) {
+  const StoredKey key(file, column, number, bytes);
+  const index_t n = column.rows();
+  Column whole = column;
+  whole.member.clear();
+  whole.info.element_bytes = key.element_bytes();
+  std::vector<std::byte> rows(static_cast<std::size_t>(n * key.row_bytes())),
+      want(static_cast<std::size_t>(n * key.key_bytes())), got(want.size());
+  read_stored(file, whole, {0, n}, rows.data());
+  if (number)
+    read_numbers(file, column, {0, n}, *number, want.data());
+  else
+    read_bytes(file, column, {0, n}, bytes, want.data());
+  key.convert(rows.data(), n, got.data());
+  EXPECT_EQ(got, want) << column.name;
+  if (const auto offset = key.offset()) {
+    for (index_t j = 0; j < n; ++j)
+      EXPECT_TRUE(std::equal(want.begin() + j * key.key_bytes(), want.begin() + (j + 1) * key.key_bytes(),
+                             rows.begin() + j * key.row_bytes() + *offset));
+  }
+}
+
+TEST_F(Columns, GiveTheirKeysOutOfStoredRows) {
+  const TableInfo table = inspect_table(name("/table"));
+  expect_key_as_read(file_, table.columns[0], Element::i32, {});
+  expect_key_as_read(file_, table.columns[1], Element::i32, {});
+  expect_key_as_read(file_, table.columns[2], Element::f64, {});
+  expect_key_as_read(file_, table.columns[1], std::nullopt, {1, 3});
+  EXPECT_EQ(StoredKey(file_, table.columns[2], Element::f64, {}).offset(), 0);
+  EXPECT_FALSE(StoredKey(file_, table.columns[0], Element::i32, {}).offset());
+  EXPECT_EQ(StoredKey(file_, table.columns[1], std::nullopt, {1, 3}).offset(), 1);
+}
+
+TEST_F(Columns, GiveKeysOutOfCompoundsAndStringsHoweverTheyEnd) {
+  struct Row {
+    short small;
+    char text[6];
+    double pair[2];
+  };
+  const Handle file(H5Fopen(file_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+  const hsize_t pair = 2, shape[2] = {3, 2};
+  const Handle text(H5Tcopy(H5T_C_S1), H5Tclose),
+      two(H5Tarray_create2(H5T_NATIVE_DOUBLE, 1, &pair), H5Tclose),
+      type(H5Tcreate(H5T_COMPOUND, sizeof(Row)), H5Tclose),
+      space(H5Screate_simple(1, shape, nullptr), H5Sclose),
+      square(H5Screate_simple(2, shape, nullptr), H5Sclose);
+  H5Tset_size(text, 6);  // ends with a zero; what is behind that is no part of it
+  H5Tinsert(type, "small", offsetof(Row, small), H5T_NATIVE_SHORT);
+  H5Tinsert(type, "text", offsetof(Row, text), text);
+  H5Tinsert(type, "pair", offsetof(Row, pair), two);
+  const Row stored[3] = {{3, "ab\0cd", {1, 2}}, {-1, "abcde", {3, 4}}, {0, "", {5, 6}}};
+  const char words[3][2][6] = {{"a\0bcd", "q"}, {"bcd", "w"}, {"", "efghi"}};
+  const Handle compound(H5Dcreate2(file, "rows", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                        H5Dclose);
+  H5Dwrite(compound, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, stored);
+  const Handle strings(H5Dcreate2(file, "strings", text, square, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                       H5Dclose);
+  H5Dwrite(strings, text, H5S_ALL, H5S_ALL, H5P_DEFAULT, words);
+  H5Fflush(file, H5F_SCOPE_GLOBAL);
+  const TableInfo table = inspect_table(name("/rows"));
+  expect_key_as_read(file_, table.members[0], Element::i32, {});
+  expect_key_as_read(file_, table.members[1], std::nullopt, {0, 6});
+  expect_key_as_read(file_, table.members[1], std::nullopt, {1, 4});
+  expect_key_as_read(file_, table.members[2], std::nullopt, {8, 16});
+  EXPECT_EQ(StoredKey(file_, table.members[2], std::nullopt, {8, 16}).offset(),
+            static_cast<index_t>(offsetof(Row, pair)) + 8);
+  expect_key_as_read(file_, inspect_table(name("/strings")).columns.front(), std::nullopt, {0, 12});
+  expect_key_as_read(file_, inspect_table(name("/strings")).columns.front(), std::nullopt, {4, 8});
+}
+
+TEST_F(Columns, OfSeveralDatasetsAreReadWithoutTheLibrary) {
+  const TableInfo table = inspect_table(name("/table"));
+  const auto plain = PlainRows::stored(file_, table.columns);
+  ASSERT_TRUE(plain);
+  std::vector<std::vector<std::byte>> got, want;
+  std::vector<std::byte*> to;
+  for (const Column& column : table.columns) {
+    want.emplace_back(static_cast<std::size_t>(6 * column.row_bytes()));
+    read_stored(file_, column, {2, 8}, want.back().data());
+    got.emplace_back(want.back().size());
+  }
+  for (auto& column : got) to.push_back(column.data());
+  std::vector<layout::Range> seen;
+  plain->read({2, 8}, to, 4, [&](layout::Range some) { seen.push_back(some); });
+  EXPECT_EQ(got, want);
+  EXPECT_EQ(seen, (std::vector<layout::Range>{{2, 6}, {6, 8}}));
+  EXPECT_TRUE(PlainRows::of(file_, table.columns[2], Element::f64));
+  EXPECT_FALSE(PlainRows::of(file_, table.columns[1], Element::i32));  // as other numbers
 }
 
 TEST_F(Columns, HaveTheNarrowestElementThatHoldsThem) {

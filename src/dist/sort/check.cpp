@@ -58,22 +58,9 @@ struct RowsInOrder {
       key_word(column, word, rows, bits);
       return;
     }
-    constexpr index_t soon = 16;
-    const index_t bytes = column.form.bytes;
-    const auto at = [&](index_t j) { return column.data + static_cast<index_t>(places[j]) * bytes; };
-    std::vector<std::byte> found(static_cast<std::size_t>(rows.size() * bytes));
-    const auto copy = [&](auto size) {
-      std::byte* to = found.data();
-      for (index_t j = rows.begin; j < rows.end; ++j, to += size) {
-        __builtin_prefetch(at(std::min(j + soon, rows.end - 1)));
-        std::memcpy(to, at(j), static_cast<std::size_t>(size));
-      }
-    };
-    if (bytes == 8)
-      copy(std::integral_constant<index_t, 8>{});
-    else
-      copy(bytes);
-    key_word({column.form, found.data(), column.order}, word, {0, rows.size()}, bits);
+    for (index_t j = rows.begin; j < rows.end; ++j)
+      __builtin_prefetch(column.data + static_cast<index_t>(places[j]) * column.step());
+    key_word(column, word, {places + rows.begin, static_cast<std::size_t>(rows.size())}, bits);
   }
 };
 
@@ -249,6 +236,21 @@ index_t OrderOfRows::faults() const {
     wrong += !first && equal_[j] != 0 && permutation_[i] <= previous ? 1 : 0;
   }
   return comm_.sum(wrong);
+}
+
+index_t look_at_rows(const std::vector<KeyColumn>& columns, Indices places, layout::Range rows,
+                     unsigned char* equal) {
+  std::fill(equal + rows.begin, equal + rows.end, 1);
+  index_t wrong = 0;
+  for (const KeyColumn& column : columns) {
+    for (index_t word = 0; word < column.form.words(); ++word)
+      wrong += step_through({column, places.data()}, word, rows, std::nullopt, equal);
+  }
+  if (rows.begin == 0 && !rows.empty()) equal[0] = 0;
+  for (auto j = static_cast<std::size_t>(std::max<index_t>(rows.begin, 1));
+       j < static_cast<std::size_t>(rows.end); ++j)
+    wrong += equal[j] != 0 && places[j] <= places[j - 1] ? 1 : 0;
+  return wrong;
 }
 
 bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,

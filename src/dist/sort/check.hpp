@@ -60,6 +60,12 @@ class OrderOfRows {
   index_t wrong_ = 0;
 };
 
+/// Of rows that lie on this rank, in the order of `places`, those of the range, each against the one before:
+/// how many are out of order by (columns, place). equal[j] becomes whether row j is equal to the one before
+/// it by the columns, 0 or 1. By this thread.
+[[nodiscard]] index_t look_at_rows(const std::vector<KeyColumn>& columns, Indices places, layout::Range rows,
+                                   unsigned char* equal);
+
 /// Whether after[j] is element permutation[j] of the column whose part on this rank is `before`: by the sums
 /// over all ranks of a hash of every element that is in the permutation with its index. Collective.
 [[nodiscard]] bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map,

@@ -1,6 +1,8 @@
 #include "dist/sort/key_words.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <mutex>
 
 #include "machine/buffer.hpp"
@@ -23,6 +25,10 @@ void for_each_row(index_t n, int threads, const F& f) {
 /// The first `bytes` of a string (at most 8) as the digits of a number, zeros after them.
 std::uint64_t big_endian(const std::byte* string, index_t bytes) {
   std::uint64_t word = 0;
+  if (bytes == 8 && std::endian::native == std::endian::little) {
+    std::memcpy(&word, string, 8);
+    return __builtin_bswap64(word);
+  }
   for (index_t b = 0; b < bytes; ++b) word |= std::to_integer<std::uint64_t>(string[b]) << (56 - 8 * b);
   return word;
 }
@@ -48,22 +54,49 @@ Extent extent_of(const std::uint64_t* words, index_t n, int threads) {
   return all;
 }
 
-}  // namespace
-
-void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::uint64_t* bits) {
+/// bits[i] = that word of row at(i), i in [0, n).
+template <class At>
+void words_at(const KeyColumn& column, index_t word, index_t n, const At& at, std::uint64_t* bits) {
   if (column.form.number) {
     dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
       const auto map = tessera::sort::key_map<T>(column.order);
-      const T* values = reinterpret_cast<const T*>(column.data);
-      for (index_t j = rows.begin; j < rows.end; ++j) *bits++ = number_bits(values[j], map);
+      const index_t step = column.step();
+      const auto load = [&](index_t known_step) {
+        for (index_t i = 0; i < n; ++i) {
+          T value;
+          std::memcpy(&value, column.data + at(i) * known_step, sizeof(T));
+          bits[i] = number_bits(value, map);
+        }
+      };
+      if (step == static_cast<index_t>(sizeof(T)))
+        load(sizeof(T));
+      else
+        load(step);
     });
     return;
   }
   const std::uint64_t flip = column.order == Order::descending ? ~std::uint64_t{0} : 0;
-  const index_t all = column.form.bytes, some = std::min<index_t>(8, all - 8 * word);
-  const index_t step = column.row_bytes > 0 ? column.row_bytes : all;
-  for (index_t j = rows.begin; j < rows.end; ++j)
-    *bits++ = flip ^ big_endian(column.data + j * step + 8 * word, some);
+  const index_t some = std::min<index_t>(8, column.form.bytes - 8 * word), step = column.step();
+  const std::byte* const first = column.data + 8 * word;
+  if (some == 8) {
+    for (index_t i = 0; i < n; ++i) bits[i] = flip ^ big_endian(first + at(i) * step, 8);
+  } else {
+    for (index_t i = 0; i < n; ++i) bits[i] = flip ^ big_endian(first + at(i) * step, some);
+  }
+}
+
+}  // namespace
+
+void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::uint64_t* bits) {
+  words_at(
+      column, word, rows.size(), [&](index_t i) { return rows.begin + i; }, bits);
+}
+
+void key_word(const KeyColumn& column, index_t word, std::span<const std::uint64_t> places,
+              std::uint64_t* bits) {
+  words_at(
+      column, word, static_cast<index_t>(places.size()),
+      [&](index_t i) { return static_cast<index_t>(places[static_cast<std::size_t>(i)]); }, bits);
 }
 
 void key_word(const KeyColumn& column, index_t word, index_t n, std::uint64_t* bits, int threads) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/element.hpp"
@@ -33,7 +34,9 @@ struct KeyColumn {
   KeyForm form;
   const std::byte* data = nullptr;
   Order order = Order::ascending;
-  index_t row_bytes = 0;  ///< from string to string where they are parts of rows; else 0
+  index_t row_bytes = 0;  ///< from key to key where they are parts of rows; else 0
+
+  [[nodiscard]] index_t step() const { return row_bytes > 0 ? row_bytes : form.bytes; }
 };
 
 /// Bits whose order is that of numbers: as key.hpp's, but -0 equals +0 and every NaN equals every other, so
@@ -51,6 +54,9 @@ template <class T>
 void key_word(const KeyColumn& column, index_t word, index_t n, std::uint64_t* bits, int threads);
 /// Those of rows [begin, end), by this thread alone, from bits[0] on.
 void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::uint64_t* bits);
+/// Those of rows places[0], places[1], ...
+void key_word(const KeyColumn& column, index_t word, std::span<const std::uint64_t> places,
+              std::uint64_t* bits);
 
 /// A word of a column, without the bits that no two rows of all ranks differ in.
 struct KeyPart {

@@ -140,6 +140,14 @@ void Divider<T>::divide(std::span<const T> from, std::span<T> to, std::span<inde
                  static_cast<index_t>(from.size()), begin);
 }
 
+template <class T>
+void Divider<T>::classify(std::span<const T> keys, std::uint16_t* bucket) const {
+  using B = Bits<T>;
+  classify_all(
+      plan_->division(), reinterpret_cast<const B*>(keys.data()), static_cast<index_t>(keys.size()),
+      [&](const B*, const std::uint16_t* some, index_t n) { bucket = std::copy_n(some, n, bucket); });
+}
+
 template class Divider<std::int32_t>;
 template class Divider<std::int64_t>;
 template class Divider<std::uint32_t>;

@@ -29,6 +29,8 @@ class Divider {
   /// after one of bucket b + 1. Neither overlaps the other. In parallel on the threads of the region it is
   /// called in.
   void divide(std::span<const T> from, std::span<T> to, std::span<index_t> begin) const;
+  /// bucket[j] = that of keys[j]. By this thread.
+  void classify(std::span<const T> keys, std::uint16_t* bucket) const;
 
  private:
   struct Plan;

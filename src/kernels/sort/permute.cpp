@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <limits>
 
 #include "kernels/sort/common.hpp"
+#include "kernels/sort/copy_row.hpp"
 #include "machine/buffer.hpp"
 
 namespace tessera::sort {
@@ -23,18 +23,6 @@ constexpr index_t chains_at_once = 24;  // of a thread
 constexpr int second_level = 2;         // of caches: more lines can be on their way to it than to the first
 constexpr index_t chains_of_task = 128;
 constexpr int most_short = 64;  // rows of a cycle
-
-/// to[0:bytes] = from[0:bytes], which are other rows: in pieces of 16, the last of which overlaps.
-[[gnu::always_inline]] inline void copy_row(const std::byte* from, std::byte* to, index_t bytes) {
-  if (bytes == 8) {
-    std::memcpy(to, from, 8);
-  } else if (bytes < 16) {
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
-  } else {
-    for (index_t b = 0; b + 16 < bytes; b += 16) std::memcpy(to + b, from + b, 16);
-    std::memcpy(to + bytes - 16, from + bytes - 16, 16);
-  }
-}
 
 template <class Index>
 class InPlace {

@@ -1,6 +1,7 @@
 #include "kernels/sort/verify.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "base/hash.hpp"
@@ -143,6 +144,25 @@ std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed) {
     if (rows.indices != nullptr) part.indices += begin;
     sum += TESSERA_OF_ISA(machine::isa(), hash_indexed)(part, salt);
   });
+  return sum;
+}
+
+std::uint64_t hash_of_rows(std::span<const RowColumn> columns, index_t n, std::uint64_t seed) {
+  constexpr index_t at_once = 512;  // rows whose sums lie in the first-level cache
+  const Salt of_words = salt_of(seed), of_rows = salt_of(mix64(seed));
+  std::array<std::uint64_t, at_once> sums;
+  std::uint64_t sum = 0;
+  for (index_t j = 0; j < n; j += at_once) {
+    const index_t some = std::min(at_once, n - j);
+    sums.fill(0);
+    std::uint64_t word = 0;
+    for (const RowColumn& column : columns) {
+      const IndexedRows rows{column.data + j * column.bytes, column.bytes, some, nullptr, word};
+      TESSERA_OF_ISA(machine::isa(), add_row_hashes)(rows, of_words, sums.data());
+      word += static_cast<std::uint64_t>(ceil_div(column.bytes, index_t{8}));
+    }
+    sum += hash(sums.data(), some, of_rows);
+  }
   return sum;
 }
 

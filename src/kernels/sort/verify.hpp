@@ -74,6 +74,16 @@ class Watch {
 /// orders agree where the same bytes have the same index in both. In parallel, as above.
 [[nodiscard]] std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed);
 
+/// A column of `bytes` a row.
+struct RowColumn {
+  const std::byte* data = nullptr;
+  index_t bytes = 0;
+};
+/// The sum of a hash of each of n rows, drawn by the seed, of all its columns: the same for the same rows in
+/// another order, and another one (but for one seed in 2^60 or so) where some row has an element of another.
+/// By this thread.
+[[nodiscard]] std::uint64_t hash_of_rows(std::span<const RowColumn> columns, index_t n, std::uint64_t seed);
+
 template <class T>
 [[nodiscard]] bool is_sorted(std::span<const T> keys, Order order = Order::ascending) {
   return inspect(keys, order, 0).sorted;

@@ -97,7 +97,56 @@ std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
   return hash.sum();
 }
 
+/// Rows of one word: many at a time.
+template <class Element>
+void add_elements(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
+  typedef Element Elements __attribute__((vector_size(words * sizeof(Element))));
+  const Hash<std::uint64_t> hash(salt);
+  const std::uint64_t added = rows.first * multiples_of(salt).of_place;
+  index_t j = 0;
+  for (; j + words <= rows.n; j += words) {
+    const auto elements = read<Elements>(rows.data + j * static_cast<index_t>(sizeof(Element)));
+    const Vector64 sum = read<Vector64>(reinterpret_cast<const std::byte*>(sums + j)) +
+                         hash(__builtin_convertvector(elements, Vector64) + added);
+    __builtin_memcpy(sums + j, &sum, sizeof(sum));
+  }
+  for (; j < rows.n; ++j)
+    sums[j] += hash(read<Element>(rows.data + j * static_cast<index_t>(sizeof(Element))) + added);
+}
+
+void add_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
+  const std::uint64_t of_place = multiples_of(salt).of_place;
+  const Hash<std::uint64_t> hash(salt);
+  const index_t all = rows.bytes / 8, vectors = all / words * words;
+  Vector64 places;
+  for (index_t i = 0; i < words; ++i) places[i] = (rows.first + static_cast<std::uint64_t>(i)) * of_place;
+  for (index_t j = 0; j < rows.n; ++j) {
+    const std::byte* const row = rows.data + j * rows.bytes;
+    std::uint64_t sum = 0;
+    if (vectors > 0) {
+      Vector64 many{}, added = places;
+      for (index_t w = 0; w < vectors; w += words, added += words * of_place)
+        many += hash(read<Vector64>(row + 8 * w) + added);
+      for (index_t i = 0; i < words; ++i) sum += many[i];
+    }
+    std::uint64_t added = (rows.first + static_cast<std::uint64_t>(vectors)) * of_place;
+    for (index_t w = vectors; w < all; ++w, added += of_place)
+      sum += hash(read<std::uint64_t>(row + 8 * w) + added);
+    if (rows.bytes % 8 != 0) sum += hash(last_word(row, rows.bytes) + added);
+    sums[j] += sum;
+  }
+}
+
 }  // namespace
+
+void add_row_hashes(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
+  if (rows.bytes == 8)
+    add_elements<std::uint64_t>(rows, salt, sums);
+  else if (rows.bytes == 4)
+    add_elements<std::uint32_t>(rows, salt, sums);
+  else
+    add_rows(rows, salt, sums);
+}
 
 std::uint64_t hash_indexed(const IndexedRows& rows, const Salt& salt) {
   if (rows.bytes == 8) return hash_elements<std::uint64_t>(rows, salt);

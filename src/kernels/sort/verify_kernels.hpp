@@ -30,7 +30,8 @@ struct Looked {
 
 /// hash: of raw[0:n]. look: that, and whether the bits never go down from `before` (a raw key) through
 /// raw[0:n]. in_order: whether bits never go down (descending: up) through raw[0:n], pairs by (key, index).
-/// hash_indexed: of every word of every row, with the row's index and the word's place in it.
+/// hash_indexed: of every word of every row, with the row's index and the word's place in it. add_row_hashes:
+/// sums[j] += those of row j's words with their places, the first of which is rows.first.
 #define TESSERA_SORT_VERIFY_KERNELS                                                                         \
   std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt);                         \
   std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt);                         \
@@ -40,6 +41,7 @@ struct Looked {
   Looked look_at_keys32(const std::uint32_t* raw, index_t n, std::uint32_t before,                          \
                         const KeyMap<std::uint32_t>& map, const Salt& salt);                                \
   std::uint64_t hash_indexed(const IndexedRows& rows, const Salt& salt);                                    \
+  void add_row_hashes(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums);                      \
   Looked look_at_keys64(const std::uint64_t* raw, index_t n, std::uint64_t before,                          \
                         const KeyMap<std::uint64_t>& map, const Salt& salt)
 namespace baseline {

@@ -91,6 +91,19 @@ TYPED_TEST(Keys, FewOrNoneAreDivided) {
   }
 }
 
+TYPED_TEST(Keys, AreClassifiedAsTheyAreDivided) {
+  const auto keys = make<TypeParam>("uniform", 5003);
+  const Divider<TypeParam> divider(sample_of(keys, 7), 100, Order::descending);
+  std::vector<TypeParam> to(keys.size());
+  std::vector<index_t> begin(static_cast<std::size_t>(divider.buckets()) + 1), count(begin.size(), 0);
+  divider.divide(keys, to, begin);
+  std::vector<std::uint16_t> bucket(keys.size() + 1, 54321);
+  divider.classify(keys, bucket.data());
+  EXPECT_EQ(bucket.back(), 54321);
+  for (std::size_t j = 0; j < keys.size(); ++j) ++count[bucket[j]];
+  for (std::size_t b = 0; b + 1 < begin.size(); ++b) EXPECT_EQ(count[b], begin[b + 1] - begin[b]);
+}
+
 TEST(Divider, HasBucketsOfLikeWeight) {
   const auto keys = make<std::uint64_t>("exponential", 1 << 18);
   const Divider<std::uint64_t> divider(sample_of(keys, 32), 64, Order::ascending);

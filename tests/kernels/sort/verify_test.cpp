@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -260,6 +261,51 @@ TEST(HashIndexed, SeesWhatIsChangedOrChangesPlaces) {
     std::copy(row(5), row(6), row(6));  // one lost, one twice
     row(6)[0] ^= std::byte{4};          // and not the same by chance
     EXPECT_NE(hash(), whole);
+  }
+}
+
+/// Columns of these widths, any bytes, the same for the same row number.
+struct SomeRows {
+  std::vector<std::vector<std::byte>> data;
+  std::vector<RowColumn> columns;
+  SomeRows(const std::vector<index_t>& widths, const std::vector<std::uint64_t>& numbers) {
+    for (const index_t width : widths) {
+      std::vector<std::byte>& column = data.emplace_back();
+      for (const std::uint64_t row : numbers) {
+        for (index_t b = 0; b < width; ++b)
+          column.push_back(static_cast<std::byte>(
+              mix64(row * 1000 + data.size() * 200 + static_cast<std::uint64_t>(b)) % 5));
+      }
+    }
+    for (std::size_t c = 0; c < widths.size(); ++c) columns.push_back({data[c].data(), widths[c]});
+  }
+  [[nodiscard]] std::uint64_t hash() const {
+    return hash_of_rows(columns, static_cast<index_t>(data[0].size()) / columns[0].bytes, 3);
+  }
+};
+
+TEST(HashOfRows, IsThatOfTheSameRowsInAnyOrder) {
+  std::vector<std::uint64_t> order(1300), turned;
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  turned.assign(order.rbegin(), order.rend());
+  for (const std::vector<index_t>& widths :
+       {std::vector<index_t>{8}, {8, 8}, {4, 1, 17}, {100}, {16, 64, 3}, {8, 0, 5}}) {
+    const std::uint64_t whole = SomeRows(widths, order).hash();
+    EXPECT_EQ(SomeRows(widths, turned).hash(), whole);
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      for (index_t b = 0; b < widths[c]; ++b) {
+        SomeRows other(widths, order);
+        other.data[c][static_cast<std::size_t>(700 * widths[c] + b)] ^= std::byte{8};
+        EXPECT_NE(other.hash(), whole) << c << " " << b;
+      }
+      if (widths.size() == 1 || widths[c] < 3) continue;
+      SomeRows other(widths, order);  // elements of two rows
+      const auto row = [&](index_t j) { return other.data[c].begin() + j * widths[c]; };
+      if (std::equal(row(3), row(4), row(4))) continue;
+      std::swap_ranges(row(3), row(4), row(4));
+      EXPECT_NE(other.hash(), whole) << c;
+    }
+    EXPECT_EQ(hash_of_rows(SomeRows(widths, order).columns, 0, 3), 0U);
   }
 }
 

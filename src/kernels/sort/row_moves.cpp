@@ -1,0 +1,85 @@
+#include "kernels/sort/row_moves.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/sort/common.hpp"
+#include "kernels/sort/copy_row.hpp"
+
+namespace tessera::sort {
+namespace {
+
+/// f(bytes), a number that is known to the compiler for usual rows.
+template <class F>
+void with_size(index_t bytes, const F& f) {
+  switch (bytes) {
+    case 0:
+      return;
+    case 4:
+      return f(std::integral_constant<index_t, 4>{});
+    case 8:
+      return f(std::integral_constant<index_t, 8>{});
+    case 16:
+      return f(std::integral_constant<index_t, 16>{});
+    default:
+      return f(bytes);
+  }
+}
+template <class Size>
+[[gnu::always_inline]] inline void copy_one(const std::byte* from, std::byte* to, Size bytes) {
+  if constexpr (std::is_same_v<Size, index_t>)
+    copy_row(from, to, bytes);
+  else
+    std::memcpy(to, from, Size::value);
+}
+
+}  // namespace
+
+void gather_rows(const std::byte* from, index_t bytes, std::span<const std::uint64_t> places, std::byte* to) {
+  with_size(bytes, [&](auto size) {
+    for (const std::uint64_t place : places) {
+      copy_one(from + static_cast<index_t>(place) * size, to, size);
+      to += size;
+    }
+  });
+}
+
+void group_rows(std::span<const std::uint16_t> group, std::span<const MovedColumn> columns,
+                std::span<index_t> begin) {
+  const auto n = static_cast<index_t>(group.size());
+  const std::size_t buckets = begin.size() - 1;
+  const index_t tasks = team() == 1 ? 1 : std::clamp<index_t>(n / task_grain, 1, 2 * team());
+  const index_t length = ceil_div(std::max<index_t>(n, 1), tasks);
+  const auto part = [=](index_t t) {
+    return group.subspan(static_cast<std::size_t>(std::min(n, t * length)),
+                         static_cast<std::size_t>(std::min(length, n - std::min(n, t * length))));
+  };
+  std::vector<index_t> place(static_cast<std::size_t>(tasks) * buckets, 0);
+  const auto of_task = [&](index_t t) { return place.data() + static_cast<std::size_t>(t) * buckets; };
+  machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
+    for (const std::uint16_t bucket : part(t)) ++of_task(t)[bucket];
+  });
+  index_t sum = 0;
+  for (std::size_t b = 0; b < buckets; ++b) {
+    begin[b] = sum;
+    for (index_t t = 0; t < tasks; ++t) sum += std::exchange(of_task(t)[b], sum);
+  }
+  begin[buckets] = sum;
+  machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
+    std::vector<std::byte*> next(buckets);
+    for (const MovedColumn& column : columns) {
+      for (std::size_t b = 0; b < buckets; ++b) next[b] = column.to + of_task(t)[b] * column.bytes;
+      with_size(column.bytes, [&](auto size) {
+        const std::byte* from = column.from + std::min(n, t * length) * size;
+        for (const std::uint16_t bucket : part(t)) {
+          copy_one(from, next[bucket], size);
+          from += size;
+          next[bucket] += size;
+        }
+      });
+    }
+  });
+}
+
+}  // namespace tessera::sort
