@@ -1,8 +1,8 @@
 """sort_files.py TESSERA [--quick] [--only NAME,...]: sorting out of core against the file system's own rates.
 
-Keys, tables, strings and records of four times the memory allowed are sorted from file to file; beside it, in turns, as many bytes are written and read in
-large pieces. Of the device: written as the product does it, into reserved space and synchronised at the end, and read with
-nothing of the file in the cache. Of the file cache: written without synchronising, and read again at once. Whole commands are
+Keys, tables, strings and records of four times the memory allowed are sorted from file to file; beside it, in turns, as many
+bytes are written and read in large pieces. Of the device: written as the product does it, into reserved space and synchronised
+at the end, and read with nothing of the file in the cache. Of the file cache: written without synchronising, and read again at once. Whole commands are
 timed, from the start of the process to its end, with the input out of the cache and in it. Files lie in the current folder's
 file system (TMPDIR names another).
 """
