@@ -156,17 +156,16 @@ class Pass {
   std::future<void> read(std::span<const index_t> mine, std::size_t t) {
     if (t >= mine.size()) return {};
     const run::Input* const input = point_.inputs.in.get();
-    return std::async(input != nullptr ? std::launch::async : std::launch::deferred,
-                      [this, t, mine, input] {
-                        const Request& request = point_.request;
-                        const Slab slab = tiles_.of(mine[t], request.extents);
-                        if (input != nullptr) read_ahead(*input, mine, t);
-                        load(request, input, 1, request.extents, slab, buffer(in_, t).data());
-                      });
+    return std::async(input != nullptr ? std::launch::async : std::launch::deferred, [this, t, mine, input] {
+      const Request& request = point_.request;
+      const Slab slab = tiles_.of(mine[t], request.extents);
+      if (input != nullptr) read_ahead(*input, mine, t);
+      load(request, input, 1, request.extents, slab, buffer(in_, t).data());
+    });
   }
 
-  /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs are longer
-  /// (1.0 instead of 1.5 s a GB where a tile's are 22 KiB).
+  /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs are
+  /// longer (1.0 instead of 1.5 s a GB where a tile's are 22 KiB).
   void read_ahead(const run::Input& input, std::span<const index_t> mine, std::size_t t) {
     const index_t beside = tiles_.count.back();
     const auto at_once = static_cast<std::size_t>(std::min(beside, tiles_held));

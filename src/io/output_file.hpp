@@ -59,8 +59,8 @@ class OutputFile {
   /// The elements of a slab that this rank wrote, as they lie in the file. Local.
   void read_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<std::byte> data) const;
 
-  /// Brings what this rank wrote to the device and meanwhile reads it back, from where the system holds it, and
-  /// compares; throws Error(io, cannot_create). Local.
+  /// Brings what this rank wrote to the device and meanwhile reads it back, from where the system holds it,
+  /// and compares; throws Error(io, cannot_create). Local.
   void check_written(ReadBack amount);
 
   /// Collective: all data to the device, a look whether as many elements were written as there are
