@@ -10,6 +10,13 @@ void check(cudaError_t rc, const char* call) {
               std::string(call) + " failed: " + cudaGetErrorString(rc));
 }
 
+int attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
 void choose_device(int local_rank) {
   int count = 0;
   check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");

@@ -17,6 +17,9 @@ namespace tessera::machine::cuda {
 /// words.
 void check(cudaError_t rc, const char* call);
 
+/// Of the current device.
+[[nodiscard]] int attribute(cudaDeviceAttr which);
+
 /// Makes the device of this rank current: number local_rank modulo the devices there are.
 void choose_device(int local_rank);
 

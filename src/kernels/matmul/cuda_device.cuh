@@ -34,15 +34,8 @@ struct DeviceLimits {
 };
 /// Of the current device.
 inline DeviceLimits device_limits() {
-  int device = 0;
-  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
-  DeviceLimits limits;
-  const auto get = [&](int& value, cudaDeviceAttr what) {
-    machine::cuda::check(cudaDeviceGetAttribute(&value, what, device), "cudaDeviceGetAttribute");
-  };
-  get(limits.major, cudaDevAttrComputeCapabilityMajor);
-  get(limits.multiprocessors, cudaDevAttrMultiProcessorCount);
-  return limits;
+  using machine::cuda::attribute;
+  return {attribute(cudaDevAttrComputeCapabilityMajor), attribute(cudaDevAttrMultiProcessorCount)};
 }
 
 /// How much of the device's work goes into c where every multiprocessor takes one tile of (m, n) after the

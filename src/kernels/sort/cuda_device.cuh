@@ -37,11 +37,7 @@ __device__ __forceinline__ T warp_prefix_sum(T x) {
 }
 
 inline unsigned multiprocessors() {
-  int device = 0, count = 0;
-  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
-  machine::cuda::check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
-                       "cudaDeviceGetAttribute");
-  return static_cast<unsigned>(count);
+  return static_cast<unsigned>(machine::cuda::attribute(cudaDevAttrMultiProcessorCount));
 }
 
 /// Lets the kernel have that much dynamic shared memory.

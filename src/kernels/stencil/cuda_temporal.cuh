@@ -57,13 +57,10 @@ template <class T>
 template <class Kernel>
 [[nodiscard]] index_t resident_blocks(Kernel kernel, int threads, std::size_t shared) {
   namespace cuda = machine::cuda;
-  int blocks = 0, device = 0, multiprocessors = 0;
-  cuda::check(cudaGetDevice(&device), "cudaGetDevice");
-  cuda::check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
-              "cudaDeviceGetAttribute");
+  int blocks = 0;
   cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared),
               "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  return index_t{blocks} * multiprocessors;
+  return index_t{blocks} * cuda::attribute(cudaDevAttrMultiProcessorCount);
 }
 
 /// The index in [begin, end) of one that may lie beyond an axis that wraps: few turns, without a division.

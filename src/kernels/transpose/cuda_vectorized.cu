@@ -35,13 +35,6 @@ __global__ void __launch_bounds__(Tile::threads) vectorized(Launch launch) {
   }
 }
 
-int attribute(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
-  machine::cuda::check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
-  return value;
-}
-
 /// Blocks of a kernel that run at once.
 template <class Kernel>
 unsigned resident(Kernel* kernel, int threads, int bytes) {
@@ -49,7 +42,8 @@ unsigned resident(Kernel* kernel, int threads, int bytes) {
   machine::cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads,
                                                                      static_cast<std::size_t>(bytes)),
                        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  return static_cast<unsigned>(std::max(1, blocks) * attribute(cudaDevAttrMultiProcessorCount));
+  return static_cast<unsigned>(std::max(1, blocks) *
+                               machine::cuda::attribute(cudaDevAttrMultiProcessorCount));
 }
 
 template <class Tile, bool in_on_vectors, int window>
@@ -124,7 +118,7 @@ void run_vectorized(const ConstRecords& a, const Records& b, const VectorPlan& p
 void cuda_vectorized(const ConstRecords& a, const Records& b, const Tuning&, DeviceStream stream) {
   if (a.empty()) return;
   if (!has_leaf(a.bytes)) return transpose_plainly(a, b, stream);
-  run_vectorized(a, b, vector_plan(a, b, attribute(cudaDevAttrMultiProcessorCount)), stream);
+  run_vectorized(a, b, vector_plan(a, b, machine::cuda::attribute(cudaDevAttrMultiProcessorCount)), stream);
 }
 
 void add_vectorized_functions(std::vector<machine::DeviceFunction>& to) {
