@@ -137,8 +137,10 @@ void stars(Table& table, bool quick) {
   both("heat", 2, {{1, 8192, 8192}}, 24);
   both("heat", 3, {{512, 512, 512}}, 12);
   if (!quick) {
-    const index_t n = sizeof(T) == 8 ? 768 : 960;
-    measure<T>(table, "heat", 3, {{n, n, n}}, 12, 3, blocked<T>(3, true));
+    auto kernels = blocked<T>(3, true);
+    kernels.push_back({"cuda_temporal", cuda_temporal<T>});
+    for (const index_t n : {128, 256, 384, sizeof(T) == 8 ? 768 : 960})
+      measure<T>(table, "heat", 3, {{n, n, n}}, 12, 3, kernels);
   }
 }
 

@@ -207,28 +207,22 @@ void launch_plane(Pass<T> p, const Tuning& tuning, DeviceStream stream) {
   kernel<<<narrow<unsigned>(ceil_div(warps, index_t{plane_warps})), dim3(32, plane_warps), 0, stream>>>(p);
 }
 
-index_t attribute(cudaDeviceAttr which) {
-  int device = 0, value = 0;
-  machine::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
-  machine::cuda::check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
-  return value;
-}
-
 /// The most steps that a pass takes when nothing else is asked for: the fastest on an H200 at 8192 x 8192 and
-/// at 512^3 and above. Solids that lie in two thirds of the second-level cache are swept step by step, but
-/// for halves, of which passes are about as fast there.
+/// at 512^3 and above. Solids that lie in two thirds of the second-level cache are swept step by step, those
+/// of halves up to twice as many bytes: computing, not memory, holds their passes.
 template <class T>
 index_t default_steps(const DeviceSweep<T>& s) {
   if (s.dims < 3) return sizeof(T) == 4 ? 8 : 6;
   const index_t levels = 2 * s.extent.volume() * static_cast<index_t>(sizeof(T));
-  if (sizeof(T) > 2 && 3 * levels <= 2 * attribute(cudaDevAttrL2CacheSize)) return 1;
+  const index_t cache = machine::cuda::attribute(cudaDevAttrL2CacheSize);
+  if (3 * levels <= (sizeof(T) == 2 ? 4 : 2) * cache) return 1;
   return sizeof(T) == 8 ? 3 : 4;
 }
 
 /// Or fewer, so that all passes over solids find the shared memory that they want: 1 where none does.
 template <class T>
 index_t steps_that_fit(index_t most) {
-  const index_t shared = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  const index_t shared = machine::cuda::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   index_t fit = 1;
   for (const index_t steps : solid_steps) {
     if (steps > most || solid_shared_bytes<T>(steps) > shared) break;
