@@ -40,16 +40,18 @@ std::vector<Candidate<std::uint64_t, NoValue>> shapes() {
 }
 template <>
 std::vector<Candidate<std::uint32_t, std::uint32_t>> shapes() {
-  return candidates<std::uint32_t, std::uint32_t, Shape<384, 24, 2>, Shape<512, 36, 1>, Shape<768, 24, 1>>();
+  return candidates<std::uint32_t, std::uint32_t, Shape<384, 24, 2>, Shape<512, 36, 1>, Shape<640, 30, 1>,
+                    Shape<768, 24, 1>>();
 }
 template <>
 std::vector<Candidate<std::uint64_t, std::uint32_t>> shapes() {
-  return candidates<std::uint64_t, std::uint32_t, Shape<384, 12, 2>, Shape<384, 16, 2>, Shape<384, 18, 2>,
-                    Shape<512, 14, 2>, Shape<512, 24, 1>, Shape<512, 28, 1>>();
+  return candidates<std::uint64_t, std::uint32_t, Shape<384, 12, 2>, Shape<384, 18, 2>, Shape<512, 24, 1>,
+                    Shape<640, 20, 1>, Shape<768, 16, 1>, Shape<768, 18, 1>, Shape<768, 20, 1>>();
 }
 template <>
 std::vector<Candidate<std::uint64_t, std::uint64_t>> shapes() {
-  return candidates<std::uint64_t, std::uint64_t, Shape<512, 20, 1>, Shape<512, 24, 1>, Shape<768, 14, 1>>();
+  return candidates<std::uint64_t, std::uint64_t, Shape<512, 20, 1>, Shape<640, 16, 1>, Shape<768, 14, 1>,
+                    Shape<768, 16, 1>>();
 }
 
 }  // namespace tessera::sort

@@ -6,7 +6,8 @@
 namespace tessera::sort {
 namespace {
 
-/// By bytes of a key and of its value.
+/// By bytes of a key and of its value. Tiles of items with values are as large as one block's shared memory:
+/// what a tile has of a bin is then some lines and not one or two, of which both ends are written in part.
 template <std::size_t key, std::size_t value>
 struct BestShape;
 template <>
@@ -19,15 +20,15 @@ struct BestShape<8, 0> {
 };
 template <>
 struct BestShape<4, 4> {
-  using type = onesweep::Shape<384, 24, 2>;
+  using type = onesweep::Shape<640, 30, 1>;
 };
 template <>
 struct BestShape<8, 4> {
-  using type = onesweep::Shape<384, 12, 2>;
+  using type = onesweep::Shape<768, 18, 1>;
 };
 template <>
 struct BestShape<8, 8> {
-  using type = onesweep::Shape<512, 20, 1>;
+  using type = onesweep::Shape<768, 14, 1>;
 };
 template <class Key, class Value>
 using Best = typename BestShape<sizeof(Key), has_values<Value> ? sizeof(Value) : 0>::type;
