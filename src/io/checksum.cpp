@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/hash.hpp"
@@ -18,6 +19,26 @@ std::uint64_t word_of(std::span<const std::byte> element) {
   return word;
 }
 
+/// Block by block; parts of blocks among zeros.
+std::uint64_t sum_of_bytes(std::span<const std::byte> data, index_t first) {
+  const auto sum_of = TESSERA_OF_ISA(machine::isa(), sum_of_blocks);
+  std::uint64_t sum = 0;
+  for (index_t some = 0; !data.empty(); first += some, data = data.subspan(static_cast<std::size_t>(some))) {
+    const index_t at = first % block_bytes, blocks = static_cast<index_t>(data.size()) / block_bytes;
+    const auto position = static_cast<std::uint64_t>(first / block_bytes);
+    if (at == 0 && blocks > 0) {
+      some = blocks * block_bytes;
+      sum += sum_of(data.data(), blocks, position);
+    } else {
+      some = std::min(static_cast<index_t>(data.size()), block_bytes - at);
+      std::array<std::byte, block_bytes> block{};
+      std::copy_n(data.begin(), some, block.begin() + at);
+      sum += sum_of(block.data(), 1, position);
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes, index_t first_element) {
@@ -27,7 +48,7 @@ std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes, i
   if (element_bytes == 8) return TESSERA_OF_ISA(isa, sum_of_words64)(data.data(), count, position);
   if (element_bytes == 4) return TESSERA_OF_ISA(isa, sum_of_words32)(data.data(), count, position);
   if (element_bytes == 2) return TESSERA_OF_ISA(isa, sum_of_words16)(data.data(), count, position);
-  if (element_bytes == 1) return TESSERA_OF_ISA(isa, sum_of_words8)(data.data(), count, position);
+  if (element_bytes == 1) return sum_of_bytes(data, first_element);
   if (element_bytes > 8) return TESSERA_OF_ISA(isa, sum_of_long)(data.data(), element_bytes, count, position);
   const auto size = static_cast<std::size_t>(element_bytes);
   std::uint64_t sum = 0;

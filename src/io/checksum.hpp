@@ -12,8 +12,10 @@
 namespace tessera::io {
 
 /// What consecutive elements of element_bytes each contribute, the first of them at global position
-/// first_element. Elements of up to 8 bytes enter as hash_at(bits, position); longer ones word by word,
-/// chained.
+/// first_element. Elements of 2 to 8 bytes enter as hash_at(bits, position); longer ones word by word,
+/// chained. Single bytes enter as the 32-bit words of the whole dataset that they are in, each multiplied by
+/// a number of its place (multilinear hashing; Carter and Wegman 1979): a split may lie inside of a word. One
+/// word that changes is always noticed, of others all but one change in some 2^33.
 [[nodiscard]] std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes,
                                      index_t first_element);
 

@@ -44,8 +44,33 @@ template <index_t lanes>
   return sum;
 }
 
+constexpr index_t words_of_block = block_bytes / 4;
+struct Factors {
+  std::uint64_t of[words_of_block];
+};
+/// Odd ones.
+constexpr Factors make_factors() {
+  Factors factors{};
+  for (index_t i = 0; i < words_of_block; ++i) factors.of[i] = mix64(~static_cast<std::uint64_t>(i)) | 1;
+  return factors;
+}
+constexpr Factors factors = make_factors();
+
 }  // namespace
 
+std::uint64_t sum_of_blocks(const std::byte* blocks, index_t count, std::uint64_t position) {
+  std::uint64_t sum = 0;
+  for (index_t b = 0; b < count; ++b) {
+    std::uint64_t of_block = 0;
+    for (index_t i = 0; i < words_of_block; ++i) {
+      std::uint32_t word;
+      std::memcpy(&word, blocks + b * block_bytes + 4 * i, 4);
+      of_block += word * factors.of[i];
+    }
+    sum += of_block * (mix64(position + static_cast<std::uint64_t>(b)) | 1);
+  }
+  return sum;
+}
 std::uint64_t sum_of_long(const std::byte* elements, index_t bytes, index_t count, std::uint64_t position) {
   constexpr index_t lanes = 16;
   std::uint64_t sum = 0;
@@ -55,9 +80,6 @@ std::uint64_t sum_of_long(const std::byte* elements, index_t bytes, index_t coun
   for (; e < count; ++e)
     sum += sum_of_some<1>(elements + e * bytes, bytes, position + static_cast<std::uint64_t>(e));
   return sum;
-}
-std::uint64_t sum_of_words8(const std::byte* words, index_t count, std::uint64_t position) {
-  return sum_of<std::uint8_t>(words, count, position);
 }
 std::uint64_t sum_of_words16(const std::byte* words, index_t count, std::uint64_t position) {
   return sum_of<std::uint16_t>(words, count, position);

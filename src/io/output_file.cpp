@@ -15,6 +15,7 @@
 #include "io/image.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
+#include "io/summed.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
@@ -23,7 +24,7 @@ namespace tessera::io {
 namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
-constexpr index_t piece_bytes = index_t{16} << 20;  // one hash, one read-back, one heartbeat
+constexpr index_t piece_bytes = index_t{16} << 20;  // one sum, one heartbeat
 
 /// An output may not lie where our own group and the dimension scales do.
 void require_free_path(const DatasetSpec& spec) {
@@ -183,9 +184,8 @@ void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& r
   synced_ = false;
   for (index_t r = 0; r < runs.count; ++r) {
     const index_t first = runs.first + r * runs.distance;
-    const auto piece = data.subspan(static_cast<std::size_t>(r) * size, size);
-    raw.write_at(dataset.offset + first * bytes, piece);
-    sum += checksum(piece, bytes, first);
+    sum += write_summed({raw, dataset.offset, bytes}, first,
+                        data.subspan(static_cast<std::size_t>(r) * size, size));
     mpi::heartbeat();
   }
   dataset.sum += sum;
@@ -243,13 +243,10 @@ std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Written& written
                                       std::vector<std::byte>& buffer) const {
   const Dataset& dataset = datasets_[written.dataset];
   const Runs& runs = written.runs;
-  const index_t bytes = dataset.element_bytes;
-  buffer.resize(static_cast<std::size_t>(runs.length * bytes));
   std::uint64_t sum = 0;
   for (index_t r = 0; r < runs.count; ++r) {
     const index_t first = runs.first + r * runs.distance;
-    raw.read_at(dataset.offset + first * bytes, buffer);
-    sum += checksum(buffer, bytes, first);
+    sum += sum_stored({raw, dataset.offset, dataset.element_bytes}, {first, first + runs.length}, buffer);
     mpi::heartbeat();
   }
   return sum;

@@ -39,10 +39,40 @@ void expect_sums_of_hashes() {
 }
 
 TEST(Checksum, OfWordsIsTheSumOfTheirHashesAtTheirPlaces) {
-  expect_sums_of_hashes<std::uint8_t>();
   expect_sums_of_hashes<std::uint16_t>();
   expect_sums_of_hashes<std::uint32_t>();
   expect_sums_of_hashes<std::uint64_t>();
+}
+
+TEST(Checksum, OfBytesDoesNotDependOnTheSplit) {
+  std::vector<std::byte> data(3000);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(mix64(i) >> 56);
+  for (const index_t first : {0, 1, 510, 1024, 123456789}) {
+    const auto whole = checksum(data, 1, first);
+    for (const std::size_t cut : {0, 1, 2, 3, 4, 510, 511, 512, 513, 1500, 2999, 3000}) {
+      const auto rest = checksum(std::span(data).subspan(cut), 1, first + static_cast<index_t>(cut));
+      EXPECT_EQ(whole, checksum(std::span(data).first(cut), 1, first) + rest) << first << " " << cut;
+    }
+    EXPECT_NE(whole, checksum(data, 1, first + 1));
+  }
+}
+
+TEST(Checksum, OfBytesTellsOfEachByteAndItsPlace) {
+  std::vector<std::byte> data(1300);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(mix64(i) >> 56);
+  const auto whole = checksum(data, 1, 7);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    data[i] ^= std::byte{128};
+    EXPECT_NE(checksum(data, 1, 7), whole) << i;
+    data[(i + 512) % data.size()] ^= std::byte{128};  // two signs, in the same place of two blocks
+    EXPECT_NE(checksum(data, 1, 7), whole) << i;
+    data[(i + 512) % data.size()] ^= std::byte{128};
+    data[i] ^= std::byte{128};
+    std::swap(data[i], data[(i + 4) % data.size()]);
+    EXPECT_EQ(checksum(data, 1, 7) == whole, data[i] == data[(i + 4) % data.size()]) << i;
+    std::swap(data[i], data[(i + 4) % data.size()]);
+  }
+  EXPECT_EQ(checksum(data, 1, 7), whole);
 }
 
 TEST(Checksum, OfLongElementsFoldsTheirWords) {
@@ -73,11 +103,11 @@ TEST(Checksum, IsTheSameOnEveryInstructionSet) {
 #ifndef TESSERA_ONLY_BASELINE
   if (machine::isa() != machine::Isa::baseline) {
     EXPECT_EQ(avx2::sum_of_words64(data, 1001, 7), want);
-    EXPECT_EQ(avx2::sum_of_words8(data, 8008, 7), baseline::sum_of_words8(data, 8008, 7));
+    EXPECT_EQ(avx2::sum_of_blocks(data, 15, 7), baseline::sum_of_blocks(data, 15, 7));
   }
   if (machine::isa() == machine::Isa::avx512) {
     EXPECT_EQ(avx512::sum_of_words64(data, 1001, 7), want);
-    EXPECT_EQ(avx512::sum_of_words8(data, 8008, 7), baseline::sum_of_words8(data, 8008, 7));
+    EXPECT_EQ(avx512::sum_of_blocks(data, 15, 7), baseline::sum_of_blocks(data, 15, 7));
   }
 #endif
   EXPECT_NE(want, 0);

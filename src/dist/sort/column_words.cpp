@@ -75,9 +75,9 @@ void ColumnWords::load(index_t word, index_t begin, index_t end, std::uint64_t* 
   });
 }
 
-void ColumnWords::number(index_t begin, index_t end, Pair* to) const {
+void ColumnWords::number(index_t begin, index_t end, std::uint64_t* to) const {
   for_ranges(begin, end, [&](layout::Range rows) {
-    for (index_t row = rows.begin; row < rows.end; ++row) (to++)->index = static_cast<std::uint64_t>(row);
+    for (index_t row = rows.begin; row < rows.end; ++row) *to++ = static_cast<std::uint64_t>(row);
   });
 }
 

@@ -27,7 +27,7 @@ class ColumnWords {
   [[nodiscard]] index_t size() const { return begin_.back(); }
   [[nodiscard]] index_t count() const { return static_cast<index_t>(words_.size()); }
   void load(index_t word, index_t begin, index_t end, std::uint64_t* bits) const;
-  void number(index_t begin, index_t end, tessera::sort::Pair* to) const;
+  void number(index_t begin, index_t end, std::uint64_t* to) const;
   void load_at(index_t word, const tessera::sort::Pair* rows, index_t n, tessera::sort::Pair* to) const;
 
  private:

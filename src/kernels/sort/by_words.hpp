@@ -1,10 +1,20 @@
 #pragma once
-// Rows sorted by keys of several words: the first word of every key is sorted with the row's number, or,
-// where a sample has these twice, as many words as 64 bits hold without what no two rows differ in. What is
-// equal goes on by the next word.
+// Rows sorted by keys of several words. The first bits of every row's first word are sorted with the row's
+// number in one word of 64 bits, where a sample has no two rows alike in what room there is; else the first
+// word is sorted with the number in a pair, or, where a sample has that twice, as many words as 64 bits hold
+// without what no two rows differ in. What is equal goes on by the next word.
+//
+// Words says of n rows what they are sorted by, a word's order being that of unsigned numbers. Rows are
+// known by numbers that ascend:
+//   index_t count() const;                  words of a row
+//   void load(word, begin, end, bits) const;   bits[0 : end - begin] = that word of rows [begin, end)
+//   void number(begin, end, to) const;         to[0 : end - begin] = numbers of rows [begin, end)
+//   void load_at(word, rows, n, to) const;     to[i].key = that word of the row with number rows[i].index
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,13 +24,139 @@
 
 namespace tessera::sort {
 
-/// Words says of n rows what they are sorted by, a word's order being that of unsigned numbers:
-///   index_t count() const;                                      words of a row
-///   void load(index_t word, index_t begin, index_t end, std::uint64_t* bits) const;       of rows begin ...
-///   end void number(index_t begin, index_t end, Pair* to) const;    to[i].index = a number of row begin + i
-///   void load_at(index_t word, const Pair* rows, index_t n, Pair* to) const;  to[i].key = of row
-///   rows[i].index
-/// Numbers ascend.
+constexpr index_t rows_of_task = 1 << 14;
+constexpr index_t rows_at_once = 1 << 8;  // of which the first-level cache holds keys of a hundred bytes, too
+
+/// Neighbours of one key.
+struct EqualRange {
+  index_t begin, end;
+  [[nodiscard]] index_t size() const { return end - begin; }
+};
+
+/// The stretches of two or more equal keys in `range` that begin in [begin, end), by key(i).
+template <class KeyAt>
+[[nodiscard]] std::vector<EqualRange> equal_ones(EqualRange range, index_t begin, index_t end,
+                                                 const KeyAt& key) {
+  std::vector<EqualRange> found;
+  for (index_t i = begin; i < end; ++i) {
+    if (i + 1 == range.end || key(i) != key(i + 1) || (i > range.begin && key(i - 1) == key(i))) continue;
+    index_t last = i + 1;
+    while (last + 1 < range.end && key(last + 1) == key(i)) ++last;
+    found.push_back({i, last + 1});
+    i = last;
+  }
+  return found;
+}
+
+/// Sorts pairs by their keys, which are the word at hand, and the words behind it. By this thread.
+template <class Words>
+void sort_few(const Words& words, Pair* pairs, index_t n, index_t at_hand) {
+  if (n <= 16)
+    insertion_sort(pairs, n);
+  else
+    std::sort(pairs, pairs + n);
+  const index_t next = at_hand + 1;
+  if (next >= words.count()) return;
+  for (const EqualRange& equal : equal_ones({0, n}, 0, n, [=](index_t i) { return pairs[i].key; })) {
+    words.load_at(next, pairs + equal.begin, equal.size(), pairs + equal.begin);
+    sort_few(words, pairs + equal.begin, equal.size(), next);
+  }
+}
+
+/// f(bits, word, first, n): this word, one of the first `count`, of n of the rows [0, rows) from `first` on,
+/// word after word; all rows in parallel.
+template <class Words, class F>
+void for_words(const Words& words, index_t rows, index_t count, const F& f) {
+  machine::parallel_for(0, rows, rows_of_task, [&](index_t begin, index_t end) {
+    std::uint64_t bits[rows_at_once];
+    for (index_t j = begin; j < end; j += rows_at_once) {
+      const index_t n = std::min(rows_at_once, end - j);
+      for (index_t word = 0; word < count; ++word) {
+        words.load(word, j, j + n, bits);
+        f(bits, word, j, n);
+      }
+    }
+  });
+}
+
+/// First words of some of n > 0 rows, in order.
+template <class Words>
+[[nodiscard]] std::vector<std::uint64_t> sorted_sample(const Words& words, index_t rows) {
+  constexpr index_t most = 1 << 12;
+  const index_t n = std::clamp<index_t>(rows / 64, std::min<index_t>(rows, 64), most);
+  std::vector<std::uint64_t> sample(static_cast<std::size_t>(n));
+  for (index_t s = 0; s < n; ++s) {
+    const index_t row = s * (rows / n);
+    words.load(0, row, row + 1, &sample[static_cast<std::size_t>(s)]);
+  }
+  std::sort(sample.begin(), sample.end());
+  return sample;
+}
+
+/// Words of 64 bits with the first bits of n > 0 rows' keys, and rows 0, 1, ... as their lowest bits.
+template <class Words>
+class NumberedWords {
+ public:
+  /// The words stay.
+  NumberedWords(const Words& words, index_t rows)
+      : words_(words), n_(rows), bits_(bit_length(static_cast<std::uint64_t>(rows - 1))) {
+    const std::vector<std::uint64_t> sample = sorted_sample(words, n_);
+    first_ = sample.front();
+    same_ = std::countl_zero(sample.front() ^ sample.back());
+    const auto kept = [this](std::uint64_t bits) { return bits << same_ >> bits_; };
+    const auto alike = [&](std::uint64_t a, std::uint64_t b) { return kept(a) == kept(b); };
+    serve_ = same_ < 64 && std::adjacent_find(sample.begin(), sample.end(), alike) == sample.end();
+  }
+
+  /// Whether a sample has no two that are alike.
+  [[nodiscard]] bool serve() const { return serve_; }
+  [[nodiscard]] std::uint64_t mask() const { return (std::uint64_t{1} << bits_) - 1; }
+
+  /// to[0:n], by which scratch[0:n] gets lost, in order; the stretches of those that only their numbers tell
+  /// from each other and later bits may too. Nothing where the first bits of all are not what the sample
+  /// says. On the threads of the region it is called in.
+  [[nodiscard]] std::optional<std::vector<EqualRange>> sort(std::span<std::uint64_t> to,
+                                                            std::span<std::uint64_t> scratch) const {
+    if (!load(to.data())) return std::nullopt;
+    sort_keys<std::uint64_t>("auto", to, scratch);
+    if (words_.count() == 1 && bits_ <= same_) return std::vector<EqualRange>();
+    return stretches(to.data());
+  }
+
+ private:
+  /// Not all where some row's first bits are not those that all were to have.
+  [[nodiscard]] bool load(std::uint64_t* to) const {
+    std::atomic<std::uint64_t> differing = 0;
+    for_words(words_, n_, 1, [&](const std::uint64_t* bits, index_t, index_t begin, index_t n) {
+      std::uint64_t its = 0;
+      for (index_t j = 0; j < n; ++j) {
+        its |= bits[j] ^ first_;
+        to[begin + j] = (bits[j] << same_ & ~mask()) | static_cast<std::uint64_t>(begin + j);
+      }
+      differing |= its;
+    });
+    return std::countl_zero(differing.load()) >= same_;
+  }
+  [[nodiscard]] std::vector<EqualRange> stretches(const std::uint64_t* sorted) const {
+    std::vector<EqualRange> found;
+    std::mutex mutex;
+    machine::parallel_for(0, n_, rows_of_task, [&](index_t begin, index_t end) {
+      const std::vector<EqualRange> mine =
+          equal_ones({0, n_}, begin, end, [&](index_t i) { return sorted[i] >> bits_; });
+      const std::lock_guard lock(mutex);
+      found.insert(found.end(), mine.begin(), mine.end());
+    });
+    return found;
+  }
+
+  const Words& words_;
+  index_t n_;
+  int bits_;  // of a row's number
+  std::uint64_t first_ = 0;
+  int same_ = 0;  // first bits of all, by the sample: those of `first_`
+  bool serve_ = false;
+};
+
 template <class Words>
 class ByWords {
  public:
@@ -40,23 +176,19 @@ class ByWords {
   /// Afterwards pairs[j].index is the number of the row that belongs at j, stably. On the threads of the
   /// region it is called in.
   void sort() {
+    if (n_ == 0 || (kernel_ == "auto" && sort_numbered())) return;
+    sort_in_pairs();
+  }
+  /// The same, not in one word.
+  void sort_in_pairs() {
     if (n_ == 0) return;
     const index_t taken = words_.count() > 1 && repeats() ? load_packed() : load_first();
     sort_pairs(kernel_, all_, all_spare_, tuning_);
     sort_equal_ones({0, n_}, taken);
   }
-  /// order[j] = pairs[j].index.
-  void get_order(std::uint64_t* order) const {
-    machine::parallel_for(0, n_, grain, [&](index_t begin, index_t end) {
-      for (index_t j = begin; j < end; ++j) order[j] = pairs_[j].index;
-    });
-  }
 
  private:
-  static constexpr index_t grain = 1 << 14;     // rows of one task
-  static constexpr index_t at_once = 1 << 10;   // rows whose words lie in the first-level cache
   static constexpr index_t most_few = 1 << 10;  // equal keys that a thread sorts further by itself
-  static constexpr index_t most_samples = 1 << 12;
 
   /// Least and greatest of a word of the keys.
   struct Extent {
@@ -68,40 +200,50 @@ class ByWords {
     }
     [[nodiscard]] int bits() const { return bit_length(most - least); }
   };
-  struct Range {
-    index_t begin, end;
-    [[nodiscard]] index_t size() const { return end - begin; }
-  };
 
-  /// f(bits, first, n): this word of the rows [first, first + n), all of them in parallel.
-  template <class F>
-  void for_words(index_t word, const F& f) const {
-    machine::parallel_for(0, n_, grain, [&](index_t begin, index_t end) {
-      std::uint64_t bits[at_once];
-      for (index_t j = begin; j < end; j += at_once) {
-        const index_t n = std::min(at_once, end - j);
-        words_.load(word, j, j + n, bits);
-        f(bits, j, n);
-      }
+  /// In one word, in the spare pairs' memory, where that serves.
+  [[nodiscard]] bool sort_numbered() {
+    const auto n = static_cast<std::size_t>(n_);
+    const std::span<std::uint64_t> words(reinterpret_cast<std::uint64_t*>(spare_), n);
+    const std::span<std::uint64_t> numbers(words.data() + n, n);
+    const NumberedWords numbered(words_, n_);
+    const auto alike = numbered.serve() ? numbered.sort(words, numbers) : std::nullopt;
+    if (!alike) return false;
+    machine::parallel_for(0, n_, rows_of_task, [&](index_t begin, index_t end) {
+      words_.number(begin, end, numbers.data() + begin);
     });
+    machine::parallel_for(0, n_, rows_of_task, [&](index_t begin, index_t end) {
+      for (index_t j = begin; j < end; ++j)
+        pairs_[j].index = numbers[words[static_cast<std::size_t>(j)] & numbered.mask()];
+    });
+    machine::parallel_for(0, static_cast<index_t>(alike->size()), rows_of_task / 64,
+                          [&](index_t begin, index_t end) {
+                            for (index_t r = begin; r < end; ++r) {
+                              const EqualRange equal = (*alike)[static_cast<std::size_t>(r)];
+                              Pair* const its = pairs_ + equal.begin;
+                              words_.load_at(0, its, equal.size(), its);
+                              sort_few(words_, its, equal.size(), 0);
+                            }
+                          });
+    return true;
   }
 
   /// Whether a sample has some first word twice.
   [[nodiscard]] bool repeats() const {
-    const index_t n = std::clamp<index_t>(n_ / 64, std::min<index_t>(n_, 64), most_samples);
-    std::vector<std::uint64_t> sample(static_cast<std::size_t>(n));
-    for (index_t s = 0; s < n; ++s) {
-      const index_t row = s * (n_ / n);
-      words_.load(0, row, row + 1, &sample[static_cast<std::size_t>(s)]);
-    }
-    std::sort(sample.begin(), sample.end());
+    const std::vector<std::uint64_t> sample = sorted_sample(words_, n_);
     return std::adjacent_find(sample.begin(), sample.end()) != sample.end();
+  }
+
+  void number(index_t first, index_t n) {
+    std::uint64_t numbers[rows_at_once];
+    words_.number(first, first + n, numbers);
+    for (index_t j = 0; j < n; ++j) pairs_[first + j].index = numbers[j];
   }
 
   /// The keys' first words into the pairs. Returns how many words that is.
   index_t load_first() {
-    for_words(0, [&](const std::uint64_t* bits, index_t first, index_t n) {
-      words_.number(first, first + n, pairs_ + first);
+    for_words(words_, n_, 1, [&](const std::uint64_t* bits, index_t, index_t first, index_t n) {
+      number(first, n);
       for (index_t j = 0; j < n; ++j) pairs_[first + j].key = bits[j];
     });
     return 1;
@@ -109,91 +251,65 @@ class ByWords {
 
   /// Instead, the first words as far as 64 bits hold what differs in them. Returns how many are held whole.
   index_t load_packed() {
-    index_t word = 0;
-    for (int room = 64; word < words_.count() && room > 0; ++word) {
-      const Extent extent = extent_of(word);
-      const int shift = room - extent.bits();  // to the left
-      for_words(word, [&](const std::uint64_t* bits, index_t first, index_t n) {
-        if (word == 0) words_.number(first, first + n, pairs_ + first);
-        for (index_t j = 0; j < n; ++j) {
-          const std::uint64_t above = bits[j] - extent.least;
-          const std::uint64_t digit = shift >= 64 ? 0 : shift >= 0 ? above << shift : above >> -shift;
-          pairs_[first + j].key = word == 0 ? digit : pairs_[first + j].key | digit;
-        }
-      });
-      if (shift < 0) return word;
-      room = shift;
-    }
-    return word;
+    const std::vector<Extent> extents = extents_of_words();
+    std::vector<int> shifts;  // to the left
+    int room = 64;
+    for (std::size_t w = 0; w < extents.size() && room > 0; ++w) shifts.push_back(room -= extents[w].bits());
+    const auto taken = static_cast<index_t>(shifts.size());
+    for_words(words_, n_, taken, [&](const std::uint64_t* bits, index_t word, index_t first, index_t n) {
+      const std::uint64_t least = extents[static_cast<std::size_t>(word)].least;
+      const int shift = shifts[static_cast<std::size_t>(word)];
+      if (word == 0) number(first, n);
+      for (index_t j = 0; j < n; ++j) {
+        const std::uint64_t above = bits[j] - least;
+        const std::uint64_t digit = shift >= 64 ? 0 : shift >= 0 ? above << shift : above >> -shift;
+        pairs_[first + j].key = word == 0 ? digit : pairs_[first + j].key | digit;
+      }
+    });
+    return room < 0 ? taken - 1 : taken;
   }
 
-  [[nodiscard]] Extent extent_of(index_t word) const {
-    Extent all;
+  [[nodiscard]] std::vector<Extent> extents_of_words() const {
+    std::vector<Extent> all(static_cast<std::size_t>(words_.count()));
     std::mutex mutex;
-    for_words(word, [&](const std::uint64_t* bits, index_t, index_t n) {
+    for_words(words_, n_, words_.count(), [&](const std::uint64_t* bits, index_t word, index_t, index_t n) {
       Extent mine;
       for (index_t j = 0; j < n; ++j) mine.add({bits[j], bits[j]});
       const std::lock_guard lock(mutex);
-      all.add(mine);
+      all[static_cast<std::size_t>(word)].add(mine);
     });
     return all;
   }
 
   /// Pairs of these whose keys are equal go on by the words from `next` on.
-  void sort_equal_ones(Range range, index_t next) {
+  void sort_equal_ones(EqualRange range, index_t next) {
     if (next >= words_.count()) return;
-    std::vector<Range> few, many;
+    std::vector<EqualRange> few, many;
     std::mutex mutex;
-    machine::parallel_for(range.begin, range.end, grain, [&](index_t begin, index_t end) {
-      const std::vector<Range> mine = equal_ones(range, begin, end);
-      for (const Range& equal : mine)  // all rows first: they are far from each other
+    machine::parallel_for(range.begin, range.end, rows_of_task, [&](index_t begin, index_t end) {
+      const std::vector<EqualRange> mine =
+          equal_ones(range, begin, end, [&](index_t i) { return pairs_[i].key; });
+      for (const EqualRange& equal : mine)  // all rows first: they are far from each other
         words_.load_at(next, pairs_ + equal.begin, equal.size(), spare_ + equal.begin);
       const std::lock_guard lock(mutex);
-      for (const Range& equal : mine) (equal.size() <= most_few ? few : many).push_back(equal);
+      for (const EqualRange& equal : mine) (equal.size() <= most_few ? few : many).push_back(equal);
     });
     const auto take_words = [&](index_t begin, index_t end) {
       for (index_t i = begin; i < end; ++i) pairs_[i].key = spare_[i].key;
     };
-    machine::parallel_for(0, static_cast<index_t>(few.size()), grain / 64, [&](index_t begin, index_t end) {
-      for (index_t f = begin; f < end; ++f) {
-        const Range equal = few[static_cast<std::size_t>(f)];
-        take_words(equal.begin, equal.end);
-        sort_few(equal, next);
-      }
-    });
-    for (const Range& equal : many) {
-      machine::parallel_for(equal.begin, equal.end, grain, take_words);
+    machine::parallel_for(0, static_cast<index_t>(few.size()), rows_of_task / 64,
+                          [&](index_t begin, index_t end) {
+                            for (index_t f = begin; f < end; ++f) {
+                              const EqualRange equal = few[static_cast<std::size_t>(f)];
+                              take_words(equal.begin, equal.end);
+                              sort_few(words_, pairs_ + equal.begin, equal.size(), next);
+                            }
+                          });
+    for (const EqualRange& equal : many) {
+      machine::parallel_for(equal.begin, equal.end, rows_of_task, take_words);
       const auto first = static_cast<std::size_t>(equal.begin), n = static_cast<std::size_t>(equal.size());
       sort_pairs(kernel_, all_.subspan(first, n), all_spare_.subspan(first, n), tuning_);
       sort_equal_ones(equal, next + 1);
-    }
-  }
-
-  /// The stretches of two or more equal keys in `range` that begin in [begin, end).
-  [[nodiscard]] std::vector<Range> equal_ones(Range range, index_t begin, index_t end) const {
-    std::vector<Range> found;
-    const auto key = [&](index_t i) { return pairs_[i].key; };
-    for (index_t i = begin; i < end; ++i) {
-      if (i + 1 == range.end || key(i) != key(i + 1) || (i > range.begin && key(i - 1) == key(i))) continue;
-      index_t last = i + 1;
-      while (last + 1 < range.end && key(last + 1) == key(i)) ++last;
-      found.push_back({i, last + 1});
-      i = last;
-    }
-    return found;
-  }
-
-  /// On this thread, by the word at hand and those behind it.
-  void sort_few(Range range, index_t at_hand) {
-    if (range.size() <= 16)
-      insertion_sort(pairs_ + range.begin, range.size());
-    else
-      std::sort(pairs_ + range.begin, pairs_ + range.end);
-    const index_t next = at_hand + 1;
-    if (next >= words_.count()) return;
-    for (const Range& equal : equal_ones(range, range.begin, range.end)) {
-      words_.load_at(next, pairs_ + equal.begin, equal.size(), pairs_ + equal.begin);
-      sort_few(equal, next);
     }
   }
 

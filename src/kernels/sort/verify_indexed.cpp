@@ -57,16 +57,48 @@ std::uint64_t hash_elements(const IndexedRows& rows, const Salt& salt) {
   return bytes < 8 ? read<std::uint64_t>(row, bytes) : read<std::uint64_t>(row + bytes - 8);
 }
 
-/// Any rows, word by word; the sums are those of hash_long_rows.
+/// f(added, words) for words 0, 1, ... of as many rows as a vector has lanes, abreast: `added` is the
+/// multiple of the word's place, from `first` on.
+template <class F>
+[[gnu::always_inline]] inline void for_words_abreast(const std::byte* rows, index_t bytes,
+                                                     std::uint64_t first, std::uint64_t of_place,
+                                                     const F& f) {
+  std::uint64_t added = first * of_place;
+  Vector64 word{};
+  index_t at = 0;
+  for (; at + 8 <= bytes; at += 8, added += of_place) {
+    for (index_t i = 0; i < words; ++i) word[i] = read<std::uint64_t>(rows + i * bytes + at);
+    f(word, added);
+  }
+  if (at == bytes) return;
+  for (index_t i = 0; i < words; ++i) word[i] = last_word(rows + i * bytes, bytes);
+  f(word, added);
+}
+/// The same of one row, from byte `at` on, that of a whole word.
+template <class F>
+[[gnu::always_inline]] inline void for_words(const std::byte* row, index_t bytes, index_t at,
+                                             std::uint64_t first, std::uint64_t of_place, const F& f) {
+  std::uint64_t added = (first + static_cast<std::uint64_t>(at / 8)) * of_place;
+  for (; at + 8 <= bytes; at += 8, added += of_place) f(read<std::uint64_t>(row + at), added);
+  if (at < bytes) f(last_word(row, bytes), added);
+}
+
+/// Any rows; the sums are those of hash_long_rows.
 std::uint64_t hash_short_rows(const IndexedRows& rows, const Salt& salt) {
   const Multiples multiples = multiples_of(salt);
   Hash<std::uint64_t> hash(salt);
-  for (index_t j = 0; j < rows.n; ++j) {
-    const std::byte* const row = rows.data + j * rows.bytes;
-    std::uint64_t added = index_of(rows, j) * multiples.of_index;
-    for (index_t at = 0; at + 8 <= rows.bytes; at += 8, added += multiples.of_place)
-      hash.add(read<std::uint64_t>(row + at) + added);
-    if (rows.bytes % 8 != 0) hash.add(last_word(row, rows.bytes) + added);
+  index_t j = 0;
+  for (; j + words <= rows.n; j += words) {
+    Vector64 index{};
+    for (index_t i = 0; i < words; ++i) index[i] = index_of(rows, j + i);
+    const Vector64 of_rows = index * multiples.of_index;
+    for_words_abreast(rows.data + j * rows.bytes, rows.bytes, 0, multiples.of_place,
+                      [&](const Vector64& word, std::uint64_t added) { hash.add(word + (of_rows + added)); });
+  }
+  for (; j < rows.n; ++j) {
+    const std::uint64_t of_row = index_of(rows, j) * multiples.of_index;
+    for_words(rows.data + j * rows.bytes, rows.bytes, 0, 0, multiples.of_place,
+              [&](std::uint64_t word, std::uint64_t added) { hash.add(word + (of_row + added)); });
   }
   return hash.sum();
 }
@@ -114,25 +146,39 @@ void add_elements(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums
     sums[j] += hash(read<Element>(rows.data + j * static_cast<index_t>(sizeof(Element))) + added);
 }
 
-void add_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
+/// Any rows; the sums are those of add_long_rows.
+void add_short_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
   const std::uint64_t of_place = multiples_of(salt).of_place;
   const Hash<std::uint64_t> hash(salt);
-  const index_t all = rows.bytes / 8, vectors = all / words * words;
-  Vector64 places;
+  index_t j = 0;
+  for (; j + words <= rows.n; j += words) {
+    auto sum = read<Vector64>(reinterpret_cast<const std::byte*>(sums + j));
+    for_words_abreast(rows.data + j * rows.bytes, rows.bytes, rows.first, of_place,
+                      [&](const Vector64& word, std::uint64_t added) { sum += hash(word + added); });
+    __builtin_memcpy(sums + j, &sum, sizeof(sum));
+  }
+  for (; j < rows.n; ++j) {
+    for_words(rows.data + j * rows.bytes, rows.bytes, 0, rows.first, of_place,
+              [&](std::uint64_t word, std::uint64_t added) { sums[j] += hash(word + added); });
+  }
+}
+
+/// Rows of at least a vector.
+void add_long_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
+  const std::uint64_t of_place = multiples_of(salt).of_place;
+  const Hash<std::uint64_t> hash(salt);
+  const index_t vectors = rows.bytes / vector_bytes;
+  Vector64 places{};
   for (index_t i = 0; i < words; ++i) places[i] = (rows.first + static_cast<std::uint64_t>(i)) * of_place;
   for (index_t j = 0; j < rows.n; ++j) {
     const std::byte* const row = rows.data + j * rows.bytes;
+    Vector64 many{}, added = places;
+    for (index_t v = 0; v < vectors; ++v, added += words * of_place)
+      many += hash(read<Vector64>(row + v * vector_bytes) + added);
     std::uint64_t sum = 0;
-    if (vectors > 0) {
-      Vector64 many{}, added = places;
-      for (index_t w = 0; w < vectors; w += words, added += words * of_place)
-        many += hash(read<Vector64>(row + 8 * w) + added);
-      for (index_t i = 0; i < words; ++i) sum += many[i];
-    }
-    std::uint64_t added = (rows.first + static_cast<std::uint64_t>(vectors)) * of_place;
-    for (index_t w = vectors; w < all; ++w, added += of_place)
-      sum += hash(read<std::uint64_t>(row + 8 * w) + added);
-    if (rows.bytes % 8 != 0) sum += hash(last_word(row, rows.bytes) + added);
+    for (index_t i = 0; i < words; ++i) sum += many[i];
+    for_words(row, rows.bytes, vectors * vector_bytes, rows.first, of_place,
+              [&](std::uint64_t word, std::uint64_t place) { sum += hash(word + place); });
     sums[j] += sum;
   }
 }
@@ -140,18 +186,33 @@ void add_rows(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
 }  // namespace
 
 void add_row_hashes(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums) {
-  if (rows.bytes == 8)
-    add_elements<std::uint64_t>(rows, salt, sums);
-  else if (rows.bytes == 4)
-    add_elements<std::uint32_t>(rows, salt, sums);
-  else
-    add_rows(rows, salt, sums);
+  switch (rows.bytes) {
+    case 1:
+      return add_elements<std::uint8_t>(rows, salt, sums);
+    case 2:
+      return add_elements<std::uint16_t>(rows, salt, sums);
+    case 4:
+      return add_elements<std::uint32_t>(rows, salt, sums);
+    case 8:
+      return add_elements<std::uint64_t>(rows, salt, sums);
+    default:
+      return rows.bytes < 2 * vector_bytes ? add_short_rows(rows, salt, sums) : add_long_rows(rows, salt, sums);
+  }
 }
 
 std::uint64_t hash_indexed(const IndexedRows& rows, const Salt& salt) {
-  if (rows.bytes == 8) return hash_elements<std::uint64_t>(rows, salt);
-  if (rows.bytes == 4) return hash_elements<std::uint32_t>(rows, salt);
-  return rows.bytes >= vector_bytes ? hash_long_rows(rows, salt) : hash_short_rows(rows, salt);
+  switch (rows.bytes) {
+    case 1:
+      return hash_elements<std::uint8_t>(rows, salt);
+    case 2:
+      return hash_elements<std::uint16_t>(rows, salt);
+    case 4:
+      return hash_elements<std::uint32_t>(rows, salt);
+    case 8:
+      return hash_elements<std::uint64_t>(rows, salt);
+    default:
+      return rows.bytes < vector_bytes ? hash_short_rows(rows, salt) : hash_long_rows(rows, salt);
+  }
 }
 
 }  // namespace tessera::sort::TESSERA_ISA

@@ -108,34 +108,40 @@ TEST(RowDivider, IsKnownByItsFingerprint) {
 
 /// By ByWords, the rows in that order.
 std::vector<std::uint64_t> sorted(const Table& table, std::vector<layout::Range> ranges, index_t n,
-                                  int threads) {
+                                  int threads, const char* kernel) {
   std::vector<tessera::sort::Pair> pairs(static_cast<std::size_t>(n)), spare(pairs.size());
   std::vector<std::uint64_t> places(pairs.size());
   machine::parallel(threads, [&] {
-    tessera::sort::ByWords by(ColumnWords(table.columns, std::move(ranges)), std::span(pairs),
-                              std::span(spare), "auto");
-    by.sort();
-    by.get_order(places.data());
+    tessera::sort::ByWords(ColumnWords(table.columns, std::move(ranges)), std::span(pairs), std::span(spare),
+                           kernel)
+        .sort();
   });
+  for (std::size_t j = 0; j < places.size(); ++j) places[j] = pairs[j].index;
   return places;
 }
 
 TEST(ByWords, SortsRowsStablyByAllColumns) {
-  for (const auto& [kinds, values] : {std::pair<std::uint64_t, std::uint64_t>{5, 1000}, {1, 1}, {2, 3}}) {
+  for (const auto& [kinds, values] :
+       {std::pair<std::uint64_t, std::uint64_t>{5, 1000}, {1, 1}, {2, 3}, {1u << 31, 9}}) {
     for (const index_t n : {0, 1, 2, 100, 20011}) {
       const Table table(n, kinds, values);
-      for (const int threads : {1, 3})
-        ASSERT_EQ(sorted(table, {{0, n}}, n, threads), table.stable_order()) << n;
+      for (const int threads : {1, 3}) {
+        for (const char* kernel : {"auto", "mergesort"})
+          ASSERT_EQ(sorted(table, {{0, n}}, n, threads, kernel), table.stable_order()) << n << " " << kinds;
+      }
     }
   }
 }
 
 TEST(ByWords, SortsTheRowsOfSomeRangesAlone) {
-  const Table table(5000, 3, 5);
-  std::vector<std::uint64_t> want = table.stable_order();
-  std::erase_if(want,
-                [](std::uint64_t row) { return row < 7 || (row >= 1000 && row < 4000) || row >= 4990; });
-  EXPECT_EQ(sorted(table, {{7, 7}, {7, 500}, {500, 1000}, {4000, 4990}, {4990, 4990}}, 1983, 2), want);
+  for (const std::uint64_t kinds : {std::uint64_t{3}, std::uint64_t{100000}, std::uint64_t{1} << 31}) {
+    const Table table(5000, kinds, 5);
+    std::vector<std::uint64_t> want = table.stable_order();
+    std::erase_if(want,
+                  [](std::uint64_t row) { return row < 7 || (row >= 1000 && row < 4000) || row >= 4990; });
+    EXPECT_EQ(sorted(table, {{7, 7}, {7, 500}, {500, 1000}, {4000, 4990}, {4990, 4990}}, 1983, 2, "auto"),
+              want);
+  }
 }
 
 TEST(LookAtRows, CountsWhatIsOutOfOrderAndSaysWhatIsEqual) {

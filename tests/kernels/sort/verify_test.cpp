@@ -284,6 +284,36 @@ struct SomeRows {
   }
 };
 
+TEST(HashOfRows, IsOfEveryWordWithItsPlaceInTheRow) {
+  constexpr std::uint64_t seed = 3;
+  const std::uint64_t flip = mix64(seed), factor = mix64(~seed) | 1;
+  const std::uint64_t of_place = (factor << 32 | factor >> 32 | 1) + (flip << 1);
+  for (const index_t width : {1, 2, 3, 4, 7, 8, 9, 12, 16, 24, 31, 32, 33, 40, 63, 64, 65, 72, 100, 136}) {
+    for (const std::size_t n : {1, 7, 8, 9, 600}) {
+      std::vector<std::uint64_t> numbers(n);
+      std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+      const SomeRows rows({width, 5, width}, numbers);
+      std::uint64_t want = 0;
+      for (std::size_t j = 0; j < n; ++j) {
+        std::uint64_t sum = 0, place = 0;
+        for (const RowColumn& column : rows.columns) {
+          for (index_t at = 0; at < column.bytes; at += 8) {
+            const index_t bytes = std::min<index_t>(8, column.bytes);
+            std::uint64_t word = 0;  // the last one ends with the row
+            std::memcpy(
+                &word,
+                column.data + static_cast<index_t>(j) * column.bytes + std::min(at, column.bytes - bytes),
+                static_cast<std::size_t>(bytes));
+            sum += hash_of(word + place++ * of_place, seed);
+          }
+        }
+        want += hash_of(sum, mix64(seed));
+      }
+      EXPECT_EQ(rows.hash(), want) << width << " bytes, n " << n;
+    }
+  }
+}
+
 TEST(HashOfRows, IsThatOfTheSameRowsInAnyOrder) {
   std::vector<std::uint64_t> order(1300), turned;
   std::iota(order.begin(), order.end(), std::uint64_t{0});
