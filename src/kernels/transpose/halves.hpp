@@ -14,13 +14,15 @@ namespace tessera::transpose {
 
 /// Whether ordinary stores pay: the result is left where its next reader finds it, and lines that a cache
 /// holds need not leave it. A result and its source of 1 MiB stay in most second-level caches; larger ones
-/// where the last cache takes what those give up and half of it holds both, with what lies between their rows
-/// (n = 1000, one core of Zen 5: f64 100 GB/s, streamed 73; f32 99, streamed 64; 1200 in f64, which is more
-/// than half, 70, streamed 77). On Sapphire Rapids n = 1000 in f64 took four times as long with them.
+/// where the last cache takes what those give up and a quarter of it holds both, with what lies between their
+/// rows (n = 1000 in f32, one core of Zen 5: 99 GB/s, streamed 64). Half of it is not always there where
+/// other cores work, too (n = 1000 in f64: alone on Zen 5 100, streamed 73; a guest's core of Zen 4 20 to 42,
+/// streamed 45), and what is not there takes twice as long. On Sapphire Rapids n = 1000 in f64 took four
+/// times as long with ordinary stores.
 [[nodiscard]] inline bool stays_in_cache(index_t bytes, index_t span) {
   if (bytes <= index_t{1} << 20) return true;
   const machine::Caches caches = machine::caches();
-  return caches.l3_takes_evicted && span <= caches.l3 / 2;
+  return caches.l3_takes_evicted && span <= caches.l3 / 4;
 }
 [[nodiscard]] inline bool stays_in_cache(const ConstRecords& a, const Records& b) {
   const index_t bytes = a.rows * a.cols * a.bytes;
@@ -43,8 +45,8 @@ struct Walk {
   if (store == Store::cached) return {{1536, 8192}, 64};
   const index_t strip = (b.bytes < 4 ? 4096 : 16384) / b.bytes;
   if (store == Store::carried) return {{1536, 960}, strip};
-  if (b.bytes == 4 && b.stride() % 4096 == 0) return {{8192, 256}, 256};
-  return {{192, 8192}, strip};
+  const bool shares_sets = b.bytes == 4 && b.stride() % 4096 == 0;
+  return {{std::max<index_t>(192, 1536 / b.bytes), 8192}, shares_sets ? 256 : strip};
 }
 
 /// Taller leaves of narrow matrices, for a leaf ends with a fence; smaller ones until every thread has about

@@ -7,34 +7,39 @@
 namespace tessera::transpose::TESSERA_ISA {
 namespace {
 
-// How far ahead in a row lines are asked for.
-constexpr index_t prefetch_bytes = 256;
+// How far ahead in a row lines are asked for, and into which level (locality of the builtin).
+constexpr index_t prefetch_bytes = 512;
+constexpr int second_level = 2;
+constexpr index_t page_bytes = 4096;
 
 /// Squares, one above the other: their number in a panel. Each is unrolled, with loads of its own:
 /// prefetchers tell streams apart by the instruction (two squares in one loop body: 35 to 40 GB/s of f64 on
 /// Zen 5; the same squares through one copy of the code: 26). Memory takes runs of 128 bytes at 0.65 of the
-/// rate of longer ones, of 64 at a third, but many rows of a at once cost more than they gain: of f64 two
-/// squares have 1.27 of memcpy's rate where rows of b lie 40000 bytes apart and three 1.18; at multiples of
-/// 512 bytes, where few sets of a cache hold all of them, it is 1.10 and 1.35 (25600), 0.96 and 1.13 (76800).
+/// rate of longer ones on Zen 5, of 64 at a third, but many rows of a at once cost more than they gain: of
+/// f64 two squares have 1.27 of memcpy's rate where rows of b lie 40000 bytes apart and three 1.18; at
+/// multiples of 512 bytes, where few sets of a cache hold all of them, it is 1.10 and 1.35 (25600), 0.96 and
+/// 1.13 (76800). Of f32 that is so at multiples of 4096 only (Zen 4, 8192 x 8192, two and three squares 1.12
+/// and 1.22; 6400 x 6400 1.26 and 1.11). Rows of a within a page cost nothing: of f32 four (100000 x 100 0.95
+/// and 1.27, 25600 x 400 0.86 and 1.23).
 template <int Bytes>
-inline constexpr int squares_in_panel = Bytes < 4 ? 1 : 2;
+inline constexpr int squares_in_panel = Bytes == 1 ? 3 : 2;
 inline constexpr int squares_at_shared_sets = 3;
-[[nodiscard]] inline bool few_sets(index_t stride) { return stride % 512 == 0; }
+inline constexpr int squares_within_pages = 4;
+template <int Bytes>
+inline constexpr index_t shared_sets = Bytes == 8 ? 512 : page_bytes;  // strides that are multiples of it
 
-/// A panel of squares from left to right, straight into b. For ordinary stores the rows of the next panel are
+/// A panel of squares from left to right, straight into b by ordinary stores. The rows of the next panel are
 /// asked for meanwhile.
-template <int Bytes, Put To, int Squares>
+template <int Bytes, int Squares>
 [[gnu::always_inline]] inline void plain_panel(const std::byte* a, index_t a_stride, std::byte* b,
                                                index_t b_stride, index_t cols) {
   constexpr index_t side = line_bytes / Bytes;
   const auto squares = [&](const std::byte* from, std::byte* to) {
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int q = 0; q < Squares; ++q)
-      line_square<Bytes, To>(from + q * side * a_stride, a_stride, to + q * line_bytes, b_stride);
-    if constexpr (To == Put::target) {
-      const index_t stride = unknown(a_stride);
-      for (index_t r = 0; r < Squares * side; ++r) __builtin_prefetch(from + (Squares * side + r) * stride);
-    }
+      line_square<Bytes, Put::target>(from + q * side * a_stride, a_stride, to + q * line_bytes, b_stride);
+    const index_t stride = unknown(a_stride);
+    for (index_t r = 0; r < Squares * side; ++r) __builtin_prefetch(from + (Squares * side + r) * stride);
   };
   const index_t whole = cols / side * side;
   for (index_t j = 0; j < whole; j += side) squares(a + j * Bytes, b + j * b_stride);
@@ -60,11 +65,12 @@ template <int Bytes, int Squares>
   constexpr index_t side = line_bytes / Bytes;
   const index_t beyond = (j - cols) * Bytes + prefetch_bytes;
   const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
-#pragma GCC unroll 3
+#pragma GCC unroll 4
   for (int q = 0; q < Squares; ++q) {
     line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride, stage + q * line_bytes,
                                    pitch);
-    for (index_t r = q * side; r < (q + 1) * side; ++r) __builtin_prefetch(ahead + r * a_stride);
+    for (index_t r = q * side; r < (q + 1) * side; ++r)
+      __builtin_prefetch(ahead + r * a_stride, 0, second_level);
   }
 }
 
@@ -179,11 +185,9 @@ template <int Bytes, Store Kind, int Squares>
   const std::byte* const a = strip.a + i * strip.a_stride;
   std::byte* const b = strip.b + i * Bytes;
   if constexpr (Kind == Store::cached) {
-    plain_panel<Bytes, Put::target, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols);
+    plain_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols);
   } else if constexpr (Kind == Store::carried) {
     carried_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols, next, *carry, i == 0);
-  } else if constexpr (Bytes < 4 && Squares == 1) {
-    plain_panel<Bytes, Put::lines, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols);
   } else {
     staged_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols, next);
   }
@@ -240,20 +244,27 @@ void carried_leaf(const Leaf& leaf) {
 }
 
 template <int Bytes>
+void streamed_leaf(const Leaf& leaf) {
+  constexpr auto walk_by = []<int Squares>(const Leaf& of) {
+    walk_strips<Bytes, Store::streaming, Squares>(of, of.strip, nullptr);
+  };
+  if constexpr (Bytes == 4) {
+    if (leaf.a_stride < page_bytes) return walk_by.template operator()<squares_within_pages>(leaf);
+  }
+  if constexpr (Bytes == 4 || Bytes == 8) {
+    if (leaf.b_stride % shared_sets<Bytes> == 0)
+      return walk_by.template operator()<squares_at_shared_sets>(leaf);
+  }
+  walk_by.template operator()<squares_in_panel<Bytes>>(leaf);
+}
+
+template <int Bytes>
 void leaf_of(const Leaf& leaf) {
   switch (leaf.store) {
     case Store::cached:
       return walk_strips<Bytes, Store::cached, 1>(leaf, leaf.strip, nullptr);
     case Store::streaming:
-      if constexpr (Bytes < 4) {
-        if (few_sets(leaf.b_stride))
-          return walk_strips<Bytes, Store::streaming, 2>(leaf, leaf.strip, nullptr);
-      }
-      if constexpr (Bytes == 8) {
-        if (few_sets(leaf.b_stride))
-          return walk_strips<Bytes, Store::streaming, squares_at_shared_sets>(leaf, leaf.strip, nullptr);
-      }
-      return walk_strips<Bytes, Store::streaming, squares_in_panel<Bytes>>(leaf, leaf.strip, nullptr);
+      return streamed_leaf<Bytes>(leaf);
     default:
       return carried_leaf<Bytes>(leaf);
   }

@@ -2,8 +2,8 @@
 // The unit is a square of one line by one line. It is built of squares of one vector by one vector: rows are
 // loaded whole, their 16-byte lanes exchanged, the words inside the lanes interleaved in log2 rounds, and
 // every vector leaves as a (part of a) line of b. Words of 1 and 2 bytes, whose squares exceed the registers,
-// are loaded by lanes instead. The same code serves 1, 2 and 4 lanes and all record sizes. For files compiled
-// per instruction set only, as lanes.hpp.
+// are loaded by lanes instead, or stored by lanes where they go into a stage. The same code serves 1, 2 and 4
+// lanes and all record sizes. For files compiled per instruction set only, as lanes.hpp.
 
 #include "kernels/transpose/lanes.hpp"
 #include "kernels/transpose/leaf.hpp"
@@ -41,15 +41,13 @@ struct WordOf<16> {
   using type = LaneWord;
 };
 
-/// Where vectors go: to b by ordinary or by streaming stores, or into a stage, which no trace sees.
-enum class Put { target, lines, stage };
+/// Where vectors go: to b by ordinary stores, or into a stage, which no trace sees.
+enum class Put { target, stage };
 
 template <Put To, int Lanes>
 [[gnu::always_inline]] inline void put(std::byte* to, Wide<Lanes> v) {
   if constexpr (To == Put::target) {
     store<Lanes>(to, v);
-  } else if constexpr (To == Put::lines) {
-    stream(to, v);
   } else {
     __builtin_memcpy(to, &v, sizeof v);
   }
@@ -75,6 +73,23 @@ template <class Word, Put To, int Lanes>
   finish_words<Word, Lanes>(v);
 #pragma GCC unroll 16
   for (int r = 0; r < words; ++r) put<To, Lanes>(b + r * b_stride, v[r]);
+}
+
+/// b[0:Lanes*E, 0:E] = transpose(a[0:E, 0:Lanes*E]) into a stage, E words in a lane: every vector of a is
+/// loaded once.
+template <class Word, int Lanes>
+[[gnu::always_inline]] inline void row_of_lanes(const std::byte* a, index_t a_stride, std::byte* stage,
+                                                index_t pitch) {
+  constexpr int words = words_in_lane<Word>;
+  Wide<Lanes> v[words];
+#pragma GCC unroll 16
+  for (int r = 0; r < words; ++r) v[r] = load<Lanes>(a + r * a_stride);
+  finish_words<Word, Lanes>(v);
+#pragma GCC unroll 4
+  for (int l = 0; l < Lanes; ++l) {
+#pragma GCC unroll 16
+    for (int r = 0; r < words; ++r) store_lane(stage + (l * words + r) * pitch, v[r], l);
+  }
 }
 
 /// b[0:V, 0:V] = transpose(a[0:V, 0:V]), V words in a vector.
@@ -116,6 +131,13 @@ template <int Bytes, Put To>
       for (int down = 0; down < vectors_in_line; ++down) {
         square_of_vectors<Word, To>(a + down * in_vector * a_stride + right * vector_bytes, a_stride,
                                     b + right * in_vector * b_stride + down * vector_bytes, b_stride);
+      }
+    }
+  } else if constexpr (To == Put::stage) {
+    for (int down = 0; down < static_cast<int>(line_bytes) / lane_bytes; ++down) {
+      for (int right = 0; right < vectors_in_line; ++right) {
+        row_of_lanes<Word, lane_count>(a + down * in_lane * a_stride + right * vector_bytes, a_stride,
+                                       b + right * in_vector * b_stride + down * lane_bytes, b_stride);
       }
     }
   } else {
