@@ -39,10 +39,20 @@ std::uint64_t sum_of_bytes(std::span<const std::byte> data, index_t first) {
   return sum;
 }
 
+/// Of elements of at most 8 bytes, one by one.
+std::uint64_t sum_of_elements(std::span<const std::byte> data, index_t element_bytes,
+                              std::uint64_t position) {
+  const auto size = static_cast<std::size_t>(element_bytes);
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at + size <= data.size(); at += size)
+    sum += hash_at(word_of(data.subspan(at, size)), position++);
+  return sum;
+}
+
 }  // namespace
 
 std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes, index_t first_element) {
-  auto position = static_cast<std::uint64_t>(first_element);
+  const auto position = static_cast<std::uint64_t>(first_element);
   const auto count = static_cast<index_t>(data.size()) / std::max<index_t>(element_bytes, 1);
   const machine::Isa isa = machine::isa();
   if (element_bytes == 8) return TESSERA_OF_ISA(isa, sum_of_words64)(data.data(), count, position);
@@ -50,11 +60,13 @@ std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes, i
   if (element_bytes == 2) return TESSERA_OF_ISA(isa, sum_of_words16)(data.data(), count, position);
   if (element_bytes == 1) return sum_of_bytes(data, first_element);
   if (element_bytes > 8) return TESSERA_OF_ISA(isa, sum_of_long)(data.data(), element_bytes, count, position);
-  const auto size = static_cast<std::size_t>(element_bytes);
-  std::uint64_t sum = 0;
-  for (std::size_t at = 0; at + size <= data.size(); at += size)
-    sum += hash_at(word_of(data.subspan(at, size)), position++);
-  return sum;
+  return sum_of_elements(data, element_bytes, position);
+}
+
+std::uint64_t checksum_version1(std::span<const std::byte> data, index_t element_bytes,
+                                index_t first_element) {
+  if (element_bytes != 1) return checksum(data, element_bytes, first_element);
+  return sum_of_elements(data, element_bytes, static_cast<std::uint64_t>(first_element));
 }
 
 std::string checksum_text(std::uint64_t sum) { return fmt::format("{:016x}", sum); }

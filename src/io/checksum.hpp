@@ -19,6 +19,10 @@ namespace tessera::io {
 [[nodiscard]] std::uint64_t checksum(std::span<const std::byte> data, index_t element_bytes,
                                      index_t first_element);
 
+/// As outputs of version 1 have it: of single bytes, too, the sum of hash_at(byte, position).
+[[nodiscard]] std::uint64_t checksum_version1(std::span<const std::byte> data, index_t element_bytes,
+                                              index_t first_element);
+
 [[nodiscard]] std::string checksum_text(std::uint64_t sum);  ///< 16 hexadecimal digits
 
 }  // namespace tessera::io

@@ -166,7 +166,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
         h5_check(H5Gcreate2(out, schema::group, H5P_DEFAULT, groups, H5P_DEFAULT), failed, "_tessera"),
         H5Gclose);
     write_attribute(group, schema::state, std::string(schema::state_incomplete));
-    write_attribute(group, schema::schema_version, index_t{schema::version});
+    write_attribute(group, schema::schema_version, index_t{schema::output_version});
     group.reset();
     close_written(out, failed, fmt::format("cannot create '{}'", file_));
   }
@@ -348,8 +348,9 @@ bool OutputFile::adopt(const std::string& problem) {
     const Handle in = open_file(stopped);
     const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, stopped),
                        H5Gclose);
-    require(read_text_attribute(group, schema::stopped_problem) == problem, ExitCode::bad_data,
-            "another problem");
+    require(read_integer_attribute(group, schema::schema_version) == schema::output_version &&
+                read_text_attribute(group, schema::stopped_problem) == problem,
+            ExitCode::bad_data, "another problem");
     const auto written = split(read_text_attribute(group, schema::stopped_written), ',');
     require(written.size() == datasets_.size(), ExitCode::bad_data, "other datasets");
     for (std::size_t d = 0; d < datasets_.size(); ++d) {

@@ -3,7 +3,8 @@
 
 namespace tessera::io::schema {
 
-inline constexpr int version = 1;
+inline constexpr int version = 1;         // of a results file
+inline constexpr int output_version = 2;  // of an output file; before 2, single bytes were summed like others
 
 // In an output file.
 inline constexpr const char* group = "_tessera";  // attributes of the group: state, provenance, verdict

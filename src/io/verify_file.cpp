@@ -18,9 +18,11 @@ herr_t collect_datasets(hid_t, const char* name, const H5O_info_t* info, void* l
   return 0;
 }
 
-/// The checksum of the whole dataset, read along the first dimension in pieces of about 64 MiB, unconverted.
+/// The checksum of the whole dataset as outputs of that version have it, read along the first dimension in
+/// pieces of about 64 MiB, unconverted.
 std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const DatasetName& name,
-                               const std::function<void()>& progress) {
+                               index_t version, const std::function<void()>& progress) {
+  const auto checksum_of = version < 2 ? checksum_version1 : checksum;
   const Handle type(H5Dget_type(dataset), H5Tclose);
   const Handle space(H5Dget_space(dataset), H5Sclose);
   std::vector<hsize_t> start(info.shape.size(), 0), count(info.shape.begin(), info.shape.end());
@@ -44,7 +46,7 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
     h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, buffer.data()), ExitCode::bad_data,
                 "cannot read " + name.text());
     const auto bytes = static_cast<std::size_t>(now * row * info.element_bytes);
-    sum += checksum(std::span<const std::byte>(buffer.data(), bytes), info.element_bytes, i * row);
+    sum += checksum_of(std::span<const std::byte>(buffer.data(), bytes), info.element_bytes, i * row);
     progress();
   }
   return sum;
@@ -60,6 +62,10 @@ FileCheck check_file(const std::string& file, const std::function<void()>& progr
   FileCheck result;
   const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, file), H5Gclose);
   result.state = read_text_attribute(group, schema::state);
+  const index_t version = read_integer_attribute(group, schema::schema_version);
+  require(version <= schema::output_version, ExitCode::bad_data,
+          fmt::format("'{}' was written by a newer Tessera (version {} of its outputs; this one knows {})",
+                      file, version, schema::output_version));
   std::vector<std::string> paths;
   // By order of creation: a dataset is met under the name it was made with before its hard links.
   h5_check_rc(H5Ovisit2(in, H5_INDEX_CRT_ORDER, H5_ITER_INC, collect_datasets, &paths, H5O_INFO_BASIC),
@@ -70,7 +76,7 @@ FileCheck check_file(const std::string& file, const std::function<void()>& progr
     if (!has_attribute(dataset, schema::checksum)) continue;
     const DatasetInfo info = inspect(dataset, name);
     result.datasets.push_back({path, info.shape_text(), read_text_attribute(dataset, schema::checksum),
-                               checksum_text(dataset_checksum(dataset, info, name, progress))});
+                               checksum_text(dataset_checksum(dataset, info, name, version, progress))});
   }
   return result;
 }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -7,6 +9,9 @@
 #include "base/hash.hpp"
 #include "io/checksum.hpp"
 #include "io/checksum_kernels.hpp"
+#include "io/h5.hpp"
+#include "io/schema.hpp"
+#include "io/verify_file.hpp"
 #include "machine/isa.hpp"
 
 namespace tessera::io {
@@ -111,6 +116,34 @@ TEST(Checksum, IsTheSameOnEveryInstructionSet) {
   }
 #endif
   EXPECT_NE(want, 0);
+}
+
+TEST(CheckFile, KnowsTheSumsOfBytesOfEarlierOutputs) {
+  const std::string file = ::testing::TempDir() + "tessera_checksum_test_" + std::to_string(getpid()) + ".h5";
+  const std::vector<std::uint8_t> bytes{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) sum += hash_at(bytes[i], i);
+  const auto write = [&](index_t version, std::uint64_t its) {
+    const Handle out(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const Handle group(H5Gcreate2(out, schema::group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    write_attribute(group, schema::state, std::string(schema::state_complete));
+    write_attribute(group, schema::schema_version, version);
+    const hsize_t n = bytes.size();
+    const Handle space(H5Screate_simple(1, &n, nullptr), H5Sclose);
+    const Handle dataset(H5Dcreate2(out, "b", H5T_NATIVE_UINT8, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                         H5Dclose);
+    ASSERT_GE(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), 0);
+    write_attribute(dataset, schema::checksum, checksum_text(its));
+  };
+  write(1, sum);
+  EXPECT_TRUE(check_file(file, [] {}).datasets.at(0).matches());
+  write(1, sum + 1);
+  EXPECT_FALSE(check_file(file, [] {}).datasets.at(0).matches());
+  write(2, checksum(std::as_bytes(std::span(bytes)), 1, 0));
+  EXPECT_TRUE(check_file(file, [] {}).datasets.at(0).matches());
+  write(1000, sum);
+  EXPECT_THROW((void)check_file(file, [] {}), Error);
+  std::remove(file.c_str());
 }
 
 }  // namespace
