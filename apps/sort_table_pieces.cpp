@@ -117,7 +117,7 @@ class TablePieces final : public Pieces {
   }
   [[nodiscard]] std::optional<std::uint64_t> divide_by(const std::string& sample, index_t buckets,
                                                        index_t most) override {
-    constexpr index_t in_cache = 20000;  // rows whose pairs a second-level cache holds while they are sorted
+    constexpr index_t in_cache = 40000;  // rows whose words a second-level cache holds while they are sorted
     std::vector<std::uint64_t> words(sample.size() / sizeof(std::uint64_t));
     std::copy_n(sample.data(), sample.size(), reinterpret_cast<char*>(words.data()));
     divider_.emplace(words, leading_words(), std::max(buckets, request_.n / in_cache));

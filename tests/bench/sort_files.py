@@ -4,7 +4,7 @@ Keys, tables, strings and records of four times the memory allowed are sorted fr
 bytes are written and read in large pieces. Of the device: written as the product does it, into reserved space and synchronised
 at the end, and read with nothing of the file in the cache. Of the file cache: written without synchronising, and read again at once. Whole commands are
 timed, from the start of the process to its end, with the input out of the cache and in it. Files lie in the current folder's
-file system (TMPDIR names another).
+file system (TMPDIR names another). Then the share of the check is told of sorts in memory, from the phases of one process.
 """
 import os
 import subprocess
@@ -137,6 +137,27 @@ def measure(program, kind, n, repetitions, threads):
                   f"{ours:.3f} s, {ours / twice:.2f} times as long", flush=True)
 
 
+def measure_check(program, kind, n, repetitions, threads):
+    """In memory: what looks at the order and the rows alone takes, of all phases of the same process. Keys are also hashed as they are
+    read and sorted, which is part of those phases."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", ".")) as folder:
+        source, result, results = (os.path.join(folder, name) for name in ("a.h5", "s.h5", "r.h5"))
+        prepare(source, kind, n)
+        command = [program, "sort", "--in", f"{source}:/K", "--out", f"{result}:/K", "--results", results, *arguments_of(kind)]
+        for count in threads:
+            shares = []
+            for _ in range(repetitions):
+                time_ours(command, count, result)
+                with h5py.File(results) as file:
+                    phases = next(iter(file.values()))["phases"]
+                    seconds, names = phases["seconds"][()], phases["phase"][()]
+                    shares.append((seconds[names == b"verify"].sum(), seconds.sum()))
+                os.unlink(results)  # or the next one is taken to be done
+            verify, all_phases = np.median([share[0] for share in shares]), np.median([share[1] for share in shares])
+            print(f"{kind}, {n} rows in memory, {count} thread{'s' if count > 1 else ''}: the check takes {verify:.3f} of {all_phases:.3f} s, "
+                  f"{100 * np.median([a / b for a, b in shares]):.1f} %", flush=True)
+
+
 def main():
     program, quick = os.path.abspath(sys.argv[1]), "--quick" in sys.argv
     only = sys.argv[sys.argv.index("--only") + 1].split(",") if "--only" in sys.argv else None
@@ -145,6 +166,7 @@ def main():
     for kind in (*KEYS, *widths):
         if only is None or kind in only:
             measure(program, kind, size // widths.get(kind, 8), 3 if quick else 5, (1, 2))
+            measure_check(program, kind, size // widths.get(kind, 8), 3 if quick else 5, (1, 2))
     if not quick and only is None:
         measure(program, "u64 uniform", size // 2, 3, (1, 2))
 

@@ -43,13 +43,13 @@ TEST(GatherRows, BringsThemInTheOrderOfAList) {
 TEST(GroupRows, KeepTheirOrderInsideOfABucket) {
   for (const int threads : {1, 3}) {
     for (const index_t n : {0, 1, 7, 1000, 200003}) {
-      for (const std::size_t buckets : {1, 2, 300}) {
+      for (const std::size_t buckets : {1, 2, 300, 5000}) {
         std::vector<std::uint16_t> group(static_cast<std::size_t>(n));
         for (std::size_t j = 0; j < group.size(); ++j)
           group[j] = static_cast<std::uint16_t>(mix64(j) % buckets * (mix64(j + 7) % 2));
         std::vector<Bytes> from, to;
         std::vector<MovedColumn> columns;
-        for (const index_t bytes : n > 1000 ? std::vector<index_t>{4, 8, 12} : sizes) {
+        for (const index_t bytes : n > 1000 ? std::vector<index_t>{4, 8, 12, 16} : sizes) {
           from.push_back(make_rows(n, bytes));
           to.emplace_back(from.back().size() + 16, sentinel);
         }
