@@ -62,6 +62,11 @@ TESSERA_INLINE typename Simd<T>::vec load_columns(const T* from, index_t n) {
   return full ? Simd<T>::load(from) : Simd<T>::load(from, n);
 }
 
+/// Addresses in C are made row by row: the compiler would make all beforehand and spill them. With 16
+/// registers it would spill sums instead, 0.59 for 0.75 of peak.
+template <class T>
+constexpr bool opaque = Simd<T>::registers == 32;
+
 template <class T>
 struct Update {
   typename Simd<T>::vec alpha, beta;
@@ -89,7 +94,6 @@ TESSERA_INLINE void put_vector(const Update<T>& u, const T* c, T* to, typename S
     full ? S::store(to, value) : S::store(to, value, u.tail);
 }
 
-/// Where a micro-tile lies.
 template <class T>
 struct Place {
   T* c;
@@ -108,20 +112,16 @@ TESSERA_INLINE void put_tile(const MicroRow<T>& t, Place<T> at, const typename S
 #pragma GCC unroll 4
     for (int v = 0; v < V - 1; ++v) put_vector<T, into, true>(u, at.c + v * lanes, to + v * lanes, sum[r][v]);
     put_vector<T, into, full>(u, at.c + last, to + last, sum[r][V - 1]);
-    // One pointer, opaque to the compiler: it would make one for every row beforehand, and spill them.
     at.c += at.ldc;
-    asm("" : "+r"(at.c));
-    if (into == Into::sibling) {
-      at.onto += at.ldonto;
-      asm("" : "+r"(at.onto));
-    }
+    if (into == Into::sibling) at.onto += at.ldonto;
+    if (opaque<T>) asm("" : "+r"(at.c), "+r"(at.onto));
   }
 }
 
 /// The micro-tile into c, or added to `onto`. Reads alpha and its like now: before, a sum would be spilled.
 template <class T, int R, int V, bool packed_b>
 TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at, const typename Simd<T>::vec (&sum)[R][V]) {
-  asm("" : "+r"(row));
+  if (opaque<T>) asm("" : "+r"(row));
   const MicroRow<T>& t = *row;
   const bool full = t.tail == Simd<T>::lanes;
   if (at.onto != nullptr) {
@@ -158,7 +158,7 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * S::lanes, 1);
       c += t.ldc;
-      asm("" : "+r"(c));
+      if (opaque<T>) asm("" : "+r"(c));
     }
   }
   typename S::vec sum[R][V];
