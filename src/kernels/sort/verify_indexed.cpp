@@ -196,7 +196,8 @@ void add_row_hashes(const IndexedRows& rows, const Salt& salt, std::uint64_t* su
     case 8:
       return add_elements<std::uint64_t>(rows, salt, sums);
     default:
-      return rows.bytes < 2 * vector_bytes ? add_short_rows(rows, salt, sums) : add_long_rows(rows, salt, sums);
+      return rows.bytes < 2 * vector_bytes ? add_short_rows(rows, salt, sums)
+                                           : add_long_rows(rows, salt, sums);
   }
 }
 
