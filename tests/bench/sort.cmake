@@ -44,7 +44,7 @@ target_link_libraries(sort_peers PRIVATE OpenMP::OpenMP_CXX Threads::Threads ato
   $<$<BOOL:${TESSERA_VQSORT}>:hwy_contrib> $<$<BOOL:${TESSERA_VQSORT}>:hwy> $<$<BOOL:${TBB_FOUND}>:TBB::tbb>)
 add_executable(bench_sort sort.cpp)
 target_include_directories(bench_sort PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(bench_sort PRIVATE tessera_flags tessera_dist sort_peers fmt::fmt MPI::MPI_CXX)
+target_link_libraries(bench_sort PRIVATE tessera_flags tessera_dist sort_peers CLI11::CLI11 fmt::fmt MPI::MPI_CXX)
 
 # Distributed peers: psort and HykSort of CombBLAS (Debian: libcombblas-dev).
 find_path(TESSERA_COMBBLAS psort/psort.h)

@@ -1,17 +1,13 @@
-// Sorts of Tessera and of others, side by side:
-//   bench_sort [--quick] [--n N] [--types u64,f64,u32,kv,rec] [--inputs a,b] [--threads 1,2] [--ours
-//   auto,radix]
-//              [--without name,name] [--seconds S]
-// The time of ours includes the allocation of its scratch memory; on one thread it is processor time.
+// Sorts of Tessera and of others, side by side (--help). The time of ours includes the allocation of its
+// scratch memory; on one thread it is processor time.
 
 #include "bench.hpp"
 
+#include <CLI/CLI.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 
 #include "base/table.hpp"
-#include "base/text.hpp"
 #include "kernels/sort/inputs.hpp"
 #include "kernels/sort/records.hpp"
 #include "kernels/sort/variants.hpp"
@@ -29,7 +25,7 @@ struct Options {
   std::vector<std::string> inputs{"uniform",   "gaussian",  "exponential",   "zipf",   "root_dup",
                                   "two_dup",   "eight_dup", "almost_sorted", "sorted", "reverse",
                                   "all_equal", "staggered", "entropy_0.544"};
-  std::vector<std::string> threads{"1", "2"};
+  std::vector<int> threads{1, 2};
   std::vector<std::string> ours{"auto"};
   std::vector<std::string> without{"std::stable_sort"};
   double seconds = 1.0;  ///< a cell
@@ -130,33 +126,11 @@ void geometric_means(const Ratios& ratios) {
   fmt::print("\nRatios to the best peer of each row (above 1: ours is faster)\n{}", table.text());
 }
 
-Options parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--quick") {
-      options.n = index_t{1} << 21;
-      options.seconds = 0.15;
-      continue;
-    }
-    const std::string value = i + 1 < argc ? argv[++i] : "";
-    if (flag == "--n") options.n = parse_bytes(value);
-    if (flag == "--types") options.types = split(value, ',');
-    if (flag == "--inputs") options.inputs = split(value, ',');
-    if (flag == "--threads") options.threads = split(value, ',');
-    if (flag == "--ours") options.ours = split(value, ',');
-    if (flag == "--without") options.without = split(value, ',');
-    if (flag == "--seconds") options.seconds = std::atof(value.c_str());
-  }
-  return options;
-}
-
-void run(const Options& options) {
+void measure(const Options& options) {
   Table table({"type", "input", "n", "threads", "sort", "median ms", "Mkeys/s", "ratio"});
   Ratios ratios;
   for (const auto& type : options.types) {
-    for (const auto& word : options.threads) {
-      const int threads = std::atoi(word.c_str());
+    for (const int threads : options.threads) {
       for (const auto& input : options.inputs) {
         if (type == "u32") cell<std::uint32_t>(options, type, input, threads, &Peer::u32, table, ratios);
         if (type == "u64") cell<std::uint64_t>(options, type, input, threads, &Peer::u64, table, ratios);
@@ -170,11 +144,30 @@ void run(const Options& options) {
   geometric_means(ratios);
 }
 
+int run(int argc, char** argv) {
+  Options options;
+  bool quick = false;
+  CLI::App app("ours against the sorts that Debian has");
+  app.add_flag("--quick", quick, "2^21 items, and less time a cell");
+  app.add_option("--n", options.n, "items");
+  app.add_option("--types", options.types, "u64, f64, u32, kv (pairs), rec (records of 100 bytes)")
+      ->delimiter(',');
+  app.add_option("--inputs", options.inputs, "distributions, as of tessera sort --input")->delimiter(',');
+  app.add_option("--threads", options.threads, "numbers of threads")->delimiter(',');
+  app.add_option("--ours", options.ours, "kernels of ours")->delimiter(',');
+  app.add_option("--without", options.without, "peers to leave out")->delimiter(',');
+  app.add_option("--seconds", options.seconds, "a cell");
+  CLI11_PARSE(app, argc, argv);
+  if (quick && app.count("--n") == 0) options.n = index_t{1} << 21;
+  if (quick && app.count("--seconds") == 0) options.seconds = 0.15;
+  measure(options);
+  return 0;
+}
+
 }  // namespace
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
   const tessera::mpi::Runtime runtime(&argc, &argv);
-  tessera::bench::run(tessera::bench::parse(argc, argv));
-  return 0;
+  return tessera::bench::run(argc, argv);
 }
