@@ -2,283 +2,16 @@
 // The kernels of a leaf, for whatever vectors Simd<T> stands for. Only for files of tessera_isa_source, where
 // nothing may be shared between instruction sets, and for the one that runs them on traced elements.
 
-#include "kernels/matmul/leaf.hpp"
+#include <cstdint>
+
+#include "kernels/matmul/leaf_micro.hpp"
 #include "kernels/matmul/leaf_narrow.hpp"
-#include "kernels/matmul/leaf_pack.hpp"
-#include "kernels/simd.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {
 
 using matmul::Following;
 using matmul::LeafKernels;
-using matmul::LeafTile;
-using matmul::Store;
-
-/// Of operands that lie free: with every sliver a line of so many rows of a is fetched, and as many lines of
-/// b, until that of a is the last.
-template <class T>
-struct Soon {
-  const T *a, *a_end, *b;
-  index_t rows;
-};
-
-/// Slivers of A against `panels` panels of B, each V vectors wide.
-template <class T>
-struct alignas(64) MicroRow {
-  index_t k;
-  const T* a;
-  index_t a_row, a_step;
-  const T* b;
-  index_t b_step, b_panel;
-  T alpha, beta;
-  T* c;
-  index_t ldc;
-  T* onto;
-  index_t ldonto;
-  index_t panels;
-  index_t tail;  ///< columns in the last vector
-  Store store;
-};
-
-/// How operands lie: packed as Shape<T> has it, b alone so beside rows of a, or free, with or without more of
-/// them to be fetched.
-enum class Lie { packed, packed_b, free, free_and_more };
-
-/// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
-enum class Into {
-  sum,      ///< c = sum
-  fresh,    ///< c = alpha sum
-  past,     ///< the same, past the caches
-  c,        ///< c = alpha sum + beta c
-  sibling,  ///< onto += one of the two
-};
-
-template <class T>
-constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
-
-template <class T, bool full>
-TESSERA_INLINE typename Simd<T>::vec load_columns(const T* from, index_t n) {
-  return full ? Simd<T>::load(from) : Simd<T>::load(from, n);
-}
-
-/// Addresses in C are made row by row: the compiler would make all beforehand and spill them. With 16
-/// registers it would spill sums instead, 0.59 for 0.75 of peak.
-template <class T>
-constexpr bool opaque = Simd<T>::registers == 32;
-
-template <class T>
-struct Update {
-  typename Simd<T>::vec alpha, beta;
-  bool reads_c;
-  index_t tail;
-};
-
-/// alpha * sum + beta * c for one vector; not reading c when beta is 0.
-template <class T, Into into, bool full>
-TESSERA_INLINE typename Simd<T>::vec updated(const Update<T>& u, typename Simd<T>::vec sum, const T* c) {
-  if (into == Into::fresh || into == Into::past || (into == Into::sibling && !u.reads_c))
-    return u.alpha * sum;
-  return Simd<T>::fma(u.alpha, sum, u.beta * load_columns<T, full>(c, u.tail));
-}
-
-/// One vector of the micro-tile, whose place in c is here; it goes to `to`, the same but for a sibling.
-template <class T, Into into, bool full>
-TESSERA_INLINE void put_vector(const Update<T>& u, const T* c, T* to, typename Simd<T>::vec sum) {
-  using S = Simd<T>;
-  auto value = into == Into::sum ? sum : updated<T, into, full>(u, sum, c);
-  if (into == Into::sibling) value = load_columns<T, full>(to, u.tail) + value;
-  if constexpr (into == Into::past)
-    S::stream(to, value);
-  else
-    full ? S::store(to, value) : S::store(to, value, u.tail);
-}
-
-template <class T>
-struct Place {
-  T* c;
-  index_t ldc;
-  T* onto;
-  index_t ldonto;
-};
-
-template <class T, int R, int V, Into into, bool full>
-TESSERA_INLINE void put_tile(const MicroRow<T>& t, Place<T> at, const typename Simd<T>::vec (&sum)[R][V]) {
-  constexpr index_t lanes = Simd<T>::lanes, last = (V - 1) * lanes;
-  const Update<T> u{Simd<T>::broadcast(t.alpha), Simd<T>::broadcast(t.beta), t.beta != T{0}, t.tail};
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-    T* const to = into == Into::sibling ? at.onto : at.c;
-#pragma GCC unroll 4
-    for (int v = 0; v < V - 1; ++v) put_vector<T, into, true>(u, at.c + v * lanes, to + v * lanes, sum[r][v]);
-    put_vector<T, into, full>(u, at.c + last, to + last, sum[r][V - 1]);
-    at.c += at.ldc;
-    if (into == Into::sibling) at.onto += at.ldonto;
-    if (opaque<T>) asm("" : "+r"(at.c), "+r"(at.onto));
-  }
-}
-
-/// The micro-tile into c, or added to `onto`. Reads alpha and its like now: before, a sum would be spilled.
-template <class T, int R, int V, bool packed_b>
-TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at, const typename Simd<T>::vec (&sum)[R][V]) {
-  if (opaque<T>) asm("" : "+r"(row));
-  const MicroRow<T>& t = *row;
-  const bool full = t.tail == Simd<T>::lanes;
-  if (at.onto != nullptr) {
-    full ? put_tile<T, R, V, Into::sibling, true>(t, at, sum)
-         : put_tile<T, R, V, Into::sibling, false>(t, at, sum);
-  } else if (packed_b && t.store == Store::past_caches && full) {
-    put_tile<T, R, V, Into::past, true>(t, at, sum);
-  } else if (t.beta == T{0} && t.alpha == T{1}) {
-    full ? put_tile<T, R, V, Into::sum, true>(t, at, sum) : put_tile<T, R, V, Into::sum, false>(t, at, sum);
-  } else if (t.beta == T{0}) {
-    full ? put_tile<T, R, V, Into::fresh, true>(t, at, sum)
-         : put_tile<T, R, V, Into::fresh, false>(t, at, sum);
-  } else {
-    full ? put_tile<T, R, V, Into::c, true>(t, at, sum) : put_tile<T, R, V, Into::c, false>(t, at, sum);
-  }
-}
-
-/// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: k / 4 vectors are fetched
-/// meanwhile from `soon` on, or k / 32 lines of R rows each. Where b lies free it may end with the last
-/// column, so nothing is loaded beyond it.
-template <class T, int R, int V, Lie lie>
-TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const T* b, index_t j,
-                          const T* soon, const Soon<T>& more) {
-  using S = Simd<T>;
-  constexpr bool packed = lie == Lie::packed, fetches = lie == Lie::free_and_more;
-  constexpr bool rows_of_a = lie == Lie::packed_b, packed_b = packed || rows_of_a;
-  const index_t row = packed ? 1 : t.a_row;
-  const index_t a_step = packed ? Shape<T>::mr : rows_of_a ? 1 : t.a_step;
-  const index_t b_step = packed_b ? Shape<T>::nr : t.b_step;
-  if (!packed_b || t.store == Store::cached) {
-    const T* c = t.c + j;
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * S::lanes, 1);
-      c += t.ldc;
-      if (opaque<T>) asm("" : "+r"(c));
-    }
-  }
-  typename S::vec sum[R][V];
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) sum[r][v] = S::zero();
-  }
-  const T* a[] = {t.a, t.a + smaller(3, R - 1) * row, t.a + smaller(6, R - 1) * row};
-  const auto step = [&]() __attribute__((always_inline)) {
-    typename S::vec bp[V];
-#pragma GCC unroll 4
-    for (int v = 0; v < V - 1; ++v) bp[v] = S::load(b + v * S::lanes);
-    bp[V - 1] = packed_b ? S::load(b + (V - 1) * S::lanes) : S::load(b + (V - 1) * S::lanes, t.tail);
-#pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      const auto ar = S::broadcast(packed ? a[0][r] : a[r / 3][r % 3 * row]);
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[r][v] = S::fma(ar, bp[v], sum[r][v]);
-    }
-    a[0] += a_step;
-    b += b_step;
-    if (!packed) {  // three pointers, opaque to the compiler: it would keep one for every row
-      a[1] += a_step;
-      a[2] += a_step;
-      asm("" : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]));
-    }
-  };
-  const auto four_steps = [&]() __attribute__((always_inline)) {
-    step();
-    step();
-    step();
-    step();
-  };
-  index_t p = t.k;
-  if (fetches) {
-    const T *a_soon = more.a, *b_soon = more.b;
-    for (const index_t rest = t.k - 4 * more.rows; p > rest; p -= 4) {
-      __builtin_prefetch(a_soon, 0, 2);
-      __builtin_prefetch(b_soon, 0, 2);
-      a_soon += row;
-      b_soon += line<T>;
-      four_steps();
-    }
-  }
-  for (; p >= 4; p -= 4) {
-    if (packed) {
-      __builtin_prefetch(soon, 0, 2);
-      soon += S::lanes;
-    }
-    if (rows_of_a && p % 32 < 4) {
-#pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) __builtin_prefetch(soon + r * row, 0, 2);
-      soon += line<T>;
-    }
-    four_steps();
-  }
-  for (; p > 0; --p) step();
-  put<T, R, V, packed_b>(&first, {t.c + j, t.ldc, t.onto == nullptr ? nullptr : t.onto + j, t.ldonto}, sum);
-}
-
-/// So many slivers of R rows one below the other; only one where b is packed. `soon`: where there is more.
-template <class T, int R, int V, Lie lie>
-void micro_rows(const MicroRow<T>& rows, index_t slivers, const Soon<T>* soon) {
-  MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
-  Soon<T> more;
-  if constexpr (lie == Lie::free_and_more) more = *soon;
-  for (index_t s = 0; s < slivers; ++s) {
-    // The sliver below, or what lies beyond the last one.
-    const T* below = t.a + (lie == Lie::packed_b ? R * t.a_row : t.k * Shape<T>::mr);
-    for (index_t j = 0; j < t.panels; ++j) {
-      micro<T, R, V, lie>(t, rows, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below, more);
-      below += lie == Lie::packed_b ? t.k / 32 * line<T> : t.k / 4 * Simd<T>::lanes;
-    }
-    if (lie == Lie::packed || lie == Lie::packed_b) return;
-    if constexpr (lie == Lie::free_and_more) {
-      more.a += line<T>;
-      more.b += more.rows * line<T>;
-      if (more.a >= more.a_end) more.rows = 0;
-    }
-    t.a += R * t.a_row;
-    t.c += R * t.ldc;
-    if (t.onto != nullptr) t.onto += R * t.ldonto;
-  }
-}
-
-template <class T>
-using Micro = void (*)(const MicroRow<T>&, index_t slivers, const Soon<T>* soon);
-
-// Rows of a micro-tile of four vectors: 16 stores pass while the next begins; 24: f64 n = 64 0.91 of 0.97.
-constexpr int rows_of_four = 4;
-
-/// of[R - 1][V - 1]: edges run the kernel of their size. Only where both lie free there are four vectors.
-template <class T, Lie lie, int R, int V>
-constexpr Micro<T> pick() {
-  constexpr bool wide =
-      lie != Lie::packed && lie != Lie::packed_b && Simd<T>::registers == 32 && V == 4 && R <= rows_of_four;
-  if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide)) return micro_rows<T, R, V, lie>;
-  return nullptr;
-}
-template <class T, Lie lie>
-struct Micros {
-  Micro<T> of[8][4] = {
-      {pick<T, lie, 1, 1>(), pick<T, lie, 1, 2>(), pick<T, lie, 1, 3>(), pick<T, lie, 1, 4>()},
-      {pick<T, lie, 2, 1>(), pick<T, lie, 2, 2>(), pick<T, lie, 2, 3>(), pick<T, lie, 2, 4>()},
-      {pick<T, lie, 3, 1>(), pick<T, lie, 3, 2>(), pick<T, lie, 3, 3>(), pick<T, lie, 3, 4>()},
-      {pick<T, lie, 4, 1>(), pick<T, lie, 4, 2>(), pick<T, lie, 4, 3>(), pick<T, lie, 4, 4>()},
-      {pick<T, lie, 5, 1>(), pick<T, lie, 5, 2>(), pick<T, lie, 5, 3>(), pick<T, lie, 5, 4>()},
-      {pick<T, lie, 6, 1>(), pick<T, lie, 6, 2>(), pick<T, lie, 6, 3>(), pick<T, lie, 6, 4>()},
-      {pick<T, lie, 7, 1>(), pick<T, lie, 7, 2>(), pick<T, lie, 7, 3>(), pick<T, lie, 7, 4>()},
-      {pick<T, lie, 8, 1>(), pick<T, lie, 8, 2>(), pick<T, lie, 8, 3>(), pick<T, lie, 8, 4>()}};
-};
-template <class T>
-constexpr Micros<T, Lie::packed> packed_micros{};
-template <class T>
-constexpr Micros<T, Lie::packed_b> packed_b_micros{};
-template <class T>
-constexpr Micros<T, Lie::free> strided_micros{};
-template <class T>
-constexpr Micros<T, Lie::free_and_more> fetching_micros{};
 
 template <class T>
 MicroRow<T> micro_row(const LeafTile<T>& t) {
@@ -332,30 +65,34 @@ void multiply_free(const LeafTile<T>& t, Following next) {
   const bool fetches = next.begin < next.end && t.k >= 4 && t.a_step == 1 &&
                        2 * strips * (t.m / Shape<T>::mr) * line<T> >= t.k;
   if (fetches) soon = {t.a + next.begin, t.a + next.end, t.b + next.begin * t.b_step, smaller(t.m, t.k / 4)};
+  const bool lines = t.b_step % line<T> == 0 && reinterpret_cast<std::uintptr_t>(t.b) % 64 == 0;
   for (index_t first = 0; first < vectors;) {
     // The widest, f32 n = 96: 0.979 of peak for four and two vectors, 0.956 for three and three. Never one
     // beside others.
     const index_t left = vectors - first;
     const index_t width = left == most + 1 ? (left + 1) / 2 : smaller(left, most);
-    const index_t mr = width == 4 ? rows_of_four : Shape<T>::mr;
+    const index_t mr = width < 4 ? Shape<T>::mr : lines ? rows_of_lines : rows_within_lines;
     row.b = t.b + first * lanes;
     row.a = t.a;
     row.c = t.c + first * lanes;
     row.onto = t.onto == nullptr ? nullptr : t.onto + first * lanes;
     first += width;
     if (first == vectors) row.tail = t.n - (vectors - 1) * lanes;
+    const bool cut = row.tail < lanes;
+    const auto& micro_of = cut ? micros<T, Lie::free_cut>.of : micros<T, Lie::free>.of;
     const index_t slivers = t.m / mr, rest = t.m % mr;
     if (fetches && soon.a < soon.a_end) {
-      fetching_micros<T>.of[mr - 1][width - 1](row, slivers, &soon);
+      const auto& fetching = cut ? micros<T, Lie::fetching_cut>.of : micros<T, Lie::fetching>.of;
+      fetching[mr - 1][width - 1](row, slivers, &soon);
       soon.a += slivers * line<T>;
       soon.b += slivers * soon.rows * line<T>;
     } else {
-      strided_micros<T>.of[mr - 1][width - 1](row, slivers, nullptr);
+      micro_of[mr - 1][width - 1](row, slivers, nullptr);
     }
     row.a += slivers * mr * t.a_row;
     row.c += slivers * mr * t.ldc;
     row.onto = row.onto == nullptr ? nullptr : row.onto + slivers * mr * t.ldonto;
-    if (rest > 0) strided_micros<T>.of[rest - 1][width - 1](row, 1, nullptr);
+    if (rest > 0) micro_of[rest - 1][width - 1](row, 1, nullptr);
   }
 }
 
@@ -368,27 +105,28 @@ void multiply(const LeafTile<T>& t, Following next, Store store) {
   constexpr index_t most = Shape<T>::vectors;
   if (t.a_sliver == mr * t.a_row && t.b_panel == nr) return multiply_free(t, next);
   const bool packed_b = t.b_step == nr && t.b_panel == nr * t.k;
-  const auto& micros = packed_b && t.a_row == 1 && t.a_step == mr ? packed_micros<T>.of
-                       : packed_b && t.a_step == 1                ? packed_b_micros<T>.of
-                                                                  : strided_micros<T>.of;
   const index_t vectors = (t.n + lanes - 1) / lanes;
-  const index_t panels = t.n / nr, rest = vectors - panels * most;
+  const index_t panels = t.n / nr, rest = vectors - panels * most, tail = t.n - (vectors - 1) * lanes;
+  const auto& whole = packed_b && t.a_row == 1 && t.a_step == mr ? micros<T, Lie::packed>.of
+                      : packed_b && t.a_step == 1                ? micros<T, Lie::packed_b>.of
+                                                                 : micros<T, Lie::free>.of;
+  const auto& edge = &whole == &micros<T, Lie::free>.of && tail < lanes ? micros<T, Lie::free_cut>.of : whole;
   for (index_t i = 0; i < t.m; i += mr) {
-    const auto& micro_of = micros[smaller(mr, t.m - i) - 1];
+    const index_t rows = smaller(mr, t.m - i);
     MicroRow<T> row = micro_row(t);
     row.a += i / mr * t.a_sliver;
     row.c += i * t.ldc;
     row.onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto;
     row.panels = panels;
     row.store = store;
-    if (panels > 0) micro_of[most - 1](row, 1, nullptr);
+    if (panels > 0) whole[rows - 1][most - 1](row, 1, nullptr);
     if (rest == 0) continue;
     row.b += panels * t.b_panel;
     row.c += panels * nr;
     row.onto = row.onto == nullptr ? nullptr : row.onto + panels * nr;
     row.panels = 1;
-    row.tail = t.n - (vectors - 1) * lanes;
-    micro_of[rest - 1](row, 1, nullptr);
+    row.tail = tail;
+    edge[rows - 1][rest - 1](row, 1, nullptr);
   }
   if (store == Store::past_caches) fence_streams();
 }
