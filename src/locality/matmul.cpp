@@ -5,7 +5,7 @@
 #include "base/random.hpp"
 #include "kernels/matmul/column.hpp"
 #include "kernels/matmul/naive.hpp"
-#include "kernels/matmul/product.hpp"
+#include "kernels/matmul/products.hpp"
 #include "kernels/matmul/recursive.hpp"
 #include "kernels/matmul/tiled.hpp"
 #include "kernels/matmul/transposed.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/matmul/product.hpp"
+#include "kernels/matmul/products.hpp"
 
 namespace tessera::matmul {
 

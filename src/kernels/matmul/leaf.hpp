@@ -32,10 +32,14 @@ struct alignas(64) LeafTile {
   index_t ldonto = 0;
 };
 
-/// What comes behind the chunk: where both operands lie free, [begin, end) of k is fetched meanwhile, as far
-/// as there is time. Not part of the tile, whose two lines it would make three.
+/// What comes after the tile, and is fetched meanwhile as far as there is time. Of operands that lie free,
+/// [begin, end) of k behind the chunk; of packed ones, where the next tile's begin, or nowhere if it has them
+/// too. Not part of the tile, whose two lines it would make three.
+template <class T>
 struct Following {
   index_t begin = 0, end = 0;
+  const T* a = nullptr;
+  const T* b = nullptr;
 };
 
 /// Where the tile goes. Past the caches: lines that nobody reads soon need not be read before they are
@@ -45,7 +49,7 @@ enum class Store { cached, past_caches };
 template <class T>
 struct LeafKernels {
   index_t mr, nr;
-  void (*multiply)(const LeafTile<T>& tile, Following next, Store store);
+  void (*multiply)(const LeafTile<T>& tile, Following<T> next, Store store);
   /// a[0:rows, 0:k] into ceil(rows / mr) slivers of k * mr elements.
   void (*pack_a)(Operand<T> a, index_t rows, index_t k, T* packed);
   /// b[0:k, 0:cols] into ceil(cols / nr) panels of k * nr elements.

@@ -198,7 +198,8 @@ T* parts_of(Complex<T>* x) {
 
 /// Both operands are packed.
 template <class T>
-void multiply_complex(const LeafTile<Complex<T>>& t, Following /*next*/, matmul::Store /*store*/) {
+void multiply_complex(const LeafTile<Complex<T>>& t, Following<Complex<T>> /*next*/,
+                      matmul::Store /*store*/) {
   constexpr index_t mr = ComplexShape<T>::mr, nr = ComplexShape<T>::nr, lanes = Simd<T>::lanes;
   const index_t panels = t.n / nr, rest = t.n - panels * nr, vectors = (rest + lanes - 1) / lanes;
   for (index_t i = 0; i < t.m; i += mr) {

@@ -28,6 +28,9 @@ MicroRow<T> micro_row(const LeafTile<T>& t) {
           .ldc = t.ldc,
           .onto = t.onto,
           .ldonto = t.ldonto,
+          .below = t.a,
+          .later = t.b,
+          .later_step = 0,
           .panels = 1,
           .tail = Simd<T>::lanes,
           .store = Store::cached};
@@ -48,7 +51,7 @@ LeafTile<T> part(const LeafTile<T>& t, index_t i, index_t i_end, index_t j, inde
 
 /// Operands that lie free: strips of b outside, rows of a inside.
 template <class T>
-void multiply_free(const LeafTile<T>& t, Following next) {
+void multiply_free(const LeafTile<T>& t, Following<T> next) {
   constexpr index_t lanes = Simd<T>::lanes;
   constexpr index_t most = Simd<T>::registers == 32 ? 4 : 2;
   if (is_narrow(t, t.n % lanes)) {
@@ -96,9 +99,12 @@ void multiply_free(const LeafTile<T>& t, Following next) {
   }
 }
 
+// The last ones of a tile fetch the panels of the next, three vectors of a step in twelve.
+constexpr index_t fetching_slivers = 12;
+
 /// Slivers outside, panels inside: the sliver stays in the first level while the panels pass.
 template <class T>
-void multiply(const LeafTile<T>& t, Following next, Store store) {
+void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
   constexpr index_t mr = Shape<T>::mr;
   constexpr index_t nr = Shape<T>::nr;
   constexpr index_t lanes = Simd<T>::lanes;
@@ -119,11 +125,19 @@ void multiply(const LeafTile<T>& t, Following next, Store store) {
     row.onto = t.onto == nullptr ? nullptr : t.onto + i * t.ldonto;
     row.panels = panels;
     row.store = store;
+    const index_t left = (t.m - i - 1) / mr;  // slivers below this one
+    row.below = left > 0 || next.a == nullptr ? row.a + t.a_sliver : next.a;
+    if (next.b != nullptr && left < fetching_slivers) {
+      row.later = next.b + (fetching_slivers - 1 - left) * panels * (t.k / 4 * lanes);
+      row.later_step = lanes;
+    }
     if (panels > 0) whole[rows - 1][most - 1](row, 1, nullptr);
     if (rest == 0) continue;
     row.b += panels * t.b_panel;
     row.c += panels * nr;
     row.onto = row.onto == nullptr ? nullptr : row.onto + panels * nr;
+    row.below += panels * (t.k / 4 * lanes);
+    row.later += panels * (t.k / 4 * row.later_step);
     row.panels = 1;
     row.tail = tail;
     edge[rows - 1][rest - 1](row, 1, nullptr);

@@ -30,6 +30,9 @@ struct alignas(64) MicroRow {
   index_t ldc;
   T* onto;
   index_t ldonto;
+  const T* below;  ///< packed: the next sliver of a
+  const T* later;  ///< packed: of the next tile's b, so much a vector
+  index_t later_step;
   index_t panels;
   index_t tail;  ///< columns in the last vector
   Store store;
@@ -138,18 +141,19 @@ TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at, const typename Simd
 }
 
 /// c[0:R, j:j+V*lanes] = alpha * a[0:R, 0:k] * b[0:k, :] + beta * c. Packed: k / 4 vectors are fetched
-/// meanwhile from `soon` on, or k / 32 lines of R rows each. Where b lies free it may end with the last
-/// column, so nothing is loaded beyond it.
+/// meanwhile from `soon` on, or k / 32 lines of R rows each, and from `later` on. Where b lies free it may
+/// end with the last column, so nothing is loaded beyond it.
 template <class T, int R, int V, Lie lie>
 TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const T* b, index_t j,
-                          const T* soon, const Soon<T>& more) {
+                          const T* soon, const T* later, const Soon<T>& more) {
   using S = Simd<T>;
   constexpr bool packed = lie == Lie::packed, rows_of_a = lie == Lie::packed_b, packed_b = is_packed_b(lie);
   const index_t row = packed ? 1 : t.a_row;
   const index_t a_step = packed ? Shape<T>::mr : rows_of_a ? 1 : t.a_step;
   const index_t b_step = packed_b ? Shape<T>::nr : t.b_step;
-  if (!packed_b || t.store == Store::cached) {
-    const T* c = t.c + j;
+  const T* c = t.c + j;
+  const bool c_comes = !packed_b || t.store == Store::cached, row_by_row = packed_b && t.k >= 32 * R;
+  if (c_comes && !row_by_row) {
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 4
@@ -201,15 +205,26 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
       four_steps();
     }
   }
+  int c_rows = c_comes && row_by_row ? R : 0;
   for (; p >= 4; p -= 4) {
     if (packed) {
       __builtin_prefetch(soon, 0, 2);
       soon += S::lanes;
     }
+    if (packed_b) {
+      __builtin_prefetch(later, 0, 2);
+      later += t.later_step;
+    }
     if (rows_of_a && p % 32 < 4) {
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) __builtin_prefetch(soon + r * row, 0, 2);
       soon += line<T>;
+    }
+    if (packed_b && c_rows > 0 && p % 32 < 4) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * S::lanes, 1);
+      c += t.ldc;
+      --c_rows;
     }
     four_steps();
   }
@@ -225,10 +240,12 @@ void micro_rows(const MicroRow<T>& rows, index_t slivers, const Soon<T>* soon) {
   if constexpr (fetches(lie)) more = *soon;
   for (index_t s = 0; s < slivers; ++s) {
     // The sliver below, or what lies beyond the last one.
-    const T* below = t.a + (lie == Lie::packed_b ? R * t.a_row : t.k * Shape<T>::mr);
+    const T* below = t.below;
+    const T* later = t.later;
     for (index_t j = 0; j < t.panels; ++j) {
-      micro<T, R, V, lie>(t, rows, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below, more);
+      micro<T, R, V, lie>(t, rows, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below, later, more);
       below += lie == Lie::packed_b ? t.k / 32 * line<T> : t.k / 4 * Simd<T>::lanes;
+      later += t.k / 4 * t.later_step;
     }
     if (is_packed_b(lie)) return;
     if constexpr (fetches(lie)) {

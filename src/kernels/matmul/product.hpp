@@ -1,5 +1,5 @@
 #pragma once
-// The recursion of cache_oblivious, as templates: they run on plain and on traced elements.
+// The recursion of cache_oblivious over one product, as a template: it runs on plain and on traced elements.
 
 #include <algorithm>
 
@@ -106,7 +106,7 @@ class Product {
           .beta = p == begin ? beta : T{1},
           .onto = last ? onto : MatrixView<T>{},
           .store = p == begin && last && beta == T{0} && onto.empty() ? store_of(c) : Store::cached};
-      const auto all = [&] { tiles(chunk, {0, 0, m_, n_}, target); };
+      const auto all = [&] { tiles(chunk, {0, 0, m_, n_}, target, nullptr); };
       share_ == Share::c ? machine::gather(all) : all();
     }
   }
@@ -217,10 +217,11 @@ class Product {
     chunk.b_panel = leaf_.nr * chunk.k;
   }
 
-  /// leaf? multiply : halve the longer side of the block of C.
-  void tiles(const Chunk<T>& chunk, Block block, const Target& target) const {
+  /// leaf? multiply : halve the longer side of the block of C. `after`: what this thread goes to next, if
+  /// nobody else takes it.
+  void tiles(const Chunk<T>& chunk, Block block, const Target& target, const Block* after) const {
     [[maybe_unused]] const Subproblem<T> here;
-    if (block.m <= rows_ && block.n <= columns_) return tile(chunk, block, target);
+    if (block.m <= rows_ && block.n <= columns_) return tile(chunk, block, target, after);
     Block first = block;
     Block second = block;
     if (block.m * columns_ >= block.n * rows_) {
@@ -232,24 +233,29 @@ class Product {
       second.j += first.n;
       second.n -= first.n;
     }
-    const auto half = [this, &chunk, &target](const Block& part) {
-      return [this, &chunk, &target, part] { tiles(chunk, part, target); };
-    };
-    if (share_ == Share::c) return machine::leave(half(first), half(second));
-    tiles(chunk, first, target);
-    tiles(chunk, second, target);
+    if (share_ != Share::c) {
+      tiles(chunk, first, target, &second);
+      tiles(chunk, second, target, after);
+      return;
+    }
+    machine::leave([this, &chunk, &target, first] { tiles(chunk, first, target, nullptr); },
+                   [this, &chunk, &target, &first, &second] { tiles(chunk, second, target, &first); });
   }
 
-  void tile(const Chunk<T>& chunk, Block block, const Target& target) const {
+  void tile(const Chunk<T>& chunk, Block block, const Target& target, const Block* after) const {
+    const auto a_of = [&](const Block& x) { return chunk.a + x.i / leaf_.mr * chunk.a_sliver; };
+    const auto b_of = [&](const Block& x) { return chunk.b + x.j / leaf_.nr * chunk.b_panel; };
+    const bool other_a = after != nullptr && after->i != block.i;
+    const bool other_b = after != nullptr && after->j != block.j;
     leaf_.multiply({.m = block.m,
                     .n = block.n,
                     .k = chunk.k,
                     .alpha = alpha_,
-                    .a = chunk.a + block.i / leaf_.mr * chunk.a_sliver,
+                    .a = a_of(block),
                     .a_row = chunk.a_row,
                     .a_step = chunk.a_step,
                     .a_sliver = chunk.a_sliver,
-                    .b = chunk.b + block.j / leaf_.nr * chunk.b_panel,
+                    .b = b_of(block),
                     .b_step = chunk.b_step,
                     .b_panel = chunk.b_panel,
                     .beta = target.beta,
@@ -257,7 +263,11 @@ class Product {
                     .ldc = target.c.ld,
                     .onto = target.onto.empty() ? nullptr : &target.onto(block.i, block.j),
                     .ldonto = target.onto.ld},
-                   {chunk.k + chunk.k_next * block.j / n_, chunk.k + chunk.k_next}, target.store);
+                   {.begin = chunk.k + chunk.k_next * block.j / n_,
+                    .end = chunk.k + chunk.k_next,
+                    .a = other_a ? a_of(*after) : nullptr,
+                    .b = other_b ? b_of(*after) : nullptr},
+                   target.store);
   }
 
   T alpha_;
@@ -272,129 +282,5 @@ class Product {
   index_t rows_;  ///< of a tile: fewer where a team needs more tiles
   index_t columns_;
 };
-
-/// The rows [i, i+m) and columns [j, j+n) of a product.
-template <class T>
-Gemm<T> part(const Gemm<T>& g, index_t i, index_t m, index_t j, index_t n) {
-  Gemm<T> out = g;
-  out.a = g.op_a == Op::none ? g.a.rows_range(i, m) : g.a.cols_range(i, m);
-  out.b = g.op_b == Op::none ? g.b.cols_range(j, n) : g.b.rows_range(j, n);
-  out.c = g.c.block(i, j, m, n);
-  return out;
-}
-
-/// body(piece) for pieces of C whose working memory is bounded: the larger of m and n is halved until it is.
-template <class T, class Body>
-void for_each_piece(const Gemm<T>& g, bool partial, const Body& body) {
-  constexpr index_t most = working_bytes / static_cast<index_t>(sizeof(T));
-  const index_t longer = std::max(g.m(), g.n());
-  if (longer * chunk_length<T> <= most && !(partial && g.m() * g.n() > most)) return body(g);
-  const index_t half = round_up(longer / 2, tile_rows);
-  if (g.m() >= g.n()) {
-    for_each_piece(part(g, 0, half, 0, g.n()), partial, body);
-    for_each_piece(part(g, half, g.m() - half, 0, g.n()), partial, body);
-  } else {
-    for_each_piece(part(g, 0, g.m(), 0, half), partial, body);
-    for_each_piece(part(g, 0, g.m(), half, g.n() - half), partial, body);
-  }
-}
-
-template <class T>
-index_t working_memory(index_t m, index_t n, index_t k, index_t leaf_count) {
-  constexpr auto element = static_cast<index_t>(sizeof(T));
-  if (m == 0 || n == 0 || k == 0) return 0;
-  index_t most = 0;
-  const MatrixView<const T> a{nullptr, m, k, k}, b{nullptr, k, n, n};
-  const Gemm<T> g{.a = a, .b = b, .c = MatrixView<T>{nullptr, m, n, n}};
-  const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
-  for_each_piece(g, leaf_count > 1, [&](const Gemm<T>& piece) {
-    const index_t chunk = std::min(chunk_length<T>, k);
-    index_t elements = 0;
-    if (is_complex<T> || piece.n() > direct) elements += round_up(piece.m(), leaf.mr) * chunk;
-    if (is_complex<T> || piece.m() > direct) elements += round_up(piece.n(), leaf.nr) * chunk;
-    for (index_t leaves = leaf_count; leaves > 1; leaves = left({0, leaves}).count)
-      elements += piece.m() * piece.n();
-    most = std::max(most, elements * element);
-  });
-  return most;
-}
-
-/// Is this one chunk of operands so small that it is computed on one thread where it lies?
-template <class T>
-bool is_small(const Gemm<T>& g) {
-  return !is_complex<T> && g.m() <= direct && g.n() <= direct && g.k() <= chunk_length<T> &&
-         g.op_b == Op::none && (machine::team() == 1 || g.m() * g.n() * g.k() < 500'000);
-}
-
-/// A small product straight to the leaf: at n = 64 the recursion would cost a tenth of the time.
-template <class T>
-void multiply_in_place(const Gemm<T>& g) {
-  const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
-  const Operand<T> a = operand(g.a, g.op_a);
-  leaf.multiply({.m = g.m(),
-                 .n = g.n(),
-                 .k = g.k(),
-                 .alpha = g.alpha,
-                 .a = a.data,
-                 .a_row = a.row,
-                 .a_step = a.step,
-                 .a_sliver = leaf.mr * a.row,
-                 .b = g.b.data,
-                 .b_step = g.b.ld,
-                 .b_panel = leaf.nr,
-                 .beta = g.beta,
-                 .c = g.c.data,
-                 .ldc = g.c.ld},
-                {}, Store::cached);
-}
-
-/// x + it is x for every x, -0 among them.
-template <class T>
-T negative_zero() {
-  if constexpr (is_complex<T>) {
-    return {Real<T>{-0.0}, Real<T>{-0.0}};
-  } else {
-    return T{-0.0};
-  }
-}
-
-template <class T>
-void subtree(const Gemm<T>& g, const Leaves& leaves, Subtree node) {
-  TESSERA_EXPECTS(g.k() == leaves.begin(node.first + node.count) - leaves.begin(node.first));
-  if (g.c.empty()) return;
-  if (only_scales(g) && node.first > 0) return fill(g.c, negative_zero<T>());
-  if (only_scales(g)) return scale(g.c, g.beta);
-  for_each_piece(g, node.count > 1, [&](const Gemm<T>& piece) {
-    Product<T>(piece, leaves, node).tree(node, piece.c, piece.beta);
-  });
-}
-
-template <class T>
-void cache_oblivious(const Gemm<T>& g) {
-  if (is_small(g) && !only_scales(g)) return multiply_in_place(g);
-  const Leaves all = leaves<T>(g.k());
-  subtree(g, all, whole(all));
-}
-
-template <class T>
-void chain(const Gemm<T>& g) {
-  if (g.c.empty()) return;
-  if (only_scales(g)) return scale(g.c, g.beta);
-  for_each_piece(g, false, [](const Gemm<T>& piece) {
-    const Leaves all = leaves<T>(piece.k());
-    Product<T>(piece, all, {0, 1}).chain(0, piece.k(), piece.c, piece.beta, {});
-  });
-}
-
-template <class T>
-void add(MatrixView<const T> value, MatrixView<T> into) {
-  if (into.empty()) return;  // there may be no memory
-  const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
-  machine::parallel_for(0, into.rows, std::max<index_t>(1, 65536 / std::max<index_t>(1, into.cols)),
-                        [&](index_t first, index_t last) {
-                          for (index_t i = first; i < last; ++i)
-                            leaf.add(&value(i, 0), &into(i, 0), into.cols);
-                        });
-}
 
 }  // namespace tessera::matmul
