@@ -10,8 +10,9 @@
 namespace tessera::transpose {
 namespace {
 
+/// What this thread does itself goes on from left to right, as rows are fetched ahead.
 constexpr auto as_tasks = [](const Block&, const auto& left, const auto& right) {
-  machine::fork_join(left, right);
+  machine::fork_join(right, left);
 };
 
 /// Records that fit no register, and short rows of b that begin anywhere in a line.
@@ -47,10 +48,14 @@ void transpose_in_cache(const ConstRecords& a, const Records& b, int threads) {
 
 void transpose_past_caches(const ConstRecords& a, const Records& b, int threads) {
   const LeafSet& set = leaf_set(machine::isa());
-  if (!has_leaf(a.bytes) || (!rows_meet_lines(b) && needs_stage(b))) {
+  if (!has_leaf(a.bytes)) {
     transpose_by_boxes(a, b, Store::streaming);
   } else if (rows_meet_lines(b)) {
     transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, as_tasks);
+  } else if (b.ld == b.cols && joins_rows(b.cols, b.bytes)) {
+    transpose_leaves(a, b, Store::joined, threads, set, as_tasks);
+  } else if (needs_stage(b)) {
+    transpose_by_boxes(a, b, Store::streaming);
   } else {
     transpose_leaves(a, b, Store::carried, threads, set, as_tasks);
   }

@@ -30,43 +30,79 @@ namespace tessera::transpose {
   return stays_in_cache(bytes, a.rows * a.stride() + b.rows * b.stride());
 }
 
-/// The largest leaves, and the columns of a that a strip of theirs walks along.
+/// The largest leaves, the columns of a that a strip of theirs walks along, and the squares of its panels.
 struct Walk {
   LeafShape leaf;
   index_t strip;
+  int squares = 2;
 };
+
+/// Squares in a streamed panel of records of 4 and 8 bytes. Memory takes runs of 128 bytes at 0.65 of the
+/// rate of longer ones on Zen 5, of 64 at a third, but many rows of a at once cost more than they gain: of
+/// f64 two squares have 1.27 of memcpy's rate where rows of b lie 40000 bytes apart and three 1.18; at
+/// multiples of 512 bytes, where few sets of a cache hold all of them, it is 1.10 and 1.35 (25600), 0.96
+/// and 1.13 (76800). Of f32 that is so at multiples of 4096 only (Zen 4, 8192 x 8192, two and three
+/// squares 1.12 and 1.22; 6400 x 6400 1.26 and 1.11). Rows of a within a page cost nothing: of f32 four
+/// (100000 x 100 0.95 and 1.27, 25600 x 400 0.86 and 1.23). A second level of 2 MiB holds the lines ahead of
+/// 32 rows at any stride, and memory is then Intel's, which takes a third line in the time of two (Emerald
+/// Rapids, streaming stores alone, of the rate of long runs: one line 0.52, two 1.00, three 0.77, four 1.00):
+/// three become four rows of f64 and two of f32 (8000 x 8000 and 8192 x 8192, of memcpy, three and four
+/// squares of f64 1.01 and 1.05, 0.99 and 1.07; of f32 8192 x 8192, three and two 0.86 and 1.01).
+[[nodiscard]] inline int squares_of(const ConstRecords& a, const Records& b) {
+  constexpr index_t page_bytes = 4096;
+  const bool holds_more = machine::caches().l2 >= index_t{2} << 20;
+  if (b.bytes == 4 && a.stride() < page_bytes) return 4;
+  if (b.bytes == 4 && b.stride() % page_bytes == 0) return holds_more ? 2 : 3;
+  if (b.bytes == 8 && b.stride() % 512 == 0) return holds_more ? 4 : 3;
+  return 2;
+}
 
 /// Long strips keep the prefetchers of a busy: measured on Zen 5 with f32 and f64 at n = 4000, 4096, 8000 and
 /// 8192, between 2048 and 65536 bytes of a row, from 16384 on within 5 % of the best. Wide leaves, so that a
-/// strip mostly goes on where the last one ended. Where lines are carried from panel to panel, tall ones
-/// instead: the two at the ends of a leaf are not whole, in every row of b. In the cache 64 rows of b at a
-/// time, which the first level of the TLB knows; f32 whose rows of b share sets of the second one, 256.
-[[nodiscard]] inline Walk walk_of(Store store, const Records& b) {
+/// strip mostly goes on where the last one ended. Where lines are carried from panel to panel, leaves are all
+/// rows of a: the lines at the two ends of a leaf are not whole, in every row of b (Emerald Rapids, f32 8001
+/// x 8000, of 1536 and of all rows, 20.6 and 22.6 GB/s). In the cache 64 rows of b at a time, which the first
+/// level of the TLB knows; f32 whose panels of three squares go to rows of b that share sets of the second
+/// one, 256.
+[[nodiscard]] inline Walk walk_of(Store store, const ConstRecords& a, const Records& b) {
   if (store == Store::cached) return {{1536, 8192}, 64};
   const index_t strip = (b.bytes < 4 ? 4096 : 16384) / b.bytes;
-  if (store == Store::carried) return {{1536, 960}, strip};
-  const bool shares_sets = b.bytes == 4 && b.stride() % 4096 == 0;
-  return {{std::max<index_t>(192, 1536 / b.bytes), 8192}, shares_sets ? 256 : strip};
+  if (store == Store::carried) return {{a.rows, 960}, strip};
+  if (store == Store::joined) return {{a.rows, 8192}, strip};
+  const int squares = squares_of(a, b);
+  const bool shares_sets = b.bytes == 4 && b.stride() % 4096 == 0 && squares == 3;
+  return {{std::max<index_t>(192, 1536 / b.bytes), 8192}, shares_sets ? 256 : strip, squares};
 }
 
-/// Taller leaves of narrow matrices, for a leaf ends with a fence; smaller ones until every thread has about
-/// four.
+/// Leaves of about one size, a multiple of `grain`, at most `most`; as many for one thread as for the next.
+inline index_t even_length(index_t length, index_t most, int threads, index_t grain) {
+  const index_t parts = ceil_div(length, most);
+  return parts <= 1 ? most : round_up(ceil_div(length, round_up(parts, threads)), grain);
+}
+
+/// Taller leaves of narrow matrices, for a leaf ends with a fence; smaller ones until every thread of several
+/// has about four, or one where those were of less than 2 MiB: of streamed ones narrower, then lower; of
+/// those that are all rows of a, narrower.
 inline LeafShape leaf_shape(const ConstRecords& a, LeafShape shape, int threads) {
   const index_t least_rows = 192;
-  while (shape.cols >= 2 * a.cols && shape.cols > 64) shape = {2 * shape.rows, shape.cols / 2};
+  const index_t least_leaves =
+      threads == 1 ? 1 : std::clamp<index_t>(a.rows * a.cols * a.bytes >> 21, threads, index_t{4} * threads);
   const auto leaves = [&] { return ceil_div(a.rows, shape.rows) * ceil_div(a.cols, shape.cols); };
-  while (leaves() < 4 * threads && shape.cols > 256) shape.cols /= 2;
-  while (leaves() < 4 * threads && shape.rows > least_rows) shape.rows /= 2;
-  return shape;
+  const bool all_rows = shape.rows >= a.rows;
+  while (shape.cols >= 2 * a.cols && shape.cols > 64) shape = {2 * shape.rows, shape.cols / 2};
+  while (leaves() < least_leaves && shape.cols > (all_rows ? 128 : 256)) shape.cols /= 2;
+  while (leaves() < least_leaves && shape.rows > least_rows) shape.rows /= 2;
+  return {even_length(a.rows, shape.rows, threads, least_rows),
+          even_length(a.cols, shape.cols, threads, line_bytes / a.bytes)};
 }
 
 template <class Both>
 void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads, const LeafSet& set,
                       const Both& both) {
-  const Walk walk = walk_of(store, b);
+  const Walk walk = walk_of(store, a, b);
   const auto visit = [&](const Block& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
-                   block.cols, a.bytes, store, walk.strip});
+                   block.cols, a.bytes, store, walk.strip, walk.squares});
     if (store != Store::cached) set.fence();
   };
   walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, walk.leaf, threads), visit, both);

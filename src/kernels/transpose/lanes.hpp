@@ -100,6 +100,43 @@ V keep(V v) {
 }
 #endif
 
+/// A vector of a stage, which no trace sees.
+inline Wide<lane_count> stage_vector(const std::byte* from) {
+  Wide<lane_count> v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+
+/// The vector that begins `from` bytes, a multiple of 4, after the first of two that follow each other.
+#if defined(__AVX512F__)
+inline constexpr bool shifts_words = true;  ///< by one instruction
+class Shift {
+ public:
+  explicit Shift(std::ptrdiff_t from)
+      : places_(_mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(from / 4)),
+                                 _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0))) {}
+  [[nodiscard]] Wide<4> operator()(Wide<4> first, Wide<4> second) const {
+    return (Wide<4>)_mm512_permutex2var_epi32((__m512i)first, places_, (__m512i)second);
+  }
+
+ private:
+  __m512i places_;
+};
+#else
+inline constexpr bool shifts_words = false;
+class Shift {
+ public:
+  explicit Shift(std::ptrdiff_t from) : from_(from) {}
+  [[nodiscard]] Wide<lane_count> operator()(Wide<lane_count> first, Wide<lane_count> second) const {
+    const Wide<lane_count> both[]{first, second};
+    return stage_vector(reinterpret_cast<const std::byte*>(both) + from_);
+  }
+
+ private:
+  std::ptrdiff_t from_;
+};
+#endif
+
 /// x, of which the compiler knows nothing: else it keeps the multiples of a stride that a loop uses, sixteen
 /// for each matrix, in memory, and every access of the loop waits for two. For ordinary stores in the cache;
 /// where memory decides it costs more than it gains.

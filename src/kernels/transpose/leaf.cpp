@@ -3,6 +3,7 @@
 #include "kernels/transpose/leaf.hpp"
 
 #include "kernels/transpose/narrow.hpp"
+#include "kernels/transpose/whole_rows.hpp"
 
 namespace tessera::transpose::TESSERA_ISA {
 namespace {
@@ -10,23 +11,13 @@ namespace {
 // How far ahead in a row lines are asked for, and into which level (locality of the builtin).
 constexpr index_t prefetch_bytes = 512;
 constexpr int second_level = 2;
-constexpr index_t page_bytes = 4096;
 
-/// Squares, one above the other: their number in a panel. Each is unrolled, with loads of its own:
-/// prefetchers tell streams apart by the instruction (two squares in one loop body: 35 to 40 GB/s of f64 on
-/// Zen 5; the same squares through one copy of the code: 26). Memory takes runs of 128 bytes at 0.65 of the
-/// rate of longer ones on Zen 5, of 64 at a third, but many rows of a at once cost more than they gain: of
-/// f64 two squares have 1.27 of memcpy's rate where rows of b lie 40000 bytes apart and three 1.18; at
-/// multiples of 512 bytes, where few sets of a cache hold all of them, it is 1.10 and 1.35 (25600), 0.96 and
-/// 1.13 (76800). Of f32 that is so at multiples of 4096 only (Zen 4, 8192 x 8192, two and three squares 1.12
-/// and 1.22; 6400 x 6400 1.26 and 1.11). Rows of a within a page cost nothing: of f32 four (100000 x 100 0.95
-/// and 1.27, 25600 x 400 0.86 and 1.23).
+/// Squares, one above the other: their number in a panel of carried lines, and of streamed ones whose leaf
+/// names none. Each is unrolled, with loads of its own: prefetchers tell streams apart by the instruction
+/// (two squares in one loop body: 35 to 40 GB/s of f64 on Zen 5; the same squares through one copy of the
+/// code: 26).
 template <int Bytes>
 inline constexpr int squares_in_panel = Bytes == 1 ? 3 : 2;
-inline constexpr int squares_at_shared_sets = 3;
-inline constexpr int squares_within_pages = 4;
-template <int Bytes>
-inline constexpr index_t shared_sets = Bytes == 8 ? 512 : page_bytes;  // strides that are multiples of it
 
 /// A panel of squares from left to right, straight into b by ordinary stores. The rows of the next panel are
 /// asked for meanwhile.
@@ -44,15 +35,6 @@ template <int Bytes, int Squares>
   const index_t whole = cols / side * side;
   for (index_t j = 0; j < whole; j += side) squares(a + j * Bytes, b + j * b_stride);
   if (whole < cols) squares(a + (cols - side) * Bytes, b + (cols - side) * b_stride);
-}
-
-/// `lines` whole lines.
-[[gnu::always_inline]] inline void stream_lines(std::byte* to, const std::byte* from, index_t lines) {
-  for (index_t k = 0; k < lines * line_bytes; k += vector_bytes) {
-    Wide<lane_count> v;
-    __builtin_memcpy(&v, from + k, sizeof v);
-    stream(to + k, v);
-  }
 }
 
 /// The squares of a panel at column `at` into a stage, whose rows lie `pitch` apart; meanwhile the lines of a
@@ -99,13 +81,27 @@ struct Carry {
   alignas(line_bytes) std::byte lines[columns * line_bytes];
   alignas(line_bytes) std::byte heads[columns * line_bytes];
   bool joins;
+  bool shifts;  ///< every row of b begins on a word of 4 bytes
 
   [[nodiscard]] std::byte* line(index_t column) { return lines + column * line_bytes; }
   [[nodiscard]] std::byte* head(index_t column) { return heads + column * line_bytes; }
 };
 
-[[nodiscard]] inline index_t bytes_past_line(const std::byte* at) {
-  return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(at) % line_bytes);
+/// `Lines` lines, of which each begins with the last `past` bytes of the one before and ends with what is
+/// left of its own: by one shuffle of two vectors, where a load across both would wait until the stores that
+/// made them have left for the cache (Emerald Rapids, one core: f32 4001 x 4000 23.6 -> 28.5 GB/s, f64 27.7
+/// -> 31.5).
+template <int Lines>
+[[gnu::always_inline]] inline void stream_shifted(std::byte* to, const std::byte* line_before,
+                                                  const std::byte* row, index_t past) {
+  const Shift shift(line_bytes - past);
+  Wide<lane_count> before = stage_vector(line_before);
+#pragma GCC unroll 4
+  for (int k = 0; k < Lines; ++k) {
+    const Wide<lane_count> after = stage_vector(row + k * line_bytes);
+    stream(to + k * line_bytes, shift(before, after));
+    before = after;
+  }
 }
 
 /// As staged_panel, where rows of b begin anywhere in a line: each of its lines begins in what was carried
@@ -116,26 +112,32 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
   constexpr index_t side = line_bytes / Bytes;
   constexpr index_t run = Squares * line_bytes;
   constexpr index_t pitch = line_bytes + run;  // a carried line before the run
+  const bool shifts = shifts_words && carry.shifts;
   alignas(line_bytes) std::byte stage[side * pitch];
   for (index_t j = 0; j < cols; j += side) {
     const index_t at = square_column<Bytes>(j, cols);
-    for (index_t column = j; column < at + side; ++column)
+    for (index_t column = j; column < at + side && !shifts; ++column)
       __builtin_memcpy(stage + (column - at) * pitch, carry.line(column), line_bytes);
     stage_squares<Bytes, Squares>(a, a_stride, j, at, cols, next, stage + line_bytes, pitch);
     for (index_t column = j; column < at + side; ++column) {
       std::byte* const row = stage + (column - at) * pitch;
       std::byte* const to = b + column * b_stride;
       const index_t past = bytes_past_line(to);
-      __builtin_memcpy(carry.line(column), row + run, line_bytes);
       if (first && past > 0) {
         if (carry.joins && column > 0)
           __builtin_memcpy(carry.head(column), row + line_bytes, line_bytes);
         else
           __builtin_memcpy(to, row + line_bytes, static_cast<std::size_t>(line_bytes - past));
-        stream_lines(to - past + line_bytes, row + 2 * line_bytes - past, Squares - 1);
+        if (shifts)
+          stream_shifted<Squares - 1>(to - past + line_bytes, row + line_bytes, row + 2 * line_bytes, past);
+        else
+          stream_lines(to - past + line_bytes, row + 2 * line_bytes - past, Squares - 1);
+      } else if (shifts) {
+        stream_shifted<Squares>(to - past, carry.line(column), row + line_bytes, past);
       } else {
         stream_lines(to - past, row + line_bytes - past, Squares);
       }
+      __builtin_memcpy(carry.line(column), row + run, line_bytes);
     }
   }
 }
@@ -239,6 +241,7 @@ void carried_leaf(const Leaf& leaf) {
   constexpr index_t widest = Carry::columns - line_bytes / Bytes;
   Carry carry;
   carry.joins = leaf.b_stride == leaf.rows * Bytes;
+  carry.shifts = Bytes % 4 == 0 && bytes_past_line(leaf.b) % 4 == 0 && leaf.b_stride % 4 == 0;
   walk_strips<Bytes, Store::carried, squares_in_panel<Bytes>>(leaf, leaf.strip < widest ? leaf.strip : widest,
                                                               &carry);
 }
@@ -248,12 +251,9 @@ void streamed_leaf(const Leaf& leaf) {
   constexpr auto walk_by = []<int Squares>(const Leaf& of) {
     walk_strips<Bytes, Store::streaming, Squares>(of, of.strip, nullptr);
   };
-  if constexpr (Bytes == 4) {
-    if (leaf.a_stride < page_bytes) return walk_by.template operator()<squares_within_pages>(leaf);
-  }
   if constexpr (Bytes == 4 || Bytes == 8) {
-    if (leaf.b_stride % shared_sets<Bytes> == 0)
-      return walk_by.template operator()<squares_at_shared_sets>(leaf);
+    if (leaf.squares == 3) return walk_by.template operator()<3>(leaf);
+    if (leaf.squares == 4) return walk_by.template operator()<4>(leaf);
   }
   walk_by.template operator()<squares_in_panel<Bytes>>(leaf);
 }
@@ -265,8 +265,10 @@ void leaf_of(const Leaf& leaf) {
       return walk_strips<Bytes, Store::cached, 1>(leaf, leaf.strip, nullptr);
     case Store::streaming:
       return streamed_leaf<Bytes>(leaf);
-    default:
+    case Store::carried:
       return carried_leaf<Bytes>(leaf);
+    default:
+      if constexpr (Bytes > 1) whole_rows<Bytes>(leaf);
   }
 }
 

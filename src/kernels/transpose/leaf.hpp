@@ -15,6 +15,7 @@ enum class Store {
   cached,     ///< ordinary stores
   streaming,  ///< whole lines past the caches: b and b_stride are multiples of 64
   carried,    ///< whole lines past the caches, wherever rows of b begin
+  joined,     ///< the same, where b has no gaps and rows that are whole and short (joins_rows)
 };
 
 /// b[0:cols, 0:rows] = transpose(a[0:rows, 0:cols]); strides in bytes; records of 1, 2, 4, 8 or 16 bytes.
@@ -28,7 +29,17 @@ struct Leaf {
   Store store;
   index_t strip =
       index_t{1} << 40;  ///< columns of a that are walked together; a multiple of line_bytes / bytes
+  int squares = 2;       ///< in a streamed panel of records of 4 and 8 bytes: 2, 3 or 4
 };
+
+/// Whether leaves of so many rows of a can be joined: at least a square, and at most what the first level
+/// holds of them beside an image of as much of b. Where rows of b have more than 512 bytes, most of their
+/// lines leave in runs anyway (Emerald Rapids, f64 100 x 100000: joined 16 GB/s, carried 19); squares of
+/// single bytes are stored by lanes, of which every other one crosses a line (127 x 300000: 7 and 11).
+inline constexpr index_t most_joined_rows = 128;
+[[nodiscard]] constexpr bool joins_rows(index_t rows, index_t bytes) {
+  return bytes > 1 && rows <= most_joined_rows && rows * bytes >= line_bytes && rows * bytes <= 512;
+}
 
 /// count bytes from one place to another, whole lines of `to` by streaming stores. No overlap.
 using StreamCopy = void(std::byte* to, const std::byte* from, index_t count);

@@ -158,5 +158,16 @@ template <int Bytes>
   return j + side <= cols ? j : cols - side;
 }
 
+/// `lines` whole lines.
+[[gnu::always_inline]] inline void stream_lines(std::byte* to, const std::byte* from, index_t lines) {
+  for (index_t k = 0; k < lines * line_bytes; k += vector_bytes) {
+    stream(to + k, stage_vector(from + k));
+  }
+}
+
+[[nodiscard]] inline index_t bytes_past_line(const std::byte* at) {
+  return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(at) % line_bytes);
+}
+
 }  // namespace
 }  // namespace tessera::transpose

@@ -105,6 +105,7 @@ TEST(Variants, TransposeWhatExceedsTheCaches) {
     expect_transposed(variant, {1025, cols}, bytes, 2, 3, {.threads = 2});
     expect_transposed(variant, {101, 10 * cols}, bytes, 0, 0, {.threads = 2});
     expect_transposed(variant, {10 * cols, 101}, bytes, 0, 0, {.threads = 2});
+    expect_transposed(variant, {257, 4 * cols}, bytes, 0, bytes, {.threads = 3});
   }
 }
 
@@ -148,7 +149,8 @@ TEST(Variants, HaveTheReferenceFirstAndABest) {
 }
 
 /// A leaf of every instruction set for a shape, in strips that end inside a square, too.
-void expect_leaf_right(const Shape& shape, index_t bytes, Store store, index_t ld, index_t skew) {
+void expect_leaf_right(const Shape& shape, index_t bytes, Store store, index_t ld, index_t skew,
+                       int squares = 2) {
   for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
     const LeafSet& set = leaf_set(static_cast<machine::Isa>(which));
     for (const index_t strip : {index_t{64}, index_t{1} << 40}) {
@@ -157,8 +159,8 @@ void expect_leaf_right(const Shape& shape, index_t bytes, Store store, index_t l
       a.fill(3);
       const ConstRecords from = a.view();
       const Records to = b.view();
-      set.transpose(
-          {from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes, store, strip});
+      set.transpose({from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes, store,
+                     strip, squares});
       set.fence();
       EXPECT_EQ(differences(from, to), 0) << which << " " << shape.rows << "x" << shape.cols << " of "
                                           << bytes << " strips of " << strip << " skew " << skew;
@@ -171,7 +173,8 @@ TEST(Leaf, IsRightOnEveryInstructionSetHere) {
   for (const Shape& shape : shapes) {
     for (const index_t bytes : {1, 2, 4, 8, 16}) {
       expect_leaf_right(shape, bytes, Store::cached, shape.rows, 0);
-      expect_leaf_right(shape, bytes, Store::streaming, round_up(shape.rows, 64), 0);
+      for (const int squares : {2, 3, 4})
+        expect_leaf_right(shape, bytes, Store::streaming, round_up(shape.rows, 64), 0, squares);
     }
   }
 }
@@ -189,10 +192,21 @@ TEST(Leaf, TurnsNarrowMatrices) {
   }
 }
 
+TEST(Leaf, JoinsShortRows) {
+  for (const index_t bytes : {2, 4, 8, 16}) {
+    for (index_t rows = line_bytes / bytes; joins_rows(rows, bytes); rows += bytes < 8 ? 9 : 1) {
+      for (const index_t cols : {1, 5, 16, 63, 64, 67, 151, 331}) {
+        for (const index_t skew : {0, 3, 8, 63})
+          expect_leaf_right({rows, cols}, bytes, Store::joined, rows, skew);
+      }
+    }
+  }
+}
+
 TEST(Leaf, CarriesWhatFillsNoLine) {
   for (const Shape& shape : shapes) {
     for (const index_t bytes : {1, 2, 4, 8, 16}) {
-      for (const index_t skew : {0, 8, 63}) {
+      for (const index_t skew : {0, 4, 8, 63}) {
         expect_leaf_right(shape, bytes, Store::carried, shape.rows, skew);
         expect_leaf_right(shape, bytes, Store::carried, round_up(shape.rows, 64) + 1, skew);
       }
