@@ -5,12 +5,10 @@
 #include <numeric>
 
 #include "dist/sort/check.hpp"
-#include "kernels/sort/permute.hpp"
 #include "machine/buffer.hpp"
-#include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "run/outputs.hpp"
-#include "sort.hpp"
+#include "sort_carry.hpp"
 
 namespace tessera::apps::sort {
 namespace {
@@ -34,8 +32,9 @@ class TableSort {
     run::Measured measured = request_.task == Task::apply ? read_permutation() : make_permutation(point);
     index_t faults = 0;
     if (verify && request_.task == Task::permutation) {
+      if (point.has("out") && !request_.unique && !request_.takes_first())
+        mpi::together(comm_, "verify", [&] { sequence_ = keys_first(); });
       const mpi::PhaseScope scope(once_, "verify");
-      if (point.has("out") && !request_.unique && !request_.takes_first()) sequence_ = keys_first();
       faults = faults_of_permutation();
     }
     if (request_.unique) {
@@ -101,20 +100,23 @@ class TableSort {
     outputs.open(comm_, point);
   }
 
-  /// The columns of the result, those to sort by first and in their order, so that the rows' order can be
-  /// seen as they come. Empty where a key is no column of the result as it lies in memory, or comes twice.
+  /// The column of the result that holds a key.
+  [[nodiscard]] std::size_t holder_of(const SortColumn& key) const {
+    std::size_t c = 0;
+    while (c < request_.carried.size() && request_.carried[c].path != key.column.path) ++c;
+    return c;
+  }
+
+  /// The columns of the result, those that hold keys first and in the order of these, so that the rows' order
+  /// can be seen as they come. Empty where a key does not lie in a column of the result as it is compared, or
+  /// one holds keys before and after another's.
   [[nodiscard]] std::vector<std::size_t> keys_first() {
     std::vector<std::size_t> sequence;
     for (const SortColumn& key : request_.by) {
-      std::size_t c = 0;
-      for (; c < request_.carried.size() && request_.carried[c].path != key.column.path; ++c) {
-      }
-      const bool as_stored =
-          request_.generated() ||
-          (c < request_.carried.size() && key.column.member.empty() &&
-           (!key.form.number || io::is_stored_as(inputs_.data->name(key.column), *key.form.number)));
-      const bool again = std::find(sequence.begin(), sequence.end(), c) != sequence.end();
-      if (!as_stored || again) return {};
+      const std::size_t c = holder_of(key);
+      if (c == column_places_.size() || !key_in_row(inputs_, request_, key)) return {};
+      if (!sequence.empty() && sequence.back() == c) continue;
+      if (std::find(sequence.begin(), sequence.end(), c) != sequence.end()) return {};
       sequence.push_back(c);
     }
     for (std::size_t c = 0; c < column_places_.size(); ++c)
@@ -122,11 +124,25 @@ class TableSort {
     return sequence;
   }
 
+  /// Whether the columns are gathered here: the hash of the rows with their indices, of a key's column at
+  /// least, then tells whether each came once. What is permuted in place relies on it.
+  [[nodiscard]] bool hashes_say_all() const {
+    const auto in_place = [&](index_t bytes) { return dist::sort::permuted_in_place(comm_.size(), bytes); };
+    return comm_.size() == 1 &&
+           std::none_of(request_.carried.begin(), request_.carried.end(),
+                        [&](const io::Column& column) { return in_place(column.row_bytes()); });
+  }
+
   /// Of the permutation, and of the order of its rows, where that is not to be seen later.
   [[nodiscard]] index_t faults_of_permutation() {
     if (!sequence_.empty()) {
-      mpi::together(comm_, "verify", [&] { order_.emplace(comm_, permutation_, request_.method.threads); });
-      return dist::sort::is_permutation(comm_, map_, permutation_, request_.seed) ? 0 : 1;
+      mpi::together(comm_, "verify", [&] {
+        order_.emplace(comm_, permutation_, request_.by.size(), request_.method.threads);
+      });
+      if (hashes_say_all()) return 0;
+      return dist::sort::is_permutation(comm_, map_, permutation_, request_.seed, request_.method.threads)
+                 ? 0
+                 : 1;
     }
     return request_.takes_first()
                ? faults_of_first(comm_, map_, key_columns(), permutation_, request_.method.threads)
@@ -167,89 +183,29 @@ class TableSort {
     return measured;
   }
 
-  /// Reads every column as it is stored, brings its elements in order and writes them, one column at a time.
+  /// Returns the things that were wrong, and what permuting took.
   Carried carry_columns(run::Outputs& outputs, bool verify, bool is_permutation) {
-    Carried result;
     if (sequence_.empty()) {
       sequence_.resize(column_places_.size());
       std::iota(sequence_.begin(), sequence_.end(), std::size_t{0});
     }
-    for (std::size_t at = 0; at < sequence_.size(); ++at) {
-      const std::size_t c = sequence_[at];
-      const bool stored = c < request_.carried.size();
-      const index_t bytes = stored ? request_.carried[c].row_bytes() : request_.by.front().form.bytes;
-      const bool in_place =
-          is_permutation && rows_here() == mine_.size() && dist::sort::permuted_in_place(comm_.size(), bytes);
-      machine::Buffer<std::byte> before, after;
-      mpi::together(comm_, "read", [&] {
-        const mpi::PhaseScope scope(once_, "read");
-        before = machine::Buffer<std::byte>(checked_mul(mine_.size(), bytes, "a column"));
-        if (!in_place) after = machine::Buffer<std::byte>(checked_mul(rows_here(), bytes, "a column"));
-        if (stored)
-          io::read_stored(inputs_.data->name().file, request_.carried[c], mine_, before.data());
-        else
-          load(inputs_, request_, request_.by.front(), mine_, before.data());
-      });
-      result.seconds += in_place ? permute_in_place(before, bytes, verify, result.faults)
-                                 : permute(before, after, bytes, verify, result.faults);
-      if (in_place) std::swap(before, after);
-      if (order_ && at < request_.by.size()) {
-        const mpi::PhaseScope scope(once_, "verify");
-        const SortColumn& key = request_.by[at];
-        order_->look_at({key.form, after.data() + key.bytes.begin, key.order, bytes});
-      }
-      mpi::together(comm_, "write", [&] {
-        const mpi::PhaseScope scope(once_, "write");
-        const index_t row =
-            stored ? request_.carried[c].row_bytes() / request_.carried[c].info.element_bytes : 1;
-        outputs.write(column_places_[c], first_ * row, std::as_const(after).span());
-      });
+    Carrier carrier(comm_,
+                    {.inputs = inputs_,
+                     .request = request_,
+                     .map = map_,
+                     .permutation = permutation_,
+                     .first = first_,
+                     .verify = verify,
+                     .may_permute_in_place = is_permutation,
+                     .order = order_ ? &*order_ : nullptr},
+                    once_);
+    for (const std::size_t c : sequence_) {
+      std::vector<const SortColumn*> keys;
+      for (std::size_t k = 0; order_ && k < request_.by.size(); ++k)
+        if (holder_of(request_.by[k]) == c) keys.push_back(&request_.by[k]);
+      carrier.carry(c, keys, outputs, column_places_[c]);
     }
-    return result;
-  }
-
-  /// Seconds of the slowest rank.
-  double permute(const machine::Buffer<std::byte>& before, machine::Buffer<std::byte>& after, index_t bytes,
-                 bool verify, index_t& faults) {
-    const int threads = request_.method.threads;
-    comm_.barrier();
-    const Timer timer;
-    {
-      const mpi::PhaseScope scope(once_, "permute");
-      dist::sort::gather(comm_, map_, {before.data(), bytes}, permutation_, after.data(), threads);
-    }
-    const double seconds = comm_.max(timer.seconds());
-    if (!verify) return seconds;
-    const mpi::PhaseScope scope(once_, "verify");
-    const bool whole = dist::sort::carried_whole(comm_, map_, {before.data(), bytes}, {after.data(), bytes},
-                                                 permutation_, request_.seed, threads);
-    faults += whole ? 0 : 1;
-    return seconds;
-  }
-
-  /// On one rank.
-  double permute_in_place(machine::Buffer<std::byte>& column, index_t bytes, bool verify, index_t& faults) {
-    const int threads = request_.method.threads;
-    const index_t n = mine_.size();
-    std::uint64_t hash = 0;
-    if (verify) {
-      const mpi::PhaseScope scope(once_, "verify");
-      hash = dist::sort::hash_of_places({column.data(), bytes}, 0, n, request_.seed, threads);
-    }
-    const Timer timer;
-    {
-      const mpi::PhaseScope scope(once_, "permute");
-      machine::parallel(threads, [&] {
-        tessera::sort::permute_in_place({column.data(), bytes, n}, permutation_);
-      });
-    }
-    const double seconds = timer.seconds();
-    if (!verify) return seconds;
-    const mpi::PhaseScope scope(once_, "verify");
-    const std::uint64_t now =
-        dist::sort::hash_of_sources({column.data(), bytes}, permutation_, request_.seed, threads);
-    faults += now == hash ? 0 : 1;
-    return seconds;
+    return {carrier.faults(), carrier.seconds()};
   }
 
   mpi::Communicator comm_;

@@ -306,7 +306,13 @@ class TablePieces final : public Pieces {
     return {places, static_cast<std::size_t>(n)};
   }
 
-  /// Of each row, whether it is equal to the one before, in the pairs' memory.
+  /// body(begin, end) of rows that a cache holds. In parallel.
+  static void for_blocks(index_t n, const auto& body) {
+    machine::parallel_for(0, ceil_div(n, at_once), 1, [&](index_t block, index_t) {
+      body(block * at_once, std::min(n, (block + 1) * at_once));
+    });
+  }
+  /// Of each row a bit, whether it is equal to the one before, in the pairs' memory.
   [[nodiscard]] unsigned char* flags() { return reinterpret_cast<unsigned char*>(pairs_.data()); }
 
   /// The places of those that stay: the first ones, or the first of each key. Checks the permutation.
@@ -316,7 +322,7 @@ class TablePieces final : public Pieces {
     const mpi::PhaseScope scope(phases, "distinct");
     std::atomic<index_t> wrong = 0;
     machine::parallel(threads(), [&] {
-      machine::parallel_for(0, result.came, grain, [&](index_t begin, index_t end) {
+      for_blocks(result.came, [&](index_t begin, index_t end) {
         wrong += look_at_rows(keys, places, {begin, end}, flags());
       });
     });
@@ -328,7 +334,7 @@ class TablePieces final : public Pieces {
     auto* const kept = reinterpret_cast<std::uint64_t*>(spare_.data());
     std::size_t n = 0;
     for (std::size_t j = 0; j < places.size(); ++j) {
-      if (!request_.unique || flags()[j] == 0) kept[n++] = places[j];
+      if (!request_.unique || !dist::sort::is_set(flags(), static_cast<index_t>(j))) kept[n++] = places[j];
     }
     return places.first(std::min(n, static_cast<std::size_t>(most)));
   }
@@ -343,7 +349,7 @@ class TablePieces final : public Pieces {
     std::atomic<std::uint64_t> sum = 0;
     std::atomic<index_t> wrong = 0;
     machine::parallel(threads(), [&] {
-      machine::parallel_for(0, result.rows, at_once, [&](index_t begin, index_t end) {
+      for_blocks(result.rows, [&](index_t begin, index_t end) {
         const auto some =
             places.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
         if (verify_ && !takes_some()) wrong += look_at_rows(keys, places, {begin, end}, flags());

@@ -176,7 +176,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
 }
 
 void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& runs,
-                            std::span<const std::byte> data) {
+                            std::span<const std::byte> data, const Onlooker& onlooker) {
   Dataset& dataset = datasets_[which];
   const index_t bytes = dataset.element_bytes;
   const auto size = static_cast<std::size_t>(runs.length * bytes);
@@ -185,7 +185,7 @@ void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& r
   for (index_t r = 0; r < runs.count; ++r) {
     const index_t first = runs.first + r * runs.distance;
     sum += write_summed({raw, dataset.offset, bytes}, first,
-                        data.subspan(static_cast<std::size_t>(r) * size, size));
+                        data.subspan(static_cast<std::size_t>(r) * size, size), onlooker);
     mpi::heartbeat();
   }
   dataset.sum += sum;
@@ -193,15 +193,17 @@ void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& r
   written_.push_back({which, runs, sum});
 }
 
-void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data) {
+void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data,
+                       const Onlooker& onlooker) {
   if (data.empty()) return;
   const index_t bytes = datasets_[which].element_bytes;
-  const index_t elements_at_once = std::max<index_t>(1, piece_bytes / bytes);
+  const index_t group = onlooker.elements;
+  const index_t elements_at_once = std::max<index_t>(1, piece_bytes / bytes / group) * group;
   const RawFile raw(partial_, RawFile::Mode::read_write);
   while (!data.empty()) {
     const auto piece = data.first(std::min(data.size(), static_cast<std::size_t>(elements_at_once * bytes)));
     const index_t elements = static_cast<index_t>(piece.size()) / bytes;
-    write_runs(raw, which, {first_element, elements, 1, elements}, piece);
+    write_runs(raw, which, {first_element, elements, 1, elements}, piece, onlooker);
     if (sync_ == Sync::on)
       raw.will_sync(datasets_[which].offset + first_element * bytes, static_cast<index_t>(piece.size()));
     first_element += elements;

@@ -16,6 +16,7 @@
 #include "io/h5.hpp"
 #include "io/raw_file.hpp"
 #include "io/runs.hpp"
+#include "io/summed.hpp"
 #include "layout/matrix_layout.hpp"
 #include "mpi/communicator.hpp"
 
@@ -50,7 +51,8 @@ class OutputFile {
 
   /// Writes whole elements from position first_element on (row-major). Local; throws Error(io,
   /// cannot_create). Every element must be written exactly once by somebody.
-  void write(std::size_t dataset, index_t first_element, std::span<const std::byte> data);
+  void write(std::size_t dataset, index_t first_element, std::span<const std::byte> data,
+             const Onlooker& onlooker = {});
 
   /// Writes a slab, a range a dimension, from contiguous elements: a pwrite for each of its runs in the file.
   /// Local.
@@ -93,7 +95,8 @@ class OutputFile {
     Runs runs;
     std::uint64_t sum = 0;
   };
-  void write_runs(const RawFile& raw, std::size_t dataset, const Runs& runs, std::span<const std::byte> data);
+  void write_runs(const RawFile& raw, std::size_t dataset, const Runs& runs, std::span<const std::byte> data,
+                  const Onlooker& onlooker = {});
   [[nodiscard]] std::uint64_t sum_in_file(const RawFile& raw, const Written& written,
                                           std::vector<std::byte>& buffer) const;
   void sync_written();

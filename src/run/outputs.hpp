@@ -34,7 +34,8 @@ class Outputs {
   void keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,
             const std::string& state);
   /// Whole elements from position first on (row-major). Local.
-  void write(std::size_t dataset, index_t first, std::span<const std::byte> data);
+  void write(std::size_t dataset, index_t first, std::span<const std::byte> data,
+             const io::Onlooker& onlooker = {});
   /// A slab, a range a dimension. Local, by one thread at a time.
   void write_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<const std::byte> data);
   /// The same slab back, of those that this rank wrote. Local.

@@ -38,53 +38,6 @@ index_t wrong_borders(const mpi::Communicator& comm, bool empty, std::uint64_t f
   return wrong;
 }
 
-/// What the nearest rank before this one has that has any. Collective.
-std::optional<std::uint64_t> of_rank_before(const mpi::Communicator& comm, bool any, std::uint64_t mine) {
-  const std::array<std::uint64_t, 2> here{any ? 1U : 0U, mine};
-  const auto all = comm.all_gather(std::span<const std::uint64_t>(here));
-  for (auto r = static_cast<std::size_t>(comm.rank()); r-- > 0;)
-    if (all[2 * r] != 0) return all[2 * r + 1];
-  return std::nullopt;
-}
-
-/// Key columns in an order: one that lies in it, or one whose rows are at `places`.
-struct RowsInOrder {
-  const KeyColumn& column;
-  const std::uint64_t* places = nullptr;
-
-  /// bits[0:rows.size()] = this word of the rows.
-  void words(index_t word, layout::Range rows, std::uint64_t* bits) const {
-    if (places == nullptr) {
-      key_word(column, word, rows, bits);
-      return;
-    }
-    for (index_t j = rows.begin; j < rows.end; ++j)
-      __builtin_prefetch(column.data + static_cast<index_t>(places[j]) * column.step());
-    key_word(column, word, {places + rows.begin, static_cast<std::size_t>(rows.size())}, bits);
-  }
-};
-
-/// How many of the rows go down in this word where they are equal so far; those that differ are no longer.
-/// `before` is the word before row 0.
-index_t step_through(const RowsInOrder& sorted, index_t word, layout::Range rows,
-                     std::optional<std::uint64_t> before, unsigned char* equal) {
-  constexpr index_t at_once = 1024;
-  std::array<std::uint64_t, at_once + 1> bits;
-  index_t wrong = 0;
-  for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
-    const index_t end = std::min(begin + at_once, rows.end);
-    if (std::memchr(equal + begin, 1, static_cast<std::size_t>(end - begin)) == nullptr) continue;
-    sorted.words(word, {std::max<index_t>(begin, 1) - 1, end}, bits.data() + (begin > 0 ? 0 : 1));
-    if (begin == 0) bits[0] = before.value_or(bits[1]);
-    for (index_t j = begin; j < end; ++j) {
-      const auto i = static_cast<std::size_t>(j - begin);
-      wrong += equal[j] & static_cast<unsigned char>(bits[i + 1] < bits[i]);
-      equal[j] &= static_cast<unsigned char>(bits[i + 1] == bits[i]);
-    }
-  }
-  return wrong;
-}
-
 std::uint64_t hash_bytes(const std::byte* data, index_t bytes) {
   std::uint64_t hash = 0;
   for (index_t at = 0; at < bytes; at += 8) {
@@ -185,80 +138,27 @@ index_t faults(const mpi::Communicator& comm, std::span<const T> keys, Order ord
 
 index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
                const std::vector<KeyColumn>& columns, Indices permutation, std::uint64_t seed, int threads) {
-  if (!is_permutation(comm, map, permutation, seed)) return 1;
+  if (!is_permutation(comm, map, permutation, seed, threads)) return 1;
   if (comm.size() == 1) {
-    OrderOfRows order(comm, permutation, threads);
+    OrderOfRows order(comm, permutation, columns.size(), threads);
     for (const KeyColumn& column : columns) order.look_up(column);
     return order.faults();
   }
   return out_of_order(comm, compare_neighbours(comm, map, columns, permutation, threads));
 }
 
-OrderOfRows::OrderOfRows(const mpi::Communicator& comm, Indices permutation, int threads)
-    : comm_(comm),
-      permutation_(permutation),
-      threads_(threads),
-      equal_(static_cast<index_t>(permutation.size())) {
-  std::fill(equal_.begin(), equal_.end(), 1);
-}
-
-void OrderOfRows::look_at(const KeyColumn& sorted) { look(sorted, nullptr); }
-void OrderOfRows::look_up(const KeyColumn& column) {
-  TESSERA_EXPECTS(comm_.size() == 1);
-  look(column, permutation_.data());
-}
-
-void OrderOfRows::look(const KeyColumn& column, const std::uint64_t* places) {
-  const index_t n = equal_.size();
-  for (index_t word = 0; word < column.form.words(); ++word) {
-    std::uint64_t last = 0;
-    if (n > 0) key_word(column, word, {n - 1, n}, &last);
-    const std::optional<std::uint64_t> before = of_rank_before(comm_, n > 0, last);
-    std::atomic<index_t> wrong = 0;
-    machine::parallel(threads_, [&] {
-      machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
-        wrong += step_through({column, places}, word, {begin, end}, before, equal_.data());
-      });
-    });
-    wrong_ += wrong;
-  }
-}
-
-index_t OrderOfRows::faults() const {
-  const index_t n = equal_.size();
-  const std::optional<std::uint64_t> before =
-      of_rank_before(comm_, n > 0, n > 0 ? permutation_.back() : std::uint64_t{0});
-  index_t wrong = wrong_;
-  for (index_t j = 0; j < n; ++j) {
-    const auto i = static_cast<std::size_t>(j);
-    const bool first = j == 0 && !before;
-    const std::uint64_t previous = j > 0 ? permutation_[i - 1] : before.value_or(0);
-    wrong += !first && equal_[j] != 0 && permutation_[i] <= previous ? 1 : 0;
-  }
-  return comm_.sum(wrong);
-}
-
-index_t look_at_rows(const std::vector<KeyColumn>& columns, Indices places, layout::Range rows,
-                     unsigned char* equal) {
-  std::fill(equal + rows.begin, equal + rows.end, 1);
-  index_t wrong = 0;
-  for (const KeyColumn& column : columns) {
-    for (index_t word = 0; word < column.form.words(); ++word)
-      wrong += step_through({column, places.data()}, word, rows, std::nullopt, equal);
-  }
-  if (rows.begin == 0 && !rows.empty()) equal[0] = 0;
-  for (auto j = static_cast<std::size_t>(std::max<index_t>(rows.begin, 1));
-       j < static_cast<std::size_t>(rows.end); ++j)
-    wrong += equal[j] != 0 && places[j] <= places[j - 1] ? 1 : 0;
-  return wrong;
-}
-
 bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,
-                    std::uint64_t seed) {
+                    std::uint64_t seed, int threads) {
   const layout::Range mine = map.range(comm.rank());
-  const std::uint64_t difference = tessera::sort::content(indices, seed).hash - hash_of_range(mine, seed);
+  std::atomic<std::uint64_t> difference = 0;
+  machine::parallel(threads, [&] {
+    difference += tessera::sort::content(indices, seed).hash;
+    machine::parallel_for(mine.begin, mine.end, grain, [&](index_t begin, index_t end) {
+      difference -= hash_of_range({begin, end}, seed);
+    });
+  });
   const index_t count = comm.sum(static_cast<index_t>(indices.size()));
-  return comm.sum(difference) == 0 && count == map.extent();
+  return comm.sum(difference.load()) == 0 && count == map.extent();
 }
 
 std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n, std::uint64_t seed, int threads) {

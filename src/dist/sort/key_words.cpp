@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "kernels/sort/verify.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 
@@ -54,49 +55,45 @@ Extent extent_of(const std::uint64_t* words, index_t n, int threads) {
   return all;
 }
 
-/// bits[i] = that word of row at(i), i in [0, n).
-template <class At>
-void words_at(const KeyColumn& column, index_t word, index_t n, const At& at, std::uint64_t* bits) {
-  if (column.form.number) {
-    dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
-      const auto map = tessera::sort::key_map<T>(column.order);
-      const index_t step = column.step();
-      const auto load = [&](index_t known_step) {
-        for (index_t i = 0; i < n; ++i) {
-          T value;
-          std::memcpy(&value, column.data + at(i) * known_step, sizeof(T));
-          bits[i] = number_bits(value, map);
-        }
-      };
-      if (step == static_cast<index_t>(sizeof(T)))
-        load(sizeof(T));
-      else
-        load(step);
-    });
-    return;
-  }
-  const std::uint64_t flip = column.order == Order::descending ? ~std::uint64_t{0} : 0;
-  const index_t some = std::min<index_t>(8, column.form.bytes - 8 * word), step = column.step();
-  const std::byte* const first = column.data + 8 * word;
-  if (some == 8) {
-    for (index_t i = 0; i < n; ++i) bits[i] = flip ^ big_endian(first + at(i) * step, 8);
-  } else {
-    for (index_t i = 0; i < n; ++i) bits[i] = flip ^ big_endian(first + at(i) * step, some);
-  }
+std::uint64_t flip_of(const KeyColumn& strings) {
+  return strings.order == Order::descending ? ~std::uint64_t{0} : 0;
 }
 
 }  // namespace
 
 void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::uint64_t* bits) {
-  words_at(
-      column, word, rows.size(), [&](index_t i) { return rows.begin + i; }, bits);
+  const index_t step = column.step(), n = rows.size();
+  const std::byte* const first = column.data + rows.begin * step;
+  if (column.form.number) {
+    dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
+      tessera::sort::words_of_numbers({first, step}, n, tessera::sort::key_map<T>(column.order), bits);
+    });
+  } else {
+    tessera::sort::words_of_strings({first + 8 * word, step}, n,
+                                    std::min<index_t>(8, column.form.bytes - 8 * word), flip_of(column),
+                                    bits);
+  }
 }
 
 void key_word(const KeyColumn& column, index_t word, std::span<const std::uint64_t> places,
               std::uint64_t* bits) {
-  words_at(
-      column, word, static_cast<index_t>(places.size()),
-      [&](index_t i) { return static_cast<index_t>(places[static_cast<std::size_t>(i)]); }, bits);
+  const index_t step = column.step();
+  if (column.form.number) {
+    dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
+      const auto map = tessera::sort::key_map<T>(column.order);
+      for (const std::uint64_t place : places) {
+        T value;
+        std::memcpy(&value, column.data + static_cast<index_t>(place) * step, sizeof(T));
+        *bits++ = number_bits(value, map);
+      }
+    });
+    return;
+  }
+  const std::uint64_t flip = flip_of(column);
+  const index_t some = std::min<index_t>(8, column.form.bytes - 8 * word);
+  const std::byte* const first = column.data + 8 * word;
+  for (const std::uint64_t place : places)
+    *bits++ = flip ^ big_endian(first + static_cast<index_t>(place) * step, some);
 }
 
 void key_word(const KeyColumn& column, index_t word, index_t n, std::uint64_t* bits, int threads) {

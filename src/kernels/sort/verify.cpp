@@ -147,6 +147,25 @@ std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed) {
   return sum;
 }
 
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map,
+                      std::uint64_t* words) {
+  TESSERA_OF_ISA(machine::isa(), words_of_numbers32)(keys, n, map, words);
+}
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map,
+                      std::uint64_t* words) {
+  TESSERA_OF_ISA(machine::isa(), words_of_numbers64)(keys, n, map, words);
+}
+void words_of_strings(const KeyRows& keys, index_t n, index_t bytes, std::uint64_t flip,
+                      std::uint64_t* words) {
+  TESSERA_OF_ISA(machine::isa(), words_of_strings)(keys, n, bytes, flip, words);
+}
+index_t steps_down(const std::uint64_t* words, index_t n, unsigned char* equal) {
+  return TESSERA_OF_ISA(machine::isa(), steps_down)(words, n, equal);
+}
+index_t steps_not_up(const std::uint64_t* words, index_t n, const unsigned char* equal) {
+  return TESSERA_OF_ISA(machine::isa(), steps_not_up)(words, n, equal);
+}
+
 std::uint64_t hash_of_rows(std::span<const RowColumn> columns, index_t n, std::uint64_t seed) {
   constexpr index_t at_once = 512;  // rows whose sums lie in the first-level cache
   const Salt of_words = salt_of(seed), of_rows = salt_of(mix64(seed));

@@ -74,6 +74,19 @@ class Watch {
 /// orders agree where the same bytes have the same index in both. In parallel, as above.
 [[nodiscard]] std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed);
 
+/// words[j] = a word of key j, j in [0, n), unsigned in the order of the keys (verify_kernels.hpp): numbers,
+/// or at most 8 bytes of strings. These and what follows by this thread.
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map, std::uint64_t* words);
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map, std::uint64_t* words);
+void words_of_strings(const KeyRows& keys, index_t n, index_t bytes, std::uint64_t flip,
+                      std::uint64_t* words);
+/// How many of words[0:n] are below the one before (words[-1] at first), of rows that equal the one before so
+/// far: whose bit is set in `equal`, a byte of which tells of eight rows. Rows whose words differ are no
+/// more.
+[[nodiscard]] index_t steps_down(const std::uint64_t* words, index_t n, unsigned char* equal);
+/// How many are not above the one before.
+[[nodiscard]] index_t steps_not_up(const std::uint64_t* words, index_t n, const unsigned char* equal);
+
 /// A column of `bytes` a row.
 struct RowColumn {
   const std::byte* data = nullptr;

@@ -52,9 +52,10 @@ std::uint64_t hash_elements(const IndexedRows& rows, const Salt& salt) {
   return hash.sum();
 }
 
-/// The bytes behind the last whole word of a row, as the word that ends with it, or all there are.
+/// The bytes behind the last whole word of a row, those of another word 0.
 [[gnu::always_inline]] inline std::uint64_t last_word(const std::byte* row, index_t bytes) {
-  return bytes < 8 ? read<std::uint64_t>(row, bytes) : read<std::uint64_t>(row + bytes - 8);
+  return bytes < 8 ? read<std::uint64_t>(row, bytes)
+                   : read<std::uint64_t>(row + bytes - 8) >> (64 - 8 * (bytes % 8));
 }
 
 /// f(added, words) for words 0, 1, ... of as many rows as a vector has lanes, abreast: `added` is the
@@ -103,6 +104,61 @@ std::uint64_t hash_short_rows(const IndexedRows& rows, const Salt& salt) {
   return hash.sum();
 }
 
+#if defined(__AVX512F__)
+/// Rows of some whole words, at most `most_words`: eight of them are as many vectors as a row has words.
+constexpr index_t most_words = 16;
+std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
+  const Multiples multiples = multiples_of(salt);
+  const index_t width = rows.bytes / 8;
+  Hash<std::uint64_t> hash(salt);
+  Vector64 row_of[most_words], place_of[most_words];  // of each lane of each vector
+  for (index_t word = 0; word < words * width; ++word) {
+    row_of[word / words][word % words] = static_cast<std::uint64_t>(word / width);
+    place_of[word / words][word % words] = static_cast<std::uint64_t>(word % width) * multiples.of_place;
+  }
+  Vector64 of_rows{};
+  for (index_t i = 0; i < words; ++i)
+    of_rows[i] = (rows.first + static_cast<std::uint64_t>(i)) * multiples.of_index;
+  const std::byte* data = rows.data;
+  index_t j = 0;
+  for (; j + words <= rows.n; j += words, of_rows += words * multiples.of_index) {
+    if (rows.indices != nullptr)
+      of_rows = read<Vector64>(reinterpret_cast<const std::byte*>(rows.indices + j)) * multiples.of_index;
+    for (index_t v = 0; v < width; ++v, data += vector_bytes)
+      hash.add(read<Vector64>(data) + (__builtin_shuffle(of_rows, row_of[v]) + place_of[v]));
+  }
+  for (; j < rows.n; ++j) {
+    const std::uint64_t of_row = index_of(rows, j) * multiples.of_index;
+    for_words(rows.data + j * rows.bytes, rows.bytes, 0, 0, multiples.of_place,
+              [&](std::uint64_t word, std::uint64_t added) { hash.add(word + (of_row + added)); });
+  }
+  return hash.sum();
+}
+
+/// Rows of at least a vector, the last one of which is read in part.
+std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
+  const Multiples multiples = multiples_of(salt);
+  const index_t whole = rows.bytes / vector_bytes * vector_bytes, rest = rows.bytes - whole;
+  const auto bytes_read = static_cast<__mmask64>((std::uint64_t{1} << rest) - 1);
+  Hash<std::uint64_t> hash(salt);
+  Vector64 places{}, is_there{};
+  for (index_t i = 0; i < words; ++i) {
+    places[i] = static_cast<std::uint64_t>(i) * multiples.of_place;
+    is_there[i] = 8 * i < rest ? ~std::uint64_t{0} : 0;
+  }
+  for (index_t j = 0; j < rows.n; ++j) {
+    const std::byte* const row = rows.data + j * rows.bytes;
+    Vector64 added = places + index_of(rows, j) * multiples.of_index;
+    for (index_t b = 0; b < whole; b += vector_bytes, added += words * multiples.of_place)
+      hash.add(read<Vector64>(row + b) + added);
+    if (rest > 0) {
+      const auto last = reinterpret_cast<Vector64>(_mm512_maskz_loadu_epi8(bytes_read, row + whole));
+      hash.add(last + added, is_there);
+    }
+  }
+  return hash.sum();
+}
+#else
 /// Rows of at least a vector. What is left of the words is looked at with some that were seen already, whose
 /// hashes are dropped.
 std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
@@ -128,6 +184,7 @@ std::uint64_t hash_long_rows(const IndexedRows& rows, const Salt& salt) {
   }
   return hash.sum();
 }
+#endif
 
 /// Rows of one word: many at a time.
 template <class Element>
@@ -212,6 +269,10 @@ std::uint64_t hash_indexed(const IndexedRows& rows, const Salt& salt) {
     case 8:
       return hash_elements<std::uint64_t>(rows, salt);
     default:
+#if defined(__AVX512F__)
+      if (rows.bytes % 8 == 0 && rows.bytes != vector_bytes && rows.bytes <= 8 * most_words)
+        return hash_rows_of_words(rows, salt);
+#endif
       return rows.bytes < vector_bytes ? hash_short_rows(rows, salt) : hash_long_rows(rows, salt);
   }
 }

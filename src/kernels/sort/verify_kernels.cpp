@@ -138,15 +138,6 @@ std::uint64_t hash(const B* raw, index_t n, const Salt& salt) {
   return sum;
 }
 
-/// KeyMap::to_bits, of a key or a vector of them.
-template <class B, class Keys>
-[[gnu::always_inline]] inline Keys bits_of(const Keys& raw, const KeyMap<B>& map) {
-  const Keys negative = Keys{} - (raw >> (8 * static_cast<int>(sizeof(B)) - 1));
-  const Keys bits = (raw ^ map.flip ^ (negative & map.spread)) - map.offset;
-  if (map.mirrored == 0) return bits;
-  return bits <= map.top ? map.top - bits : bits;
-}
-
 /// Not zero where a is below b.
 template <class Keys>
 [[gnu::always_inline]] inline Keys below(const Keys& a, const Keys& b) {

@@ -23,6 +23,12 @@ struct IndexedRows {
   std::uint64_t first = 0;
 };
 
+/// Keys of rows: `step` bytes from one to the next.
+struct KeyRows {
+  const std::byte* data = nullptr;
+  index_t step = 0;
+};
+
 struct Looked {
   std::uint64_t hash = 0;
   bool sorted = true;
@@ -32,6 +38,12 @@ struct Looked {
 /// raw[0:n]. in_order: whether bits never go down (descending: up) through raw[0:n], pairs by (key, index).
 /// hash_indexed: of every word of every row, with the row's index and the word's place in it. add_row_hashes:
 /// sums[j] += those of row j's words with their places, the first of which is rows.first.
+///
+/// Words of keys, unsigned numbers in the order of the rows: words[j], j in [0, n), of numbers as the map
+/// says, but -0 as +0 and every NaN as every other; or of the first `bytes` (at most 8) of a string, each
+/// word exclusive-ored with `flip`. steps_down: how many of words[0:n] are below the one before, words[-1] at
+/// first, of rows whose bit in `equal` is set; which is cleared where the two differ. steps_not_up: how many
+/// are not above it.
 #define TESSERA_SORT_VERIFY_KERNELS                                                                         \
   std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt);                         \
   std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt);                         \
@@ -42,6 +54,14 @@ struct Looked {
                         const KeyMap<std::uint32_t>& map, const Salt& salt);                                \
   std::uint64_t hash_indexed(const IndexedRows& rows, const Salt& salt);                                    \
   void add_row_hashes(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums);                      \
+  void words_of_numbers32(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map,                 \
+                          std::uint64_t* words);                                                            \
+  void words_of_numbers64(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map,                 \
+                          std::uint64_t* words);                                                            \
+  void words_of_strings(const KeyRows& keys, index_t n, index_t bytes, std::uint64_t flip,                  \
+                        std::uint64_t* words);                                                              \
+  index_t steps_down(const std::uint64_t* words, index_t n, unsigned char* equal);                          \
+  index_t steps_not_up(const std::uint64_t* words, index_t n, const unsigned char* equal);                  \
   Looked look_at_keys64(const std::uint64_t* raw, index_t n, std::uint64_t before,                          \
                         const KeyMap<std::uint64_t>& map, const Salt& salt)
 namespace baseline {

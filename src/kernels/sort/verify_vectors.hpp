@@ -55,6 +55,15 @@ constexpr index_t lanes = vector_bytes / static_cast<index_t>(sizeof(B));
   return (a & 0xffffffff) * (b & 0xffffffff);
 }
 
+/// KeyMap::to_bits, of a key or a vector of them.
+template <class B, class Keys>
+[[gnu::always_inline]] inline Keys bits_of(const Keys& raw, const KeyMap<B>& map) {
+  const Keys negative = Keys{} - (raw >> (8 * static_cast<int>(sizeof(B)) - 1));
+  const Keys bits = (raw ^ map.flip ^ (negative & map.spread)) - map.offset;
+  if (map.mirrored == 0) return bits;
+  return bits <= map.top ? map.top - bits : bits;
+}
+
 /// The sum of the keys' hashes: the product of the halves of a mixed word, that is of the key's halves
 /// folded, multiplied and folded again.
 template <class B>

@@ -203,8 +203,8 @@ struct SortedTable {
     }
   }
   [[nodiscard]] index_t faults(const Communicator& comm) const {
-    OrderOfRows order(comm, permutation, 2);
     auto columns = table.columns(0);
+    OrderOfRows order(comm, permutation, columns.size(), 2);
     for (std::size_t c = 0; c < columns.size(); ++c) {
       columns[c].data = data[c].data();
       order.look_at(columns[c]);
@@ -237,13 +237,60 @@ TEST(OrderOfRows, SeesEveryPairOutOfOrder) {
   EXPECT_EQ(rows.faults(comm), 0);
 }
 
+TEST(OrderOfRows, SeesRowsOutOfOrderPieceByPiece) {
+  struct Row {
+    std::uint32_t first;
+    char second[12];
+    std::uint64_t other;
+  };
+  const auto comm = Communicator::world();
+  constexpr index_t n = 2600;
+  std::vector<Row> rows(n);
+  std::vector<std::uint64_t> permutation(n);
+  for (std::size_t j = 0; j < rows.size();
+       ++j) {  // by (first, -second), eight of each; as many on every rank
+    rows[j] = {
+        static_cast<std::uint32_t>(j / 400 + 10 * static_cast<std::size_t>(comm.rank())), {}, mix64(j)};
+    rows[j].second[11] = static_cast<char>(100 - j % 400 / 8);
+    permutation[j] = static_cast<std::uint64_t>(n * comm.rank()) + j;
+  }
+  const auto faults = [&](index_t piece) {
+    OrderOfRows order(comm, permutation, 2, 1);
+    const auto* const data = reinterpret_cast<const std::byte*>(rows.data());
+    order.expect({{KeyForm::of(Element::u32), Order::ascending, offsetof(Row, first)},
+                  {KeyForm::string(12), Order::descending, offsetof(Row, second)}},
+                 sizeof(Row), data + (n - 1) * static_cast<index_t>(sizeof(Row)));
+    for (index_t begin = (n - 1) / piece * piece; begin >= 0; begin -= piece) {
+      const std::byte* const here = data + begin * static_cast<index_t>(sizeof(Row));
+      order.look_at(here, here - (begin > 0 ? sizeof(Row) : 0), {begin, std::min(begin + piece, n)});
+    }
+    return order.faults();
+  };
+  for (const index_t piece : {8, 64, 1000, 1024, 1032, 4096}) {
+    EXPECT_EQ(faults(piece), 0);
+    for (const std::size_t at : {7, 8, 999, 1023, 1024, 1031, 2592, 2598}) {
+      const auto turn = [&] {
+        std::swap(rows[at], rows[at + 1]);
+        std::swap(permutation[at], permutation[at + 1]);
+      };
+      turn();  // those that are equal are then against the order they came in
+      EXPECT_GT(faults(piece), 0) << piece << " " << at;
+      turn();
+    }
+    if (comm.size() == 1) continue;
+    rows[0].first -= comm.rank() == 1 ? 7 : 0;  // below the last one of the rank before
+    EXPECT_EQ(faults(piece), 1);
+    rows[0].first += comm.rank() == 1 ? 7 : 0;
+  }
+}
+
 TEST(OrderOfRows, SeesABorderBetweenRanksOutOfOrder) {
   const auto comm = Communicator::world();
   std::vector<std::uint64_t> permutation, values;  // the middle rank has none
   if (comm.size() < 3 || comm.rank() != 1) permutation = {static_cast<std::uint64_t>(10 * comm.rank())};
   const auto faults = [&](std::uint64_t value) {
     values = {value};
-    OrderOfRows order(comm, permutation, 1);
+    OrderOfRows order(comm, permutation, 1, 1);
     order.look_at({KeyForm::of(Element::u64), reinterpret_cast<const std::byte*>(values.data())});
     return order.faults();
   };

@@ -199,10 +199,9 @@ std::uint64_t hash_of(const IndexedRows& rows, std::uint64_t seed) {
         rows.indices != nullptr ? rows.indices[j] : rows.first + static_cast<std::uint64_t>(j);
     const index_t words = ceil_div(rows.bytes, index_t{8});
     for (index_t w = 0; w < words; ++w) {
-      const index_t bytes = std::min<index_t>(8, rows.bytes);
-      const index_t begin = std::min(8 * w, rows.bytes - bytes);  // the last word ends with the row
       std::uint64_t word = 0;
-      std::memcpy(&word, rows.data + j * rows.bytes + begin, static_cast<std::size_t>(bytes));
+      std::memcpy(&word, rows.data + j * rows.bytes + 8 * w,
+                  static_cast<std::size_t>(std::min<index_t>(8, rows.bytes - 8 * w)));
       sum += hash_of(word + index * of_index + static_cast<std::uint64_t>(w) * of_place, seed);
     }
   }
@@ -210,7 +209,8 @@ std::uint64_t hash_of(const IndexedRows& rows, std::uint64_t seed) {
 }
 
 TEST(HashIndexed, IsOfEveryWordWithItsRowAndPlace) {
-  for (const index_t bytes : {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 63, 64, 100, 128, 200}) {
+  for (const index_t bytes :
+       {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 40, 63, 64, 65, 72, 100, 120, 128, 136, 200}) {
     for (const index_t n : {0, 1, 7, 8, 1000, 30001}) {
       std::vector<std::byte> data(static_cast<std::size_t>(n * bytes));
       std::vector<std::uint64_t> order(static_cast<std::size_t>(n));
@@ -298,12 +298,9 @@ TEST(HashOfRows, IsOfEveryWordWithItsPlaceInTheRow) {
         std::uint64_t sum = 0, place = 0;
         for (const RowColumn& column : rows.columns) {
           for (index_t at = 0; at < column.bytes; at += 8) {
-            const index_t bytes = std::min<index_t>(8, column.bytes);
-            std::uint64_t word = 0;  // the last one ends with the row
-            std::memcpy(
-                &word,
-                column.data + static_cast<index_t>(j) * column.bytes + std::min(at, column.bytes - bytes),
-                static_cast<std::size_t>(bytes));
+            std::uint64_t word = 0;
+            std::memcpy(&word, column.data + static_cast<index_t>(j) * column.bytes + at,
+                        static_cast<std::size_t>(std::min<index_t>(8, column.bytes - at)));
             sum += hash_of(word + place++ * of_place, seed);
           }
         }
