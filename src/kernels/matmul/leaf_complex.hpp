@@ -154,6 +154,18 @@ template <class T>
 constexpr index_t steps_a_line = 64 * panels_of_tile<T> /
                                  (2 * ComplexShape<T>::mr * static_cast<index_t>(sizeof(T)));
 
+/// What is loaded from p and q on comes behind the making of `sum`. Else the compiler loads ahead, and one of
+/// the 24 sums goes to the stack and back at every step.
+#if defined(__AVX512F__)
+template <class T>
+TESSERA_INLINE void load_behind(typename Simd<T>::vec& sum, const T*& p, const T*& q) {
+  asm("" : "+v"(sum), "+r"(p), "+r"(q));
+}
+#else
+template <class T>
+TESSERA_INLINE void load_behind(typename Simd<T>::vec& /*sum*/, const T*& /*p*/, const T*& /*q*/) {}
+#endif
+
 /// One micro-tile of R rows and V vectors at column j of C.
 template <class T, int R, int V, bool packed_a>
 TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& first, const T* b, index_t j,
@@ -202,7 +214,9 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& f
         re[r][v] = S::fnma(a_im, b_im[v], re[r][v]);
         im[r][v] = S::fma(a_im, b_re[v], im[r][v]);
       }
+      load_behind<T>(im[r][V - 1], a[0], a[1]);
     }
+    load_behind<T>(im[R - 1][V - 1], b, b_last);
     a[0] += packed_a ? 2 * mr : 2;
     b += 2 * nr;
     b_last += 2 * nr;
