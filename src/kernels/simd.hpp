@@ -188,6 +188,33 @@ TESSERA_INLINE V interleave_high(V a, V b) {
   }
 }
 
+/// Every second element of a and then of b, from the first on.
+template <class V>
+TESSERA_INLINE V evens(V a, V b) {
+  if constexpr (sizeof(V) / sizeof(a[0]) == 2) {
+    return __builtin_shufflevector(a, b, 0, 2);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 4) {
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 8) {
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+  } else {
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  }
+}
+/// From the second on.
+template <class V>
+TESSERA_INLINE V odds(V a, V b) {
+  if constexpr (sizeof(V) / sizeof(a[0]) == 2) {
+    return __builtin_shufflevector(a, b, 1, 3);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 4) {
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+  } else if constexpr (sizeof(V) / sizeof(a[0]) == 8) {
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+  } else {
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  }
+}
+
 /// a1 a0 a3 a2 ...
 template <class V>
 TESSERA_INLINE V swap_pairs(V a) {

@@ -4,29 +4,24 @@
 //
 //   A: sliver[p] = re[0:mr] im[0:mr]          B: panel[p] = re[0:nr] im[0:nr]
 //
-// and conjugating is a matter of packing. C is interleaved again when a chunk's sum enters it. Only for files
-// of tessera_isa_source.
+// and conjugating is a matter of packing. A may lie in rows as it is, for its parts are spread one by one. C
+// is interleaved again when a chunk's sum enters it. Only for files of tessera_isa_source.
 
+#include "kernels/matmul/leaf_complex_pack.hpp"
 #include "kernels/matmul/leaf_kernels.hpp"
 
 namespace tessera::TESSERA_ISA {
 namespace {
 
-/// Registers hold mr x vectors accumulators of either part, both parts of a row of B, and parts of A.
-template <class T>
-struct ComplexShape {
-  using S = Simd<T>;
-  static constexpr int mr = S::registers == 32 ? 4 : 6;
-  static constexpr int vectors = S::registers == 32 ? 3 : 1;
-  static constexpr index_t nr = vectors * S::lanes;
-};
-
 /// One sliver of A against `panels` panels of B, in elements of T: two a complex number.
 template <class T>
 struct ComplexRow {
   index_t k;
-  const T *a, *b;
+  const T* a;
+  index_t a_row;  ///< where rows lie in memory as they are
+  const T* b;
   index_t b_panel;
+  index_t b_last;  ///< from the first vector of a panel to the last: that one may be of the next panel
   T alpha_re, alpha_im, beta_re, beta_im;
   T* c;
   index_t ldc;
@@ -36,33 +31,37 @@ struct ComplexRow {
   index_t tail;  ///< complex columns in the last vector
 };
 
-/// The two halves of a vector's interleaved numbers: n of them are there.
+/// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
+enum class Entry {
+  sum,      ///< c = sum
+  scaled,   ///< c = alpha sum + beta c, both real
+  sibling,  ///< onto += the same
+  any,      ///< either, of any alpha and beta
+};
+
+/// The two halves of a vector's interleaved numbers: all of them, or the first n.
 template <class T>
 struct Halves {
   typename Simd<T>::vec low, high;
 };
-template <class T>
+template <class T, bool full>
 TESSERA_INLINE Halves<T> load_halves(const T* from, index_t n) {
   using S = Simd<T>;
-  if (n == S::lanes) return {S::load(from), S::load(from + S::lanes)};
-  const index_t parts = 2 * n;
-  const bool more = parts > S::lanes;
-  return {S::load(from, smaller(parts, S::lanes)),
-          more ? S::load(from + S::lanes, parts - S::lanes) : S::zero()};
+  if (full) return {S::load(from), S::load(from + S::lanes)};
+  return {S::load(from, smaller(2 * n, S::lanes)), S::load(from + S::lanes, larger(2 * n - S::lanes, 0))};
 }
-template <class T>
+template <class T, bool full>
 TESSERA_INLINE void store_halves(T* to, const Halves<T>& x, index_t n) {
   using S = Simd<T>;
-  if (n == S::lanes) {
+  if (full) {
     S::store(to, x.low);
     return S::store(to + S::lanes, x.high);
   }
-  const index_t parts = 2 * n;
-  S::store(to, x.low, smaller(parts, S::lanes));
-  if (parts > S::lanes) S::store(to + S::lanes, x.high, parts - S::lanes);
+  S::store(to, x.low, smaller(2 * n, S::lanes));
+  S::store(to + S::lanes, x.high, larger(2 * n - S::lanes, 0));
 }
 
-/// beta c + value, where beta is real or the imaginary part enters by the numbers with their parts swapped.
+/// beta c + value; the imaginary part of beta enters by the numbers with their parts swapped.
 template <class T>
 TESSERA_INLINE typename Simd<T>::vec plus_scaled(const ComplexRow<T>& t, typename Simd<T>::vec value,
                                                  typename Simd<T>::vec c) {
@@ -78,39 +77,108 @@ TESSERA_INLINE typename Simd<T>::vec plus_scaled(const ComplexRow<T>& t, typenam
   return S::fma(S::broadcast(t.beta_re), c, value);
 }
 
-/// What a chunk's sum of n columns does to row r of C at column j; C is not read when beta is 0.
-template <class T>
-TESSERA_INLINE void put_complex(const ComplexRow<T>& t, index_t r, index_t j, index_t n,
-                                typename Simd<T>::vec re, typename Simd<T>::vec im) {
+/// alpha * sum + beta * c for the numbers of one vector; c is not read when beta is 0.
+template <class T, Entry entry, bool full>
+TESSERA_INLINE Halves<T> updated(const ComplexRow<T>& t, const T* c, typename Simd<T>::vec re,
+                                 typename Simd<T>::vec im) {
   using S = Simd<T>;
-  const auto alpha_re = S::broadcast(t.alpha_re);
-  auto value_re = alpha_re * re, value_im = alpha_re * im;
-  if (t.alpha_im != T{0}) {
+  if (entry == Entry::sum) return {interleave_low(re, im), interleave_high(re, im)};
+  const auto alpha = S::broadcast(t.alpha_re);
+  auto value_re = alpha * re, value_im = alpha * im;
+  if (entry == Entry::any) {
     const auto alpha_im = S::broadcast(t.alpha_im);
-    value_re = S::fnma(alpha_im, im, value_re);
-    value_im = S::fma(alpha_im, re, value_im);
+    value_re = t.alpha_im != T{0} ? S::fnma(alpha_im, im, value_re) : value_re;
+    value_im = t.alpha_im != T{0} ? S::fma(alpha_im, re, value_im) : value_im;
   }
-  Halves<T> value{interleave_low(value_re, value_im), interleave_high(value_re, value_im)};
-  T* const c = t.c + r * t.ldc + 2 * j;
-  if (t.beta_re != T{0} || t.beta_im != T{0}) {
-    const Halves<T> old = load_halves(c, n);
-    value = {plus_scaled(t, value.low, old.low), plus_scaled(t, value.high, old.high)};
-  }
-  if (t.onto == nullptr) return store_halves(c, value, n);
-  T* const onto = t.onto + r * t.ldonto + 2 * j;
-  const Halves<T> sibling = load_halves(onto, n);
-  store_halves(onto, {sibling.low + value.low, sibling.high + value.high}, n);
+  const Halves<T> value{interleave_low(value_re, value_im), interleave_high(value_re, value_im)};
+  if (t.beta_re == T{0} && (entry != Entry::any || t.beta_im == T{0})) return value;
+  const Halves<T> old = load_halves<T, full>(c, t.tail);
+  if (entry == Entry::any) return {plus_scaled(t, value.low, old.low), plus_scaled(t, value.high, old.high)};
+  const auto beta = S::broadcast(t.beta_re);
+  return {S::fma(beta, old.low, value.low), S::fma(beta, old.high, value.high)};
 }
 
-/// One micro-tile of R rows and V vectors at column j of C.
+template <class T, Entry entry, bool full>
+TESSERA_INLINE void put_vector(const ComplexRow<T>& t, const Place<T>& at, index_t from,
+                               typename Simd<T>::vec re, typename Simd<T>::vec im) {
+  const Halves<T> value = updated<T, entry, full>(t, at.c + from, re, im);
+  if (entry == Entry::sum || entry == Entry::scaled || (entry == Entry::any && at.onto == nullptr))
+    return store_halves<T, full>(at.c + from, value, t.tail);
+  const Halves<T> sibling = load_halves<T, full>(at.onto + from, t.tail);
+  store_halves<T, full>(at.onto + from, {sibling.low + value.low, sibling.high + value.high}, t.tail);
+}
+
+template <class T, int R, int V, Entry entry, bool full>
+TESSERA_INLINE void put_tile(const ComplexRow<T>& t, Place<T> at, const typename Simd<T>::vec (&re)[R][V],
+                             const typename Simd<T>::vec (&im)[R][V]) {
+  constexpr index_t width = 2 * Simd<T>::lanes, last = (V - 1) * width;
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V - 1; ++v) put_vector<T, entry, true>(t, at, v * width, re[r][v], im[r][v]);
+    put_vector<T, entry, full>(t, at, last, re[r][V - 1], im[r][V - 1]);
+    at.c += at.ldc;
+    if (at.onto != nullptr) at.onto += at.ldonto;
+    if (opaque<T>) asm("" : "+r"(at.c), "+r"(at.onto));
+  }
+}
+
+/// The micro-tile into c, or added to `onto`. Reads alpha and its like now: before, a sum would be spilled.
 template <class T, int R, int V>
-TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const T* b, index_t j) {
+TESSERA_INLINE void put(const ComplexRow<T>* row, Place<T> at, const typename Simd<T>::vec (&re)[R][V],
+                        const typename Simd<T>::vec (&im)[R][V]) {
+  if (opaque<T>) asm("" : "+r"(row));
+  const ComplexRow<T>& t = *row;
+  const bool full = t.tail == Simd<T>::lanes;
+  if (t.alpha_im != T{0} || t.beta_im != T{0}) {
+    put_tile<T, R, V, Entry::any, false>(t, at, re, im);
+  } else if (t.onto != nullptr) {
+    full ? put_tile<T, R, V, Entry::sibling, true>(t, at, re, im)
+         : put_tile<T, R, V, Entry::sibling, false>(t, at, re, im);
+  } else if (t.beta_re == T{0} && t.alpha_re == T{1}) {
+    full ? put_tile<T, R, V, Entry::sum, true>(t, at, re, im)
+         : put_tile<T, R, V, Entry::sum, false>(t, at, re, im);
+  } else {
+    full ? put_tile<T, R, V, Entry::scaled, true>(t, at, re, im)
+         : put_tile<T, R, V, Entry::scaled, false>(t, at, re, im);
+  }
+}
+
+/// A tile of C has rows of 768 bytes (product.hpp).
+template <class T>
+constexpr index_t panels_of_tile = 768 / (2 * static_cast<index_t>(sizeof(T)) * ComplexShape<T>::nr);
+
+/// Steps of k for each line of the sliver below that is fetched meanwhile, so that the panels of a tile of C
+/// fetch all of it.
+template <class T>
+constexpr index_t steps_a_line = 64 * panels_of_tile<T> /
+                                 (2 * ComplexShape<T>::mr * static_cast<index_t>(sizeof(T)));
+
+/// What is loaded from p and q on comes behind the making of `sum`. Else the compiler loads ahead, and one of
+/// the 24 sums goes to the stack and back at every step.
+#if defined(__AVX512F__)
+template <class T>
+TESSERA_INLINE void load_behind(typename Simd<T>::vec& sum, const T*& p, const T*& q) {
+  asm("" : "+v"(sum), "+r"(p), "+r"(q));
+}
+#else
+template <class T>
+TESSERA_INLINE void load_behind(typename Simd<T>::vec& /*sum*/, const T*& /*p*/, const T*& /*q*/) {}
+#endif
+
+/// One micro-tile of R rows and V vectors at column j of C.
+template <class T, int R, int V, bool packed_a>
+TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& first, const T* b, index_t j,
+                                  const T* soon) {
   using S = Simd<T>;
   constexpr index_t mr = ComplexShape<T>::mr, nr = ComplexShape<T>::nr;
+  T* c = t.c + 2 * j;
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 6
-    for (int v = 0; v < 2 * V; ++v) __builtin_prefetch(t.c + r * t.ldc + 2 * j + v * S::lanes, 1);
+    for (int v = 0; v < 2 * V; ++v) __builtin_prefetch(c + v * S::lanes, 1);
+    c += t.ldc;
+    if (opaque<T>) asm("" : "+r"(c));
   }
   typename S::vec re[R][V], im[R][V];
 #pragma GCC unroll 8
@@ -118,171 +186,149 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const T* b, index_t j)
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) re[r][v] = im[r][v] = S::zero();
   }
-  const T* a = t.a;
+  const T* b_last = b + t.b_last;
+  const index_t row = packed_a ? 1 : t.a_row;
+  const T* a[] = {t.a, t.a + smaller(3, R - 1) * row};
+  const auto part_of_a = [&](int r, index_t part) __attribute__((always_inline)) {
+    return S::broadcast(packed_a ? a[0][part * mr + r] : a[r / 3][r % 3 * row + part]);
+  };
   const auto step = [&]() __attribute__((always_inline)) {
     typename S::vec b_re[V], b_im[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      b_re[v] = S::load(b + v * S::lanes);
-      b_im[v] = S::load(b + nr + v * S::lanes);
+      const T* const from = v == V - 1 ? b_last : b + v * S::lanes;
+      b_re[v] = S::load(from);
+      b_im[v] = S::load(from + nr);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-      const auto a_re = S::broadcast(a[r]);
+      const auto a_re = part_of_a(r, 0);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) {
         re[r][v] = S::fma(a_re, b_re[v], re[r][v]);
         im[r][v] = S::fma(a_re, b_im[v], im[r][v]);
       }
-      const auto a_im = S::broadcast(a[mr + r]);
+      const auto a_im = part_of_a(r, 1);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) {
         re[r][v] = S::fnma(a_im, b_im[v], re[r][v]);
         im[r][v] = S::fma(a_im, b_re[v], im[r][v]);
       }
+      load_behind<T>(im[r][V - 1], a[0], a[1]);
     }
-    a += 2 * mr;
+    load_behind<T>(im[R - 1][V - 1], b, b_last);
+    a[0] += packed_a ? 2 * mr : 2;
     b += 2 * nr;
+    b_last += 2 * nr;
+    if (!packed_a) {  // opaque to the compiler: it would keep a pointer for every row
+      a[1] += 2;
+      asm("" : "+r"(a[0]), "+r"(a[1]));
+    }
   };
   index_t p = t.k;
-  for (; p >= 2; p -= 2) {
-    step();
-    step();
-  }
-  if (p > 0) step();
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
+  for (; p >= 4; p -= 4) {
+    if (packed_a) {
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v)
-      put_complex(t, r, j + v * S::lanes, v == V - 1 ? t.tail : S::lanes, re[r][v], im[r][v]);
+      for (index_t s = 0; s < 4; s += steps_a_line<T>) {
+        if (steps_a_line<T> <= 4 || p % steps_a_line<T> < 4) {
+          __builtin_prefetch(soon, 0, 2);
+          soon += line<T>;
+        }
+      }
+    } else if (p % (2 * line<T>) < 4) {
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) __builtin_prefetch(soon + r * row, 0, 2);
+      soon += 2 * line<T>;
+    }
+    step();
+    step();
+    step();
+    step();
   }
+  for (; p > 0; --p) step();
+  const bool into_c = t.onto == nullptr;
+  put<T, R, V>(&first, {t.c + 2 * j, t.ldc, into_c ? nullptr : t.onto + 2 * j, into_c ? 0 : t.ldonto}, re,
+               im);
 }
 
-template <class T, int R, int V>
+template <class T, int R, int V, bool packed_a>
 void complex_row(const ComplexRow<T>& row) {
-  const ComplexRow<T> t = row;
-  for (index_t j = 0; j < t.panels; ++j)
-    complex_micro<T, R, V>(t, t.b + j * t.b_panel, j * V * Simd<T>::lanes);
+  const ComplexRow<T> t = row;  // a copy that no store to c can change, so that its fields stay in registers
+  // The sliver below, or what lies beyond the last one.
+  const T* below = t.a + (packed_a ? 2 * ComplexShape<T>::mr * t.k : R * t.a_row);
+  for (index_t j = 0; j < t.panels; ++j) {
+    complex_micro<T, R, V, packed_a>(t, row, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below);
+    below += 2 * (packed_a ? ComplexShape<T>::mr : 1) * t.k / panels_of_tile<T>;
+  }
 }
 
 template <class T>
 using ComplexMicro = void (*)(const ComplexRow<T>&);
 
-template <class T, int R, int V>
+template <class T, bool packed_a, int R, int V>
 constexpr ComplexMicro<T> pick_complex() {
-  if constexpr (R <= ComplexShape<T>::mr && V <= ComplexShape<T>::vectors) return complex_row<T, R, V>;
+  if constexpr (R <= ComplexShape<T>::mr && V <= ComplexShape<T>::vectors)
+    return complex_row<T, R, V, packed_a>;
   return nullptr;
 }
 /// of[R - 1][V - 1]: edges run the kernel of their size.
-template <class T>
+template <class T, bool p>
 struct ComplexMicros {
-  ComplexMicro<T> of[6][3] = {{pick_complex<T, 1, 1>(), pick_complex<T, 1, 2>(), pick_complex<T, 1, 3>()},
-                              {pick_complex<T, 2, 1>(), pick_complex<T, 2, 2>(), pick_complex<T, 2, 3>()},
-                              {pick_complex<T, 3, 1>(), pick_complex<T, 3, 2>(), pick_complex<T, 3, 3>()},
-                              {pick_complex<T, 4, 1>(), pick_complex<T, 4, 2>(), pick_complex<T, 4, 3>()},
-                              {pick_complex<T, 5, 1>(), pick_complex<T, 5, 2>(), pick_complex<T, 5, 3>()},
-                              {pick_complex<T, 6, 1>(), pick_complex<T, 6, 2>(), pick_complex<T, 6, 3>()}};
+  ComplexMicro<T> of[6][3] = {
+      {pick_complex<T, p, 1, 1>(), pick_complex<T, p, 1, 2>(), pick_complex<T, p, 1, 3>()},
+      {pick_complex<T, p, 2, 1>(), pick_complex<T, p, 2, 2>(), pick_complex<T, p, 2, 3>()},
+      {pick_complex<T, p, 3, 1>(), pick_complex<T, p, 3, 2>(), pick_complex<T, p, 3, 3>()},
+      {pick_complex<T, p, 4, 1>(), pick_complex<T, p, 4, 2>(), pick_complex<T, p, 4, 3>()},
+      {pick_complex<T, p, 5, 1>(), pick_complex<T, p, 5, 2>(), pick_complex<T, p, 5, 3>()},
+      {pick_complex<T, p, 6, 1>(), pick_complex<T, p, 6, 2>(), pick_complex<T, p, 6, 3>()}};
 };
-template <class T>
-constexpr ComplexMicros<T> complex_micros{};
+template <class T, bool packed_a>
+constexpr ComplexMicros<T, packed_a> complex_micros{};
 
-/// The numbers at x as their parts, two each.
+/// B is packed; A is, too, or lies in rows.
 template <class T>
-const T* parts_of(const Complex<T>* x) {
-  return reinterpret_cast<const T*>(x);
-}
-template <class T>
-T* parts_of(Complex<T>* x) {
-  return reinterpret_cast<T*>(x);
-}
-
-/// Both operands are packed.
-template <class T>
-void multiply_complex(const LeafTile<Complex<T>>& t, Following<Complex<T>> /*next*/,
-                      matmul::Store /*store*/) {
+void multiply_complex(const LeafTile<Complex<T>>& t, Following<Complex<T>> /*next*/, Store /*store*/) {
   constexpr index_t mr = ComplexShape<T>::mr, nr = ComplexShape<T>::nr, lanes = Simd<T>::lanes;
-  const index_t panels = t.n / nr, rest = t.n - panels * nr, vectors = (rest + lanes - 1) / lanes;
+  constexpr index_t most = ComplexShape<T>::vectors;
+  const bool packed_a = t.a_row == 1 && t.a_step == mr;
+  const auto& micros = packed_a ? complex_micros<T, true>.of : complex_micros<T, false>.of;
+  const index_t vectors = (t.n + lanes - 1) / lanes, panels = t.n / nr, rest = vectors - panels * most;
+  // One vector behind a panel of three: two and two, which are enough sums to hide how long an fma takes.
+  const bool halves = most == 3 && rest == 1 && panels > 0;
   for (index_t i = 0; i < t.m; i += mr) {
-    const auto& micro_of = complex_micros<T>.of[smaller(mr, t.m - i) - 1];
-    ComplexRow<T> row{.k = t.k,
-                      .a = parts_of(t.a) + 2 * (i / mr * t.a_sliver),
-                      .b = parts_of(t.b),
-                      .b_panel = 2 * t.b_panel,
-                      .alpha_re = t.alpha.re,
-                      .alpha_im = t.alpha.im,
-                      .beta_re = t.beta.re,
-                      .beta_im = t.beta.im,
-                      .c = parts_of(t.c) + 2 * i * t.ldc,
-                      .ldc = 2 * t.ldc,
-                      .onto = t.onto == nullptr ? nullptr : parts_of(t.onto) + 2 * i * t.ldonto,
-                      .ldonto = 2 * t.ldonto,
-                      .panels = panels,
-                      .tail = lanes};
-    micro_of[ComplexShape<T>::vectors - 1](row);
-    if (rest == 0) continue;
-    row.b += panels * row.b_panel;
-    row.c += 2 * panels * nr;
-    row.onto = row.onto == nullptr ? nullptr : row.onto + 2 * panels * nr;
-    row.panels = 1;
-    row.tail = rest - (vectors - 1) * lanes;
-    micro_of[vectors - 1](row);
-  }
-}
-
-/// Numbers x(i, p) with consecutive i side by side, into groups of width.
-template <class T, index_t width>
-void pack_complex_runs(const Operand<Complex<T>>& x, index_t count, index_t k, T* packed) {
-  const T sign = x.conjugated ? T{-1} : T{1};
-  for (index_t p0 = 0; p0 < k; p0 += pack_steps) {
-    const index_t p1 = smaller(p0 + pack_steps, k);
-    for (index_t i = 0; i < count; i += width) {
-      for (index_t p = p0; p < p1; ++p) {
-        const T* const from = parts_of(x.data) + 2 * (i + p * x.step);
-        T* const to = packed + 2 * (i * k + p * width);
-        if (i + width <= count) {
-          for (index_t j = 0; j < width; ++j) {
-            to[j] = from[2 * j];
-            to[width + j] = sign * from[2 * j + 1];
-          }
-          continue;
-        }
-        for (index_t j = 0; j < width; ++j) {
-          const bool there = i + j < count;
-          to[j] = there ? from[2 * j] : T{0};
-          to[width + j] = there ? sign * from[2 * j + 1] : T{0};
-        }
-      }
+    const auto& micro_of = micros[smaller(mr, t.m - i) - 1];
+    /// Columns from vector `first` on: `count` times `width` vectors.
+    const auto strips = [&](index_t first, index_t width, index_t count) {
+      if (count == 0) return;
+      const index_t within = first % most, j = first * lanes;
+      const bool crosses = within + width > most;
+      const ComplexRow<T> row{.k = t.k,
+                              .a = parts_of(t.a) + 2 * (i / mr * t.a_sliver),
+                              .a_row = 2 * t.a_row,
+                              .b = parts_of(t.b) + 2 * (first / most * t.b_panel) + within * lanes,
+                              .b_panel = 2 * t.b_panel,
+                              .b_last = crosses ? 2 * t.b_panel - within * lanes : (width - 1) * lanes,
+                              .alpha_re = t.alpha.re,
+                              .alpha_im = t.alpha.im,
+                              .beta_re = t.beta.re,
+                              .beta_im = t.beta.im,
+                              .c = parts_of(t.c) + 2 * (i * t.ldc + j),
+                              .ldc = 2 * t.ldc,
+                              .onto = t.onto == nullptr ? nullptr : parts_of(t.onto) + 2 * (i * t.ldonto + j),
+                              .ldonto = 2 * t.ldonto,
+                              .panels = count,
+                              .tail = first + width * count == vectors ? t.n - (vectors - 1) * lanes : lanes};
+      micro_of[width - 1](row);
+    };
+    const index_t whole = panels - (halves ? 1 : 0);
+    strips(0, most, whole);
+    if (halves) {
+      strips(whole * most, 2, 1);
+      strips(whole * most + 2, 2, 1);
+    } else if (rest > 0) {
+      strips(panels * most, rest, 1);
     }
   }
-}
-
-/// Numbers x(i, p) with consecutive p side by side, into groups of width: as a real matrix, whose columns are
-/// real and imaginary parts by turns.
-template <class T, int R, index_t width>
-void pack_complex_rows(const Operand<Complex<T>>& x, index_t count, index_t k, T* packed) {
-  pack_rows<T, R, width>({parts_of(x.data), 2 * x.row, 1}, count, 2 * k, packed);
-  if (!x.conjugated) return;
-  for (index_t i = 0; i < count; i += width) {
-    for (index_t p = 0; p < k; ++p) {
-      T* const im = packed + 2 * (i * k + p * width) + width;
-      for (index_t j = 0; j < width; ++j) im[j] = -im[j];
-    }
-  }
-}
-
-template <class T>
-void pack_complex_a(Operand<Complex<T>> a, index_t rows, index_t k, Complex<T>* packed) {
-  constexpr index_t mr = ComplexShape<T>::mr;
-  if (a.row == 1) return pack_complex_runs<T, mr>(a, rows, k, parts_of(packed));
-  pack_complex_rows<T, mr == 4 ? 4 : 8, mr>(a, rows, k, parts_of(packed));
-}
-
-template <class T>
-void pack_complex_b(Operand<Complex<T>> b, index_t k, index_t cols, Complex<T>* packed) {
-  constexpr index_t nr = ComplexShape<T>::nr;
-  const Operand<Complex<T>> columns{b.data, b.step, b.row, b.conjugated};
-  if (columns.row == 1) return pack_complex_runs<T, nr>(columns, cols, k, parts_of(packed));
-  pack_complex_rows<T, static_cast<int>(Simd<T>::lanes), nr>(columns, cols, k, parts_of(packed));
 }
 
 template <class T>
