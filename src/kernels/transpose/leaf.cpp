@@ -77,7 +77,7 @@ void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_
 /// whole line waits there for the panel below. Where a leaf has whole rows of b, one right after the other,
 /// what begins a row waits, too, for the end of the row before.
 struct Carry {
-  static constexpr index_t columns = 1024;
+  static constexpr index_t columns = most_carried_columns;
   alignas(line_bytes) std::byte lines[columns * line_bytes];
   alignas(line_bytes) std::byte heads[columns * line_bytes];
   bool joins;
@@ -238,7 +238,7 @@ void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
 
 template <int Bytes>
 void carried_leaf(const Leaf& leaf) {
-  constexpr index_t widest = Carry::columns - line_bytes / Bytes;
+  constexpr index_t widest = carried_columns(Bytes);
   Carry carry;
   carry.joins = leaf.b_stride == leaf.rows * Bytes;
   carry.shifts = Bytes % 4 == 0 && bytes_past_line(leaf.b) % 4 == 0 && leaf.b_stride % 4 == 0;

@@ -32,6 +32,12 @@ struct Leaf {
   int squares = 2;       ///< in a streamed panel of records of 4 and 8 bytes: 2, 3 or 4
 };
 
+/// The columns of the widest strip whose lines are carried.
+inline constexpr index_t most_carried_columns = 1024;
+[[nodiscard]] constexpr index_t carried_columns(index_t bytes) {
+  return most_carried_columns - line_bytes / bytes;
+}
+
 /// Whether leaves of so many rows of a can be joined: at least a square, and at most what the first level
 /// holds of them beside an image of as much of b. Where rows of b have more than 512 bytes, most of their
 /// lines leave in runs anyway (Emerald Rapids, f64 100 x 100000: joined 16 GB/s, carried 19); squares of
