@@ -64,17 +64,21 @@ void multiply_free(const LeafTile<T>& t, Following<T> next) {
   const index_t vectors = (t.n + lanes - 1) / lanes, strips = (vectors + most - 1) / most;
   MicroRow<T> row = micro_row(t);
   Soon<T> soon;
-  // Not where the slivers are so few that they would fetch but a part.
-  const bool fetches = next.begin < next.end && t.k >= 4 && t.a_step == 1 &&
-                       2 * strips * (t.m / Shape<T>::mr) * line<T> >= t.k;
-  if (fetches) soon = {t.a + next.begin, t.a + next.end, t.b + next.begin * t.b_step, smaller(t.m, t.k / 4)};
+  // Not where the steps are so few that they would fetch but a part.
+  const index_t run = next.end - next.begin, lines_of_a = t.m * ((run + line<T> - 1) / line<T>);
+  const bool fetches =
+      run > 0 && t.k >= 4 && t.a_step == 1 && 2 * strips * (t.m / Shape<T>::mr) * (t.k / 4) >= lines_of_a;
+  if (fetches) {
+    soon = {t.a + next.begin, t.a + next.end, run, t.a_row, lines_of_a, t.b + next.begin * t.b_step};
+  }
   const bool lines = t.b_step % line<T> == 0 && reinterpret_cast<std::uintptr_t>(t.b) % 64 == 0;
+  const index_t rows_of_four = lines && t.k <= few_steps ? rows_of_few : rows_of_many;
   for (index_t first = 0; first < vectors;) {
     // The widest, f32 n = 96: 0.979 of peak for four and two vectors, 0.956 for three and three. Never one
     // beside others.
     const index_t left = vectors - first;
     const index_t width = left == most + 1 ? (left + 1) / 2 : smaller(left, most);
-    const index_t mr = width < 4 ? Shape<T>::mr : lines ? rows_of_lines : rows_within_lines;
+    const index_t mr = width < 4 ? Shape<T>::mr : rows_of_four;
     row.b = t.b + first * lanes;
     row.a = t.a;
     row.c = t.c + first * lanes;
@@ -84,11 +88,9 @@ void multiply_free(const LeafTile<T>& t, Following<T> next) {
     const bool cut = row.tail < lanes;
     const auto& micro_of = cut ? micros<T, Lie::free_cut>.of : micros<T, Lie::free>.of;
     const index_t slivers = t.m / mr, rest = t.m % mr;
-    if (fetches && soon.a < soon.a_end) {
+    if (fetches && soon.left > 0) {
       const auto& fetching = cut ? micros<T, Lie::fetching_cut>.of : micros<T, Lie::fetching>.of;
       fetching[mr - 1][width - 1](row, slivers, &soon);
-      soon.a += slivers * line<T>;
-      soon.b += slivers * soon.rows * line<T>;
     } else {
       micro_of[mr - 1][width - 1](row, slivers, nullptr);
     }

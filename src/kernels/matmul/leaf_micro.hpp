@@ -9,12 +9,14 @@ namespace {
 using matmul::LeafTile;
 using matmul::Store;
 
-/// Of operands that lie free: with every sliver a line of so many rows of a is fetched, and as many lines of
-/// b, until that of a is the last.
+/// Of operands that lie free: what is to be fetched yet. With every four steps a line of a, run of a row
+/// after run, and a line of b: in the order of memory, so that the hardware runs ahead.
 template <class T>
 struct Soon {
-  const T *a, *a_end, *b;
-  index_t rows;
+  const T *a, *a_end;  ///< of this run
+  index_t run, row;    ///< its length, and from one to the next
+  index_t left;        ///< lines of a
+  const T* b;
 };
 
 /// Slivers of A against `panels` panels of B, each V vectors wide.
@@ -145,7 +147,7 @@ TESSERA_INLINE void put(const MicroRow<T>* row, Place<T> at, const typename Simd
 /// end with the last column, so nothing is loaded beyond it.
 template <class T, int R, int V, Lie lie>
 TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const T* b, index_t j,
-                          const T* soon, const T* later, const Soon<T>& more) {
+                          const T* soon, const T* later, Soon<T>& more) {
   using S = Simd<T>;
   constexpr bool packed = lie == Lie::packed, rows_of_a = lie == Lie::packed_b, packed_b = is_packed_b(lie);
   const index_t row = packed ? 1 : t.a_row;
@@ -196,12 +198,15 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
   };
   index_t p = t.k;
   if (fetches(lie)) {
-    const T *a_soon = more.a, *b_soon = more.b;
-    for (const index_t rest = t.k - 4 * more.rows; p > rest; p -= 4) {
-      __builtin_prefetch(a_soon, 0, 2);
-      __builtin_prefetch(b_soon, 0, 2);
-      a_soon += row;
-      b_soon += line<T>;
+    for (; p >= 4 && more.left > 0; p -= 4, --more.left) {
+      __builtin_prefetch(more.a, 0, 2);
+      __builtin_prefetch(more.b, 0, 2);
+      more.a += line<T>;
+      more.b += line<T>;
+      if (more.a >= more.a_end) {
+        more.a_end += more.row;
+        more.a = more.a_end - more.run;
+      }
       four_steps();
     }
   }
@@ -234,7 +239,7 @@ TESSERA_INLINE void micro(const MicroRow<T>& t, const MicroRow<T>& first, const 
 
 /// So many slivers of R rows one below the other; only one where b is packed. `soon`: where there is more.
 template <class T, int R, int V, Lie lie>
-void micro_rows(const MicroRow<T>& rows, index_t slivers, const Soon<T>* soon) {
+void micro_rows(const MicroRow<T>& rows, index_t slivers, Soon<T>* soon) {
   MicroRow<T> t = rows;  // a copy that no store to c can change, so that its fields stay in registers
   Soon<T> more;
   if constexpr (fetches(lie)) more = *soon;
@@ -248,29 +253,26 @@ void micro_rows(const MicroRow<T>& rows, index_t slivers, const Soon<T>* soon) {
       later += t.k / 4 * t.later_step;
     }
     if (is_packed_b(lie)) return;
-    if constexpr (fetches(lie)) {
-      more.a += line<T>;
-      more.b += more.rows * line<T>;
-      if (more.a >= more.a_end) more.rows = 0;
-    }
     t.a += R * t.a_row;
     t.c += R * t.ldc;
     if (t.onto != nullptr) t.onto += R * t.ldonto;
   }
+  if constexpr (fetches(lie)) *soon = more;
 }
 
 template <class T>
-using Micro = void (*)(const MicroRow<T>&, index_t slivers, const Soon<T>* soon);
+using Micro = void (*)(const MicroRow<T>&, index_t slivers, Soon<T>* soon);
 
-// Rows of a micro-tile of four vectors. Of whole lines few: 16 stores pass while the next begins (24, Zen 4,
-// f64 n = 64: 0.91 for 0.97 of peak). Vectors that begin within a line are two loads each, and serve more
-// rows.
-constexpr int rows_of_lines = 4, rows_within_lines = 6;
+// Rows of a micro-tile of four vectors. Few where a strip of b stays in the first level: 16 stores pass while
+// the next begins (24, Zen 4, f64 n = 64: 0.91 for 0.97 of peak). Vectors that come from the second level, or
+// begin within a line and are two loads each, serve more rows.
+constexpr int rows_of_few = 4, rows_of_many = 6;
+constexpr index_t few_steps = 96;  // of four lines: 24 KiB
 
 /// of[R - 1][V - 1]: edges run the kernel of their size. Only where both lie free there are four vectors.
 template <class T, Lie lie, int R, int V>
 constexpr Micro<T> pick() {
-  constexpr bool wide = !is_packed_b(lie) && Simd<T>::registers == 32 && V == 4 && R <= rows_within_lines;
+  constexpr bool wide = !is_packed_b(lie) && Simd<T>::registers == 32 && V == 4 && R <= rows_of_many;
   if constexpr (R <= Shape<T>::mr && (V <= Shape<T>::vectors || wide)) return micro_rows<T, R, V, lie>;
   return nullptr;
 }
