@@ -10,15 +10,16 @@
 #include "kernels/sort/radix.hpp"
 #include "kernels/sort/runs.hpp"
 #include "kernels/sort/variants.hpp"
+#include "machine/topology.hpp"
 
 namespace tessera::sort {
 namespace {
 
-constexpr index_t most_runs = 16;           // beyond, merging costs more than distributing
-constexpr index_t least_uneven = 1 << 16;   // below, radix works in the cache alone
-constexpr index_t most_in_cache = 1 << 21;  // keys; no more than a last-level cache has
-constexpr double few_distinct = 0.45;       // of a sample
-constexpr index_t alone_bytes = 16 << 20;   // are sorted without a team if in order, nearly so, or reversed
+constexpr index_t most_runs = 16;          // beyond, merging costs more than distributing
+constexpr index_t least_uneven = 1 << 16;  // below, radix works in the cache alone
+constexpr index_t few_in_cache = 1 << 21;  // keys; no more than a last-level cache has
+constexpr double few_distinct = 0.45;      // of a sample
+constexpr index_t alone_bytes = 16 << 20;  // are sorted without a team if in order, nearly so, or reversed
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
 
 /// The parts that change places stay in the cache for who is told of them.
@@ -60,23 +61,33 @@ bool quicksort_alone(const Block<B>& block) {
   return true;
 }
 
+/// Whether a last-level cache has them, with room for what others have there.
+template <class B>
+bool in_cache(index_t n) {
+  return n <= few_in_cache || n * static_cast<index_t>(sizeof(B)) <= machine::caches().l3 / 4;
+}
+
 /// Where many keys are equal: counted in buckets if their range is narrow; else by quicksort, which leaves
 /// equal keys behind (and is faster than counting, too, of few values in a cache or of 32 bits), or one by
 /// one if there are few.
 template <class B>
 bool sort_repeated(const Block<B>& block, const Glance& glanced) {
   const Repeats repeats = glance_at_repeats(block);
-  const bool fits = sizeof(B) == 4 || block.n <= most_in_cache;
+  const bool fits = sizeof(B) == 4 || in_cache<B>(block.n);
   if (fits && repeats.distinct < few_distinct && quicksort_alone(block)) return true;
   const auto narrow = std::min(static_cast<std::uint64_t>(block.n), counting_range);
-  if (glanced.range() <= narrow && repeats.once < 0.75) {
+  const bool has_quicksort = team() == 1 && leaf_kernels<B>().quicksort != nullptr;
+  const double most_once = has_quicksort && in_cache<B>(block.n) ? 0.5 : 0.75;  // of a sample
+  if (glanced.range() <= narrow && repeats.once < most_once) {
     const Survey seen = survey(block);
     if (seen.range() <= narrow) {
       counting_bucketed(block, seen);
       return true;
     }
   }
-  return repeats.once < 0.375 && (sort_few_values(block) || quicksort_alone(block));
+  if (repeats.once >= 0.375) return false;
+  if (in_cache<B>(block.n) && quicksort_alone(block)) return true;
+  return sort_few_values(block) || quicksort_alone(block);
 }
 bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
 
@@ -86,7 +97,7 @@ template <class B>
 bool sort_uneven(const Block<B>& block) {
   if (team() > 1 || block.n < least_uneven) return false;
   const Spread spread = Radix<B>::spread(block);
-  if (spread == Spread::even || (spread == Spread::even_in_slices && block.n > most_in_cache)) return false;
+  if (spread == Spread::even || (spread == Spread::even_in_slices && !in_cache<B>(block.n))) return false;
   return quicksort_alone(block);
 }
 bool sort_uneven(const Block<Pair>&) { return false; }

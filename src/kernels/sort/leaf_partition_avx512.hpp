@@ -111,6 +111,7 @@ typename E::Mask first_lanes(index_t n) {
 template <class E, class As>
 index_t partition(typename E::B* data, index_t n, typename E::B pivot, const As& as) {
   constexpr index_t lanes = E::lanes, at_once = 8, step = at_once * lanes;
+  constexpr index_t ahead = 8 * step;  // of either end: the hardware alone is slower beyond a second level
   const auto limit = E::all(pivot);
   const index_t rest = n % lanes;
   const auto valid = first_lanes<E>(rest);
@@ -129,7 +130,11 @@ index_t partition(typename E::B* data, index_t n, typename E::B pivot, const As&
     const auto* const from = from_left != 0 ? left : right;
     left += from_left;
     typename E::V some[at_once];
-    for (index_t v = 0; v < at_once; ++v) some[v] = as(E::load(from + v * lanes));
+    const auto* const later = from + (from_left != 0 ? ahead : -ahead);
+    for (index_t v = 0; v < at_once; ++v) {
+      _mm_prefetch(reinterpret_cast<const char*>(later + v * lanes), _MM_HINT_T0);
+      some[v] = as(E::load(from + v * lanes));
+    }
     for (index_t v = 0; v < at_once; ++v) ends.put(some[v], E::less(some[v], limit));
   }
   index_t vectors = 2 * at_once;
