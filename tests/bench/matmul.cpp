@@ -66,7 +66,7 @@ double difference(const machine::Buffer<T>& x, const machine::Buffer<T>& y) {
 
 template <class T>
 void ours(const matmul::Gemm<T>& g, int threads) {
-  machine::parallel(matmul::useful_threads(g.m(), g.n(), g.k(), threads), [&] { matmul::best()(g); });
+  machine::parallel(matmul::useful_threads<T>(g.m(), g.n(), g.k(), threads), [&] { matmul::best()(g); });
 }
 
 template <class T>

@@ -6,10 +6,12 @@
 
 namespace tessera::matmul {
 
+template <class T>
 int useful_threads(index_t m, index_t n, index_t k, int threads) {
   // 40 to 80 us of arithmetic on vectors of 512 bits: waking a thread that sleeps takes 5 to 50 us.
   constexpr double flops_per_thread = 8e6;
-  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  constexpr double flops_each = is_complex<T> ? 8 : 2;
+  const double flops = flops_each * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   return static_cast<int>(
       std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(std::max(1, threads))));
 }
@@ -19,7 +21,8 @@ int useful_threads(index_t m, index_t n, index_t k, int threads) {
   template void subtree(const Gemm<T>&, const Leaves&, Subtree);          \
   template void chain(const Gemm<T>&);                                    \
   template index_t working_memory<T>(index_t, index_t, index_t, index_t); \
-  template void add(MatrixView<const T>, MatrixView<T>)
+  template void add(MatrixView<const T>, MatrixView<T>);                  \
+  template int useful_threads<T>(index_t, index_t, index_t, int)
 
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);

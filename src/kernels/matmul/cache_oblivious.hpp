@@ -32,6 +32,7 @@ template <class T>
 [[nodiscard]] index_t working_memory(index_t m, index_t n, index_t k, index_t leaf_count);
 
 /// As many of `threads` as a product of this size can keep busy.
+template <class T>
 [[nodiscard]] int useful_threads(index_t m, index_t n, index_t k, int threads);
 
 }  // namespace tessera::matmul

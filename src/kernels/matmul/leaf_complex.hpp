@@ -28,7 +28,10 @@ struct ComplexRow {
   T* onto;
   index_t ldonto;
   index_t panels;
-  index_t tail;  ///< complex columns in the last vector
+  index_t tail;    ///< complex columns in the last vector
+  const T* below;  ///< the next sliver, fetched under this one
+  const T* later;  ///< panels of the next tile, a line every four steps, or always the same one
+  index_t later_step;
 };
 
 /// What happens to the sum of a chunk; each its own code, chosen once a micro-tile.
@@ -169,16 +172,21 @@ TESSERA_INLINE void load_behind(typename Simd<T>::vec& /*sum*/, const T*& /*p*/,
 /// One micro-tile of R rows and V vectors at column j of C.
 template <class T, int R, int V, bool packed_a>
 TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& first, const T* b, index_t j,
-                                  const T* soon) {
+                                  const T* soon, const T* later) {
   using S = Simd<T>;
   constexpr index_t mr = ComplexShape<T>::mr, nr = ComplexShape<T>::nr;
-  T* c = t.c + 2 * j;
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) {
+  const T* c = t.c + 2 * j;
+  const auto fetch_row_of_c = [&]() __attribute__((always_inline)) {
 #pragma GCC unroll 6
     for (int v = 0; v < 2 * V; ++v) __builtin_prefetch(c + v * S::lanes, 1);
     c += t.ldc;
     if (opaque<T>) asm("" : "+r"(c));
+  };
+  // All at once they would be as many lines as the first level can wait for, and B waits behind them.
+  int c_rows = t.k >= 16 * R ? R : 0;
+  if (c_rows == 0) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) fetch_row_of_c();
   }
   typename S::vec re[R][V], im[R][V];
 #pragma GCC unroll 8
@@ -240,6 +248,12 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& f
       for (int r = 0; r < R; ++r) __builtin_prefetch(soon + r * row, 0, 2);
       soon += 2 * line<T>;
     }
+    __builtin_prefetch(later, 0, 2);
+    later += t.later_step;
+    if (c_rows > 0 && p % 16 < 4) {
+      fetch_row_of_c();
+      --c_rows;
+    }
     step();
     step();
     step();
@@ -254,11 +268,11 @@ TESSERA_INLINE void complex_micro(const ComplexRow<T>& t, const ComplexRow<T>& f
 template <class T, int R, int V, bool packed_a>
 void complex_row(const ComplexRow<T>& row) {
   const ComplexRow<T> t = row;  // a copy that no store to c can change, so that its fields stay in registers
-  // The sliver below, or what lies beyond the last one.
-  const T* below = t.a + (packed_a ? 2 * ComplexShape<T>::mr * t.k : R * t.a_row);
+  const T *below = t.below, *later = t.later;
   for (index_t j = 0; j < t.panels; ++j) {
-    complex_micro<T, R, V, packed_a>(t, row, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below);
+    complex_micro<T, R, V, packed_a>(t, row, t.b + j * t.b_panel, j * V * Simd<T>::lanes, below, later);
     below += 2 * (packed_a ? ComplexShape<T>::mr : 1) * t.k / panels_of_tile<T>;
+    later += t.k / 4 * t.later_step;
   }
 }
 
@@ -285,39 +299,52 @@ struct ComplexMicros {
 template <class T, bool packed_a>
 constexpr ComplexMicros<T, packed_a> complex_micros{};
 
+// The last ones of a tile fetch the panels of the next: twelve lines a step of all of them, a quarter of a
+// line a step and panel.
+template <class T>
+constexpr index_t fetching_complex_slivers = 48 / panels_of_tile<T>;
+
 /// B is packed; A is, too, or lies in rows.
 template <class T>
-void multiply_complex(const LeafTile<Complex<T>>& t, Following<Complex<T>> /*next*/, Store /*store*/) {
+void multiply_complex(const LeafTile<Complex<T>>& t, Following<Complex<T>> next, Store /*store*/) {
   constexpr index_t mr = ComplexShape<T>::mr, nr = ComplexShape<T>::nr, lanes = Simd<T>::lanes;
   constexpr index_t most = ComplexShape<T>::vectors;
   const bool packed_a = t.a_row == 1 && t.a_step == mr;
   const auto& micros = packed_a ? complex_micros<T, true>.of : complex_micros<T, false>.of;
   const index_t vectors = (t.n + lanes - 1) / lanes, panels = t.n / nr, rest = vectors - panels * most;
+  constexpr index_t fetching = fetching_complex_slivers<T>;
   // One vector behind a panel of three: two and two, which are enough sums to hide how long an fma takes.
   const bool halves = most == 3 && rest == 1 && panels > 0;
   for (index_t i = 0; i < t.m; i += mr) {
     const auto& micro_of = micros[smaller(mr, t.m - i) - 1];
+    const index_t left = (t.m - i - 1) / mr;  // slivers below this one
+    const bool fetches = next.b != nullptr && left < fetching;
     /// Columns from vector `first` on: `count` times `width` vectors.
     const auto strips = [&](index_t first, index_t width, index_t count) {
       if (count == 0) return;
       const index_t within = first % most, j = first * lanes;
       const bool crosses = within + width > most;
-      const ComplexRow<T> row{.k = t.k,
-                              .a = parts_of(t.a) + 2 * (i / mr * t.a_sliver),
-                              .a_row = 2 * t.a_row,
-                              .b = parts_of(t.b) + 2 * (first / most * t.b_panel) + within * lanes,
-                              .b_panel = 2 * t.b_panel,
-                              .b_last = crosses ? 2 * t.b_panel - within * lanes : (width - 1) * lanes,
-                              .alpha_re = t.alpha.re,
-                              .alpha_im = t.alpha.im,
-                              .beta_re = t.beta.re,
-                              .beta_im = t.beta.im,
-                              .c = parts_of(t.c) + 2 * (i * t.ldc + j),
-                              .ldc = 2 * t.ldc,
-                              .onto = t.onto == nullptr ? nullptr : parts_of(t.onto) + 2 * (i * t.ldonto + j),
-                              .ldonto = 2 * t.ldonto,
-                              .panels = count,
-                              .tail = first + width * count == vectors ? t.n - (vectors - 1) * lanes : lanes};
+      const ComplexRow<T> row{
+          .k = t.k,
+          .a = parts_of(t.a) + 2 * (i / mr * t.a_sliver),
+          .a_row = 2 * t.a_row,
+          .b = parts_of(t.b) + 2 * (first / most * t.b_panel) + within * lanes,
+          .b_panel = 2 * t.b_panel,
+          .b_last = crosses ? 2 * t.b_panel - within * lanes : (width - 1) * lanes,
+          .alpha_re = t.alpha.re,
+          .alpha_im = t.alpha.im,
+          .beta_re = t.beta.re,
+          .beta_im = t.beta.im,
+          .c = parts_of(t.c) + 2 * (i * t.ldc + j),
+          .ldc = 2 * t.ldc,
+          .onto = t.onto == nullptr ? nullptr : parts_of(t.onto) + 2 * (i * t.ldonto + j),
+          .ldonto = 2 * t.ldonto,
+          .panels = count,
+          .tail = first + width * count == vectors ? t.n - (vectors - 1) * lanes : lanes,
+          .below = parts_of(left > 0 || next.a == nullptr ? t.a + (i / mr + 1) * t.a_sliver : next.a),
+          .later = fetches ? parts_of(next.b) + (fetching - 1 - left) * panels * (t.k / 4 * line<T>)
+                           : parts_of(t.b),
+          .later_step = fetches ? line<T> : 0};
       micro_of[width - 1](row);
     };
     const index_t whole = panels - (halves ? 1 : 0);
