@@ -30,11 +30,26 @@ index_t add_move(Forecast& f, const MatrixLayout& home, const MatrixLayout& need
   return packed * element;
 }
 
+/// A rank's product, and from row to row of its operands where they are not turned.
+struct Local {
+  index_t m, n, k, a_row, b_row;
+};
+
 /// What the kernel packs and sums beside its operands; those other than cache_oblivious work in place.
-index_t kernel_bytes(const ForecastRequest& q, const Method& method, index_t m, index_t n, index_t k,
-                     index_t leaf_count) {
+index_t kernel_bytes(const ForecastRequest& q, const Method& method, const Local& at, index_t leaf_count) {
   if (method.kernel != nullptr && method.kernel->name != "cache_oblivious") return 0;
-  const auto of = [&]<class T>(T) { return tessera::matmul::working_memory<T>(m, n, k, leaf_count); };
+  const auto of = [&]<class T>(T) {
+    const auto stored = [](Op op, index_t rows, index_t cols, index_t row) {
+      return turns(op) ? MatrixView<const T>{nullptr, cols, rows, rows}
+                       : MatrixView<const T>{nullptr, rows, cols, row};
+    };
+    const tessera::matmul::Gemm<T> g{.a = stored(q.op_a, at.m, at.k, at.a_row),
+                                     .op_a = q.op_a,
+                                     .b = stored(q.op_b, at.k, at.n, at.b_row),
+                                     .op_b = q.op_b,
+                                     .c = MatrixView<T>{nullptr, at.m, at.n, at.n}};
+    return tessera::matmul::working_memory<T>(g, leaf_count);
+  };
   if (q.flops_each > 2) return q.element_bytes == 8 ? of(Complex<float>{}) : of(Complex<double>{});
   return q.element_bytes == 4 ? of(float{}) : of(double{});
 }
@@ -67,21 +82,31 @@ index_t fetching(Forecast& f, const ForecastRequest& q, const Plan& plan, const 
   return a.room + std::max(a.packed, b.room + b.packed);
 }
 
-/// What the kernel works in for a plan's nodes, or for slices of leaves.
-index_t kernel_of(const ForecastRequest& q, const Method& method, const Plan& plan, const Slices& slices,
-                  index_t rank) {
+/// What the kernel works in for a plan's nodes, or for slices of leaves. Operands that others see lie in
+/// whole rows of the matrix.
+index_t kernel_of(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
+                  const Slices& slices, index_t rank) {
   const Cuboid& mine = plan.of(rank);
-  const index_t m = mine.m.size(), n = mine.n.size();
-  index_t most = 0;
   if (mine.empty()) return 0;
+  const index_t k = plan.k_range(mine).size();
+  Local at{.m = mine.m.size(),
+           .n = mine.n.size(),
+           .k = k,
+           .a_row = homes.seen.a ? q.k : k,
+           .b_row = homes.seen.b ? q.n : mine.n.size()};
+  index_t most = 0;
   if (slices.size() == 1) {
     for (const Subtree node : plan.nodes(mine))
-      most = std::max(most, kernel_bytes(q, method, m, n, plan.k_range(mine).size(), node.count));
+      most = std::max(most, kernel_bytes(q, method, at, node.count));
+    return most;
   }
-  const index_t leaf = ceil_div(plan.k_range(mine).size(), mine.leaves.size()) + plan.shape.leaves.chunk();
-  for (const auto& k : slices) {
-    const index_t widest = std::min(leaf, k[static_cast<std::size_t>(rank)].size());
-    if (slices.size() > 1) most = std::max(most, kernel_bytes(q, method, m, n, widest, 1));
+  const bool a_moves = !homes.seen.a && !(homes.a == a_layout(plan, q.op_a));
+  const index_t leaf = ceil_div(k, mine.leaves.size()) + plan.shape.leaves.chunk();
+  for (const auto& of_ranks : slices) {
+    const index_t slice = of_ranks[static_cast<std::size_t>(rank)].size();
+    at.k = std::min(leaf, slice);
+    if (a_moves) at.a_row = slice;
+    most = std::max(most, kernel_bytes(q, method, at, 1));
   }
   return most;
 }
@@ -135,7 +160,7 @@ Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& 
     f.sent_bytes += out * element;
     combining = (in + std::max(out, 2 * made)) * element;
   }
-  f.work_bytes = kernel_of(q, method, plan, slices, rank) + values + std::max(fetched, combining);
+  f.work_bytes = kernel_of(q, method, plan, homes, slices, rank) + values + std::max(fetched, combining);
   return f;
 }
 
@@ -180,7 +205,8 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
   f.work_bytes = ((a == homes.a ? 0 : a.of(rank).area()) + (b == homes.b ? 0 : b.of(rank).area()) +
                   (at_home ? 0 : mine_m * mine_n) + panel * (mine_m + mine_n)) *
                      element +
-                 kernel_bytes(q, method, mine_m, mine_n, panel, 1) + std::max(fetching, waiting + leaving);
+                 kernel_bytes(q, method, {mine_m, mine_n, panel, panel, mine_n}, 1) +
+                 std::max(fetching, waiting + leaving);
   return f;
 }
 

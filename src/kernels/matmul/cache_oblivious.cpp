@@ -16,12 +16,12 @@ int useful_threads(index_t m, index_t n, index_t k, int threads) {
       std::clamp(flops / flops_per_thread, 1.0, static_cast<double>(std::max(1, threads))));
 }
 
-#define TESSERA_INSTANTIATE(T)                                            \
-  template void cache_oblivious(const Gemm<T>&);                          \
-  template void subtree(const Gemm<T>&, const Leaves&, Subtree);          \
-  template void chain(const Gemm<T>&);                                    \
-  template index_t working_memory<T>(index_t, index_t, index_t, index_t); \
-  template void add(MatrixView<const T>, MatrixView<T>);                  \
+#define TESSERA_INSTANTIATE(T)                                   \
+  template void cache_oblivious(const Gemm<T>&);                 \
+  template void subtree(const Gemm<T>&, const Leaves&, Subtree); \
+  template void chain(const Gemm<T>&);                           \
+  template index_t working_memory(const Gemm<T>&, index_t);      \
+  template void add(MatrixView<const T>, MatrixView<T>);         \
   template int useful_threads<T>(index_t, index_t, index_t, int)
 
 TESSERA_INSTANTIATE(float);

@@ -27,9 +27,10 @@ template <class T>
 void add(MatrixView<const T> value, MatrixView<T> into);
 
 /// Bytes that a thread's product of this shape works in beside its operands and C, which then stay for the
-/// next: packed chunks, and the partial sums of a tree of so many leaves.
+/// next: packed chunks, and the partial sums of a tree of so many leaves. Of g only shapes, strides and ops
+/// count; its data may be null, and is then taken to begin anywhere in a line.
 template <class T>
-[[nodiscard]] index_t working_memory(index_t m, index_t n, index_t k, index_t leaf_count);
+[[nodiscard]] index_t working_memory(const Gemm<T>& g, index_t leaf_count);
 
 /// As many of `threads` as a product of this size can keep busy.
 template <class T>

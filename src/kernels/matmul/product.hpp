@@ -64,6 +64,17 @@ class Product {
     }
   }
 
+  /// Which operands are copied in the order of the leaf. A complex b always, for there alone its parts lie
+  /// apart; those of a are spread one by one.
+  struct Packs {
+    bool a, b;
+  };
+  [[nodiscard]] Packs packs() const {
+    if (is_complex<T>) return {!(has_plain_rows(a_) && reads_rows_of_a()), true};
+    const bool free = reads_in_place();
+    return {n_ > direct && !free && !reads_rows_of_a(), b_.step != 1 || (m_ > direct && !free)};
+  }
+
   /// c = the node, from beta * c.
   void tree(Subtree node, MatrixView<T> c, T beta) const {
     [[maybe_unused]] const Subproblem<T> here;
@@ -83,10 +94,7 @@ class Product {
   /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk; the last one onto `onto`,
   /// if any.
   void chain(index_t begin, index_t end, MatrixView<T> c, T beta, MatrixView<T> onto) const {
-    const bool free = reads_in_place();
-    // Parts lie apart in packed operands only.
-    const bool pack_a = is_complex<T> || (n_ > direct && !free && !reads_rows_of_a());
-    const bool pack_b = is_complex<T> || b_.step != 1 || (m_ > direct && !free);
+    const auto [pack_a, pack_b] = packs();
     const index_t longest = std::min(chunk_length<T>, end - begin);
     Scratch<T> a(pack_a ? round_up(m_, leaf_.mr) * longest : 0);
     Scratch<T> b(pack_b ? round_up(n_, leaf_.nr) * longest : 0);
@@ -154,7 +162,8 @@ class Product {
     constexpr index_t page = 4096, line = 64;
     const index_t row = b_.row * static_cast<index_t>(sizeof(T));
     if (a_.step != 1 || b_.step != 1 || a_.row > 1024 || row > page * 3 / 2) return false;
-    const bool whole_lines = row % line == 0 && reinterpret_cast<std::uintptr_t>(b_.data) % line == 0;
+    const bool whole_lines =
+        row % line == 0 && b_.data != nullptr && reinterpret_cast<std::uintptr_t>(b_.data) % line == 0;
     return row <= page * 3 / 4 || (whole_lines && row != page);
   }
 

@@ -33,18 +33,18 @@ void for_each_piece(const Gemm<T>& g, bool partial, const Body& body) {
 }
 
 template <class T>
-index_t working_memory(index_t m, index_t n, index_t k, index_t leaf_count) {
+index_t working_memory(const Gemm<T>& g, index_t leaf_count) {
   constexpr auto element = static_cast<index_t>(sizeof(T));
-  if (m == 0 || n == 0 || k == 0) return 0;
-  index_t most = 0;
-  const MatrixView<const T> a{nullptr, m, k, k}, b{nullptr, k, n, n};
-  const Gemm<T> g{.a = a, .b = b, .c = MatrixView<T>{nullptr, m, n, n}};
+  if (g.c.empty() || g.k() == 0) return 0;
   const LeafKernels<T>& leaf = leaf_kernels<T>(machine::isa());
+  const Leaves all = leaves<T>(g.k());
+  const index_t chunk = std::min(chunk_length<T>, g.k());
+  index_t most = 0;
   for_each_piece(g, leaf_count > 1, [&](const Gemm<T>& piece) {
-    const index_t chunk = std::min(chunk_length<T>, k);
+    const auto packs = Product<T>(piece, all, {0, 1}).packs();
     index_t elements = 0;
-    if (is_complex<T> || piece.n() > direct) elements += round_up(piece.m(), leaf.mr) * chunk;
-    if (is_complex<T> || piece.m() > direct) elements += round_up(piece.n(), leaf.nr) * chunk;
+    if (packs.a) elements += round_up(piece.m(), leaf.mr) * chunk;
+    if (packs.b) elements += round_up(piece.n(), leaf.nr) * chunk;
     for (index_t leaves = leaf_count; leaves > 1; leaves = left({0, leaves}).count)
       elements += piece.m() * piece.n();
     most = std::max(most, elements * element);
