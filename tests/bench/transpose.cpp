@@ -5,8 +5,11 @@
 #include <cblas.h>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <Eigen/Core>
 #include <atomic>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 
 #include "base/random.hpp"
@@ -141,24 +144,49 @@ void rows_of(Bench& bench) {
       if (s.rows == 8000) plain = rate;
       if (s.rows == 8192) power = rate;
     }
+    if (plain == 0 || power == 0) continue;
     bench.penalties.push_back(
         fmt::format("{}, {} threads: {:.2f}", sizeof(T) == 4 ? "f32" : "f64", threads, plain / power));
   }
 }
 
+/// "100x100000", of at most `largest` elements.
+Shape parse_shape(const std::string& text) {
+  Shape s{};
+  char rest = 0;
+  const bool whole = std::sscanf(text.c_str(), "%" SCNd64 "x%" SCNd64 "%c", &s.rows, &s.cols, &rest) == 2;
+  if (!whole || s.rows < 1 || s.cols < 1 || s.rows > largest / s.cols)
+    throw CLI::ValidationError("--shapes", "rows x columns of at most 8192 x 8192 elements, not " + text);
+  return s;
+}
+
 int run(int argc, char** argv) {
-  const bool quick = argc > 1 && std::string_view(argv[1]) == "--quick";
   Bench bench;
-  bench.shapes = {{1000, 1000}, {4000, 4000},  {4096, 4096}, {8000, 8000},
-                  {8192, 8192}, {100, 100000}, {100000, 100}};
+  bool quick = false;
+  std::vector<std::string> types{"f64", "f32"};
+  std::vector<std::string> shapes{"1000x1000", "4000x4000",  "4096x4096", "8000x8000",
+                                  "8192x8192", "100x100000", "100000x100"};
+  CLI::App app("ours against memcpy, a non-temporal copy, OpenBLAS and Eigen");
+  app.add_flag("--quick", quick, "less time a row");
+  app.add_option("--types", types, "f64, f32")->delimiter(',')->check(CLI::IsMember({"f64", "f32"}));
+  app.add_option("--shapes", shapes, "rows x columns")->delimiter(',');
+  app.add_option("--threads", bench.teams, "numbers of threads")->delimiter(',')->check(CLI::PositiveNumber);
+  try {
+    app.parse(argc, argv);
+    for (const std::string& shape : shapes) bench.shapes.push_back(parse_shape(shape));
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e);
+  }
   bench.budget = quick ? 0.6 : 6.0;
   bench.a = machine::Buffer<std::byte>(largest * index_t{sizeof(double)});
   bench.b = machine::Buffer<std::byte>(largest * index_t{sizeof(double)});
-  rows_of<double>(bench);
-  rows_of<float>(bench);
+  for (const std::string& type : types) type == "f64" ? rows_of<double>(bench) : rows_of<float>(bench);
   fmt::print("Transpose, medians in GB/s; bytes = read once + written once; {} instructions\n{}",
              machine::name(machine::isa()), bench.table.text());
-  fmt::print("power-of-two penalty (rate at 8000 over rate at 8192): {}\n", fmt::join(bench.penalties, "; "));
+  if (!bench.penalties.empty()) {
+    fmt::print("power-of-two penalty (rate at 8000 over rate at 8192): {}\n",
+               fmt::join(bench.penalties, "; "));
+  }
   return 0;
 }
 
