@@ -114,7 +114,7 @@ class Product {
           .beta = p == begin ? beta : T{1},
           .onto = last ? onto : MatrixView<T>{},
           .store = p == begin && last && beta == T{0} && onto.empty() ? store_of(c) : Store::cached};
-      const auto all = [&] { tiles(chunk, {0, 0, m_, n_}, target, nullptr); };
+      const auto all = [&] { tiles(chunk, {0, 0, m_, n_}, target, {}); };
       share_ == Share::c ? machine::gather(all) : all();
     }
   }
@@ -227,8 +227,8 @@ class Product {
   }
 
   /// leaf? multiply : halve the longer side of the block of C. `after`: what this thread goes to next, if
-  /// nobody else takes it.
-  void tiles(const Chunk<T>& chunk, Block block, const Target& target, const Block* after) const {
+  /// nobody else takes it; empty where that is the end.
+  void tiles(const Chunk<T>& chunk, Block block, const Target& target, Block after) const {
     [[maybe_unused]] const Subproblem<T> here;
     if (block.m <= rows_ && block.n <= columns_) return tile(chunk, block, target, after);
     Block first = block;
@@ -243,19 +243,19 @@ class Product {
       second.n -= first.n;
     }
     if (share_ != Share::c) {
-      tiles(chunk, first, target, &second);
+      tiles(chunk, first, target, second);
       tiles(chunk, second, target, after);
       return;
     }
-    machine::leave([this, &chunk, &target, first] { tiles(chunk, first, target, nullptr); },
-                   [this, &chunk, &target, &first, &second] { tiles(chunk, second, target, &first); });
+    machine::leave([this, &chunk, &target, first, after] { tiles(chunk, first, target, after); },
+                   [this, &chunk, &target, &first, &second] { tiles(chunk, second, target, first); });
   }
 
-  void tile(const Chunk<T>& chunk, Block block, const Target& target, const Block* after) const {
+  void tile(const Chunk<T>& chunk, Block block, const Target& target, Block after) const {
     const auto a_of = [&](const Block& x) { return chunk.a + x.i / leaf_.mr * chunk.a_sliver; };
     const auto b_of = [&](const Block& x) { return chunk.b + x.j / leaf_.nr * chunk.b_panel; };
-    const bool other_a = after != nullptr && after->i != block.i;
-    const bool other_b = after != nullptr && after->j != block.j;
+    const bool other_a = after.m > 0 && after.i != block.i;
+    const bool other_b = after.m > 0 && after.j != block.j;
     leaf_.multiply({.m = block.m,
                     .n = block.n,
                     .k = chunk.k,
@@ -274,8 +274,8 @@ class Product {
                     .ldonto = target.onto.ld},
                    {.begin = chunk.k + chunk.k_next * block.j / n_,
                     .end = chunk.k + chunk.k_next,
-                    .a = other_a ? a_of(*after) : nullptr,
-                    .b = other_b ? b_of(*after) : nullptr},
+                    .a = other_a ? a_of(after) : nullptr,
+                    .b = other_b ? b_of(after) : nullptr},
                    target.store);
   }
 
