@@ -138,7 +138,7 @@ void multiply(const LeafTile<T>& t, Following<T> next, Store store) {
     row.b += panels * t.b_panel;
     row.c += panels * nr;
     row.onto = row.onto == nullptr ? nullptr : row.onto + panels * nr;
-    row.below += panels * (t.k / 4 * lanes);
+    row.below += panels * (&whole == &micros<T, Lie::packed_b>.of ? t.k / 32 * line<T> : t.k / 4 * lanes);
     row.later += panels * (t.k / 4 * row.later_step);
     row.panels = 1;
     row.tail = tail;

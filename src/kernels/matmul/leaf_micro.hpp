@@ -32,8 +32,8 @@ struct alignas(64) MicroRow {
   index_t ldc;
   T* onto;
   index_t ldonto;
-  const T* below;  ///< packed: the next sliver of a
-  const T* later;  ///< packed: of the next tile's b, so much a vector
+  const T* below;  ///< b packed: the next sliver of a, of this tile or the next
+  const T* later;  ///< b packed: of the next tile's b, so much a vector
   index_t later_step;
   index_t panels;
   index_t tail;  ///< columns in the last vector
@@ -244,7 +244,6 @@ void micro_rows(const MicroRow<T>& rows, index_t slivers, Soon<T>* soon) {
   Soon<T> more;
   if constexpr (fetches(lie)) more = *soon;
   for (index_t s = 0; s < slivers; ++s) {
-    // The sliver below, or what lies beyond the last one.
     const T* below = t.below;
     const T* later = t.later;
     for (index_t j = 0; j < t.panels; ++j) {
