@@ -8,6 +8,7 @@
 
 #include "base/timer.hpp"
 #include "machine/buffer.hpp"
+#include "machine/depth_first.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/isa.hpp"
 
@@ -34,6 +35,63 @@ TEST(Buffer, RefusesTheImpossibleWithTheMemoryCode) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ExitCode::memory);
   }
+}
+
+struct Range {
+  int begin, end;
+};
+
+/// Marks every index of a range, cut in halves that are put off.
+template <class Mark>
+void halve_and_mark(Range all, const Mark& mark) {
+  depth_first(all, [&](Range here, auto& rest) {
+    while (here.end - here.begin > 1) {
+      const int middle = (here.begin + here.end) / 2;
+      rest.put({middle, here.end});
+      here.end = middle;
+    }
+    const std::optional<Range> next = rest.next();
+    mark(here.begin, next ? next->begin : -1);
+  });
+}
+
+TEST(DepthFirst, VisitsEveryIndexOnceOnAnyTeam) {
+  for (const int threads : {1, 2, 3, 7}) {
+    std::vector<std::atomic<int>> seen(1000);
+    parallel(threads, [&] {
+      halve_and_mark({0, 1000}, [&](int i, int) { ++seen[static_cast<std::size_t>(i)]; });
+    });
+    for (const auto& n : seen) ASSERT_EQ(n, 1) << threads << " threads";
+  }
+}
+
+TEST(DepthFirst, OneThreadGoesInOrderAndKnowsWhatComesNext) {
+  std::vector<int> order, next;
+  halve_and_mark({0, 100}, [&](int i, int after) {
+    order.push_back(i);
+    next.push_back(after);
+  });
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
+    EXPECT_EQ(next[static_cast<std::size_t>(i)], i < 99 ? i + 1 : -1);
+  }
+}
+
+TEST(DepthFirst, WhoHasNothingTakesTheOldest) {
+  std::atomic<int> taken_second{-1};
+  parallel(2, [&] {
+    depth_first(Range{0, 4}, [&](Range here, auto& rest) {
+      if (here.end - here.begin == 4) {
+        rest.put({2, 4});
+        rest.put({1, 2});
+        while (taken_second < 0) std::this_thread::yield();
+      } else {
+        int nobody = -1;
+        taken_second.compare_exchange_strong(nobody, here.begin);
+      }
+    });
+  });
+  EXPECT_EQ(taken_second, 2);
 }
 
 TEST(ForkJoin, VisitsEveryIndexOnce) {

@@ -2,17 +2,19 @@
 // The recursion of cache_oblivious over one product, as a template: it runs on plain and on traced elements.
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/instrument.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "kernels/matmul/leaf.hpp"
 #include "kernels/matmul/scratch.hpp"
-#include "machine/fork_join.hpp"
+#include "machine/depth_first.hpp"
 
 namespace tessera::matmul {
-// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A, so more rows cost
-// nothing.
-inline constexpr index_t tile_rows = 384;
+// A leaf of C. Its panels of B (512 x 96 doubles: 393 KB) pass under every sliver of A. Rows of A (786 KB)
+// are there again for the tile beside it: with 384 two threads lose 1 to 2 %.
+inline constexpr index_t tile_rows = 192;
 template <class T>
 inline constexpr index_t tile_columns = 768 / static_cast<index_t>(sizeof(T));
 // Operands are read where they lie when so few rows or columns would share a packed copy.
@@ -114,14 +116,20 @@ class Product {
           .beta = p == begin ? beta : T{1},
           .onto = last ? onto : MatrixView<T>{},
           .store = p == begin && last && beta == T{0} && onto.empty() ? store_of(c) : Store::cached};
-      const auto all = [&] { tiles(chunk, {0, 0, m_, n_}, target, {}); };
-      share_ == Share::c ? machine::gather(all) : all();
+      const Part all{.block = {0, 0, m_, n_}, .backwards = false};
+      share_ == Share::c&& machine::recorder() == nullptr ? share_tiles(chunk, all, target)
+                                                          : tiles(chunk, all, target, {});
     }
   }
 
  private:
   struct Block {
-    index_t i, j, m, n;
+    index_t i = 0, j = 0, m = 0, n = 0;
+  };
+  /// A node of the recursion over C.
+  struct Part {
+    Block block;
+    bool backwards;  ///< last tile first
   };
   /// Where a chunk's product goes.
   struct Target {
@@ -168,7 +176,7 @@ class Product {
   }
 
   /// Do so few columns of tiles pass over rows of a that these, fetched a sliver ahead, cost less than a
-  /// packed copy? Both wider products and longer rows lose 1 to 3 %: 384 rows of a tile find no room beside
+  /// packed copy? Both wider products and longer rows lose 1 to 3 %: rows of a tile find no room beside
   /// each other in the second level.
   [[nodiscard]] bool reads_rows_of_a() const {
     return machine::isa() == machine::Isa::avx512 && a_.step == 1 && a_.row <= 1200 && n_ <= 1200;
@@ -226,32 +234,58 @@ class Product {
     chunk.b_panel = leaf_.nr * chunk.k;
   }
 
-  /// leaf? multiply : halve the longer side of the block of C. `after`: what this thread goes to next, if
-  /// nobody else takes it; empty where that is the end.
-  void tiles(const Chunk<T>& chunk, Block block, const Target& target, Block after) const {
-    [[maybe_unused]] const Subproblem<T> here;
-    if (block.m <= rows_ && block.n <= columns_) return tile(chunk, block, target, after);
-    Block first = block;
-    Block second = block;
-    if (block.m * columns_ >= block.n * rows_) {
-      first.m = round_up(block.m / 2, leaf_.mr);
-      second.i += first.m;
-      second.m -= first.m;
-    } else {
-      first.n = round_up(block.n / 2, leaf_.nr);
-      second.j += first.n;
-      second.n -= first.n;
-    }
-    if (share_ != Share::c) {
-      tiles(chunk, first, target, second);
-      tiles(chunk, second, target, after);
-      return;
-    }
-    machine::leave([this, &chunk, &target, first, after] { tiles(chunk, first, target, after); },
-                   [this, &chunk, &target, &first, &second] { tiles(chunk, second, target, first); });
+  [[nodiscard]] bool is_tile(const Part& part) const {
+    return part.block.m <= rows_ && part.block.n <= columns_;
   }
 
-  void tile(const Chunk<T>& chunk, Block block, const Target& target, Block after) const {
+  /// The halves of the longer side, in the order in which they are done. The second one goes backwards: every
+  /// tile then shares rows or columns with the one before it.
+  [[nodiscard]] std::pair<Part, Part> halves(const Part& whole) const {
+    Part first{whole.block, false};
+    Part second{whole.block, false};
+    if (whole.block.m * columns_ >= whole.block.n * rows_) {
+      first.block.m = round_up(whole.block.m / 2, leaf_.mr);
+      second.block.i += first.block.m;
+      second.block.m -= first.block.m;
+    } else {
+      first.block.n = round_up(whole.block.n / 2, leaf_.nr);
+      second.block.j += first.block.n;
+      second.block.n -= first.block.n;
+    }
+    if (whole.backwards) std::swap(first, second);
+    second.backwards = true;
+    return {first, second};
+  }
+
+  /// A block that begins where the first tile of it does.
+  [[nodiscard]] Block begin(const Part& part) const {
+    return part.backwards && !is_tile(part) ? halves(part).first.block : part.block;
+  }
+
+  /// leaf? multiply : first half, second half. `after`: what this thread goes to next; empty where that is
+  /// the end.
+  void tiles(const Chunk<T>& chunk, const Part& part, const Target& target, const Block& after) const {
+    [[maybe_unused]] const Subproblem<T> here;
+    if (is_tile(part)) return tile(chunk, part.block, target, after);
+    const std::pair<Part, Part> half = halves(part);
+    fork([&] { tiles(chunk, half.first, target, begin(half.second)); },
+         [&] { tiles(chunk, half.second, target, after); });
+  }
+
+  /// The same on the team.
+  void share_tiles(const Chunk<T>& chunk, const Part& all, const Target& target) const {
+    machine::depth_first(all, [&](Part part, auto& rest) {
+      while (!is_tile(part)) {
+        const std::pair<Part, Part> half = halves(part);
+        rest.put(half.second);
+        part = half.first;
+      }
+      const std::optional<Part> next = rest.next();
+      tile(chunk, part.block, target, next ? begin(*next) : Block{});
+    });
+  }
+
+  void tile(const Chunk<T>& chunk, const Block& block, const Target& target, const Block& after) const {
     const auto a_of = [&](const Block& x) { return chunk.a + x.i / leaf_.mr * chunk.a_sliver; };
     const auto b_of = [&](const Block& x) { return chunk.b + x.j / leaf_.nr * chunk.b_panel; };
     const bool other_a = after.m > 0 && after.i != block.i;
