@@ -242,8 +242,8 @@ typename L::Mask valid_lanes(index_t n, index_t at) {
 /// The way back where it is a line: raw = (x ^ flip) + add for x = bits - from, on bits of one part.
 ///
 /// There x is compared as a floating-point number: a processor may have two units for the least of those
-/// where it has one for integers (Intel's: 128 doubles in 330 cycles for 460). From the least normal number
-/// on, up to the greatest finite one, positive numbers are in the order of their bits.
+/// where it has one for integers (Intel's: 0.18 ns a vector of doubles, 0.34 of integers). From the least
+/// normal number on, up to the greatest finite one, positive numbers are in the order of their bits.
 template <class B>
 struct Line {
   bool exists = false;
