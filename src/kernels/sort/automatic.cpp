@@ -18,6 +18,7 @@ namespace {
 constexpr index_t most_runs = 16;          // beyond, merging costs more than distributing
 constexpr index_t least_uneven = 1 << 16;  // below, radix works in the cache alone
 constexpr index_t few_in_cache = 1 << 21;  // keys; no more than a last-level cache has
+constexpr index_t least_roomy = 1 << 12;   // of 64 bits; 32 bits are as fast by radix up to least_uneven
 constexpr double few_distinct = 0.45;      // of a sample
 constexpr index_t alone_bytes = 16 << 20;  // are sorted without a team if in order, nearly so, or reversed
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
@@ -67,6 +68,14 @@ bool in_cache(index_t n) {
   return n <= few_in_cache || n * static_cast<index_t>(sizeof(B)) <= machine::caches().l3 / 4;
 }
 
+/// Whether that cache is so large that its first level of division need not be sparing with it: there
+/// quicksort is faster than radix, too, of keys that lie evenly.
+template <class B>
+bool in_roomy_cache(index_t n) {
+  return machine::caches().l3 / 4 >= 2 * few_in_cache * index_t{sizeof(std::uint64_t)} && in_cache<B>(n) &&
+         n >= (sizeof(B) == 8 ? least_roomy : least_uneven);
+}
+
 /// Where many keys are equal: counted in buckets if their range is narrow; else by quicksort, which leaves
 /// equal keys behind (and is faster than counting, too, of few values in a cache or of 32 bits), or one by
 /// one if there are few.
@@ -75,8 +84,10 @@ bool sort_repeated(const Block<B>& block, const Glance& glanced) {
   const Repeats repeats = glance_at_repeats(block);
   const bool fits = sizeof(B) == 4 || in_cache<B>(block.n);
   if (fits && repeats.distinct < few_distinct && quicksort_alone(block)) return true;
-  const auto narrow = std::min(static_cast<std::uint64_t>(block.n), counting_range);
   const bool has_quicksort = team() == 1 && leaf_kernels<B>().quicksort != nullptr;
+  auto narrow = std::min(static_cast<std::uint64_t>(block.n), counting_range);
+  if (has_quicksort && in_roomy_cache<B>(block.n))
+    narrow = sizeof(B) == 4 ? small_range : std::min(narrow, static_cast<std::uint64_t>(block.n / 16));
   const double most_once = has_quicksort && in_cache<B>(block.n) ? 0.5 : 0.75;  // of a sample
   if (glanced.range() <= narrow && repeats.once < most_once) {
     const Survey seen = survey(block);
@@ -95,7 +106,9 @@ bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
 /// cache they are as good wherever slices are not even, and take no scratch memory.
 template <class B>
 bool sort_uneven(const Block<B>& block) {
-  if (team() > 1 || block.n < least_uneven) return false;
+  if (team() > 1) return false;
+  if (in_roomy_cache<B>(block.n) && quicksort_alone(block)) return true;
+  if (block.n < least_uneven) return false;
   const Spread spread = Radix<B>::spread(block);
   if (spread == Spread::even || (spread == Spread::even_in_slices && !in_cache<B>(block.n))) return false;
   return quicksort_alone(block);
@@ -140,6 +153,14 @@ bool promising(const Glance& seen, index_t n) {
   return partly_ordered(seen) || choose({seen.min, seen.max, seen.varying, n / 2, n / 2}, n) != Plan::radix;
 }
 
+/// Whether an eighth of what seems in order, and is of a wide range, tells all: it has too many runs to be
+/// merged.
+template <class Item>
+bool has_many_runs(const Block<Item>& block, const Glance& seen) {
+  if (!nearly_sorted(seen) || seen.range() < small_range) return false;
+  return survey(Block<Item>{block.data, nullptr, block.n / 8, block.map}).descents >= most_runs;
+}
+
 }  // namespace
 
 template <class Item>
@@ -150,7 +171,7 @@ void automatic(const Block<Item>& block) {
   Plan plan = Plan::radix;
   // Pairs have to be moved: to count their keys takes 1.5 to 4 times as long as radix.
   constexpr bool counts = !std::is_same_v<Item, Pair>;
-  if (counts ? promising(glanced, block.n) : partly_ordered(glanced))
+  if ((counts ? promising(glanced, block.n) : partly_ordered(glanced)) && !has_many_runs(block, glanced))
     plan = choose(seen = survey(block), block.n);
   if (!counts && plan == Plan::counting_bucketed) plan = Plan::radix;
   if ((plan == Plan::displaced || plan == Plan::radix) && sort_repeated(block, glanced)) return;

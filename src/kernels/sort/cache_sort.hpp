@@ -74,7 +74,7 @@ class CacheSort {
   index_t sort_part(index_t part, B* to, Bounds<Bits> bounds, const KeyMap<Bits>& back) {
     const Piece<B> piece = streams_.first_piece(part);
     if (streams_.is_one_chunk(part)) {
-      kernels_.sort_few(piece.data, to, piece.n, back);
+      kernels_.sort_few(piece.data, to, piece.n, bounds, back);
       return piece.n;
     }
     const index_t n = streams_.size(part);

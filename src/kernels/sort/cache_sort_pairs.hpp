@@ -78,12 +78,12 @@ class CacheSort<Pair> {
     for (index_t i = 0; i < n; ++i) {
       words_[i] = (from[i].key - bounds.low) << place_bits | static_cast<std::uint64_t>(i);
     }
+    const std::uint64_t last =
+        (bounds.high - bounds.low) << place_bits | ((std::uint64_t{1} << place_bits) - 1);
     if (n <= kernels_.few) {
-      kernels_.sort_few(words_, words_, n, {});
+      kernels_.sort_few(words_, words_, n, {0, last}, {});
     } else {
       const Piece<std::uint64_t> piece{words_, n};
-      const std::uint64_t last =
-          (bounds.high - bounds.low) << place_bits | ((std::uint64_t{1} << place_bits) - 1);
       kernels_.sort_many({&piece, 1, work_, words_, n, {0, last}, {}});
       std::copy(work_, work_ + n, words_);
     }

@@ -83,8 +83,8 @@ template <class B>
 struct LeafKernels {
   /// As many keys as sort_few takes.
   index_t few;
-  /// to[0:n] = from[0:n] sorted, as raw keys; n <= few. from holds bits and may be to.
-  void (*sort_few)(const B* from, B* to, index_t n, const KeyMap<Plain<B>>& map);
+  /// to[0:n] = from[0:n] sorted, as raw keys; n <= few. from holds bits, all in bounds, and may be to.
+  void (*sort_few)(const B* from, B* to, index_t n, Bounds<Plain<B>> bounds, const KeyMap<Plain<B>>& map);
   void (*sort_many)(const Bucket<B>&);
   /// bits[0:n] = raw[0:n] mapped, bucket[0:n] = their buckets. ahead[0:n], keys for a later call, is called
   /// into the cache: the hardware stops at the ends of pages and pieces.

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include "kernels/sort/leaf.hpp"
+#include "kernels/sort/leaf_lanes_avx512.hpp"
 #include "kernels/sort/leaf_network_avx512.hpp"
 #include "kernels/sort/leaf_partition_avx512.hpp"
 
@@ -41,7 +42,7 @@ enum class Pivots { halve_range, sample };
 template <class B>
 class Quicksort {
  public:
-  explicit Quicksort(const KeyMap<B>& map) : map_(map) {}
+  explicit Quicksort(const KeyMap<B>& map) : key_map_(map), map_(map) {}
 
   /// All of data[0:n] lie in [low, high]. Pivots halve that range until a part shows that this does not halve
   /// the keys; from there on they are sampled.
@@ -64,7 +65,7 @@ class Quicksort {
       n -= below;
       low = pivot;
     }
-    sort_network(data, data, n, map_);
+    sort_network(data, data, n, {low, high}, key_map_, map_);
   }
 
  private:
@@ -75,6 +76,7 @@ class Quicksort {
     for (index_t i = 0; i < n; i += L::lanes) L::store(to + i, valid_lanes<L>(n, i), raw);
   }
 
+  const KeyMap<B>& key_map_;
   Map<B> map_;
   std::uint64_t state_ = 1;
 };
@@ -106,8 +108,8 @@ void quicksort(B* data, index_t n, const KeyMap<B>& key_map) {
 }
 
 template <class B>
-void sort_few(const B* from, B* to, index_t n, const KeyMap<B>& map) {
-  if (n > 0) sort_network(from, to, n, Map<B>(map));
+void sort_few(const B* from, B* to, index_t n, Bounds<B> bounds, const KeyMap<B>& map) {
+  if (n > 0) sort_network(from, to, n, bounds, map, Map<B>(map));
 }
 
 /// A vector of keys: their bits, and each lane's bucket.

@@ -60,7 +60,7 @@ void to_raw(B* keys, index_t n, const KeyMap<Plain<B>>& map) {
 }
 
 template <class B>
-void sort_few(const B* from, B* to, index_t n, const KeyMap<Plain<B>>& map) {
+void sort_few(const B* from, B* to, index_t n, Bounds<Plain<B>>, const KeyMap<Plain<B>>& map) {
   if (from != to) std::copy(from, from + n, to);
   sort_small(to, n);
   to_raw(to, n, map);
