@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/text.hpp"
@@ -20,7 +21,6 @@ namespace matmul {
 
 using dist::DistributedMatrix;
 using dist::matmul::Op;
-using dist::matmul::stored;
 using run::Values;
 
 namespace kernels = tessera::matmul;
@@ -93,10 +93,9 @@ template double tolerance_of<Complex<double>>(const Request&);
 
 namespace {
 
-/// In blocks of rows, in the ranks' own memory or in memory that all see. Collective.
+/// In the ranks' own memory or in memory that all see. Collective.
 template <class T>
-DistributedMatrix<T> allocate(const mpi::Communicator& comm, index_t rows, index_t cols, bool shared) {
-  const auto homes = layout::row_blocks(rows, cols, comm.size());
+DistributedMatrix<T> allocate(const mpi::Communicator& comm, const layout::MatrixLayout& homes, bool shared) {
   if (shared) return DistributedMatrix<T>(comm, homes, comm.node());
   DistributedMatrix<T> matrix;
   mpi::together(comm, "allocate", [&] { matrix = DistributedMatrix<T>(comm, homes); });
@@ -173,18 +172,18 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   const int threads = request.method.threads;
   run::Outputs outputs = open_output(comm, point, request);
   mpi::Phases once;
-  const auto a_shape = stored(q.op_a, q.m, q.k), b_shape = stored(q.op_b, q.k, q.n);
-  auto a = allocate<T>(comm, a_shape.rows, a_shape.cols, q.seen.a);
-  auto b = allocate<T>(comm, b_shape.rows, b_shape.cols, q.seen.b);
+  const dist::matmul::Homes homes = homes_of(q, request.method);
+  auto a = allocate<T>(comm, homes.a, q.seen.a);
+  auto b = allocate<T>(comm, homes.b, q.seen.b);
   const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a, once),
       loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2, threads}, b, once);
   const bool reads_c = q.reads_c;
   DistributedMatrix<T> old_c;
   if (reads_c) {
-    old_c = allocate<T>(comm, q.m, q.n, false);
+    old_c = allocate<T>(comm, homes.c, false);
     Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
   }
-  auto c = allocate<T>(comm, q.m, q.n, q.seen.c);
+  auto c = allocate<T>(comm, homes.c, q.seen.c);
   std::fill_n(c.view().data, c.box().area(),
               T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
   std::unique_ptr<OnGpus<T>> there;
@@ -233,7 +232,9 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   }
   return outputs.conclude(comm, point, session, measured, [&] {
     const std::span<const T> mine(c.view().data, static_cast<std::size_t>(c.box().area()));
-    outputs.write(0, c.box().rows.begin * q.n, std::as_bytes(mine));
+    const layout::Box& box = c.box();
+    if (box.cols.size() == q.n) return outputs.write(0, box.rows.begin * q.n, std::as_bytes(mine));
+    outputs.write_slab(0, std::array{box.rows, box.cols}, std::as_bytes(mine));
   });
 }
 

@@ -199,6 +199,13 @@ dist::matmul::Seen shared_memory(const mpi::Communicator& comm, const Request& r
   return comm.max(index_t{possible ? 0 : 1}) == 0 ? what_to_share(q, request.method) : dist::matmul::Seen{};
 }
 
+/// Whether operands and result may live in any boxes: chunks of files are not to be read by several ranks,
+/// and GPUs keep rows.
+bool may_live_anywhere(const Request& request, const Inputs& inputs) {
+  if (request.gpus != nullptr || request.shape.seen.any()) return false;
+  return request.a_chunk.empty() && request.b_chunk.empty() && !inputs.c;
+}
+
 /// Where messages take long, slices of k, each fetched under the arithmetic of the one before; unless that
 /// does not fit into memory. Where memory does not suffice for all of c at a time, boxes of it one after the
 /// other. What does not fit then either goes out of core, or is refused.
@@ -275,6 +282,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   choose_exchange(comm, point, inputs, request);
   if (request.gpus == nullptr) weigh_ranks(comm, point, request);
   q.seen = shared_memory(comm, request);
+  q.inside = may_live_anywhere(request, inputs);
   choose_order(comm, point, request);
   return request;
 }

@@ -151,7 +151,7 @@ double summa_seconds(const ForecastRequest& q, const Method& method, const Leave
 ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
                            const mpi::Network& network) {
   const Leaves leaves = leaves_of(request);
-  const Homes homes = homes_of(request);
+  const Homes homes = homes_of(request, method);
   return method.algorithm == Algorithm::recursive
              ? recursive_time(request, method, leaves, homes, network)
              : ExchangeTime{summa_seconds(request, method, leaves, homes, network), 0};
@@ -164,7 +164,7 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method) {
   if (method.algorithm != Algorithm::recursive || request.seen.all() || request.ranks == 1) return 1;
   const double threads = method.flops_per_word / core_flops_per_word;
   double flops = 0;
-  for (const Plan& plan : plans_of(request, method, leaves_of(request), homes_of(request))) {
+  for (const Plan& plan : plans_of(request, method, leaves_of(request), homes_of(request, method))) {
     double most = 0;
     for (const Cuboid& c : plan.cuboids) {
       const auto elements = static_cast<double>(c.m.size() * c.n.size());

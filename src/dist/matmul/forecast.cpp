@@ -214,7 +214,7 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
 
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
   const Leaves leaves = leaves_of(request);
-  const Homes homes = homes_of(request);
+  const Homes homes = homes_of(request, method);
   const auto plans = method.algorithm == Algorithm::recursive ? plans_of(request, method, leaves, homes)
                                                               : std::vector<Plan>{};
   std::vector<Forecast> result;
@@ -231,12 +231,13 @@ Seen what_to_share(const ForecastRequest& request, const Method& method) {
   if (method.algorithm != Algorithm::recursive || request.ranks == 1) return {};
   ForecastRequest apart = request;
   apart.seen = {};
+  apart.inside = false;
   const auto all = forecast(apart, method);
   const bool much = std::any_of(all.begin(), all.end(), [](const Forecast& f) {
     return std::max(f.received_bytes, f.sent_bytes) > f.home_bytes / worthwhile;
   });
   if (much) return all_seen;
-  const Homes homes = homes_of(apart);
+  const Homes homes = homes_of(apart, method);
   const auto comes = [&](const MatrixLayout& home, const MatrixLayout& need) {
     for (index_t rank = 0; rank < request.ranks; ++rank) {
       const index_t here = intersect(home.of(rank), need.of(rank)).area();

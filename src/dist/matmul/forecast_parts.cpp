@@ -1,19 +1,35 @@
 #include "dist/matmul/forecast_parts.hpp"
 
+#include "dist/matmul/homes.hpp"
+
 namespace tessera::dist::matmul {
 
 using layout::BlockMap;
 using layout::MatrixLayout;
 
+namespace {
+
+/// Those of a job that runs: another number of ranks is forecast as if all were alike.
+std::vector<double> weights_of(const ForecastRequest& q, const Method& method) {
+  const bool known = static_cast<index_t>(method.weights.size()) == q.ranks;
+  return known ? method.weights : std::vector<double>{};
+}
+
+}  // namespace
+
 Leaves leaves_of(const ForecastRequest& q) {
   return q.element_bytes == 4 ? tessera::matmul::leaves<float>(q.k) : tessera::matmul::leaves<double>(q.k);
 }
 
-Homes homes_of(const ForecastRequest& q) {
-  const auto stored = [&](index_t rows, index_t cols, Op op) {
-    return op == Op::none ? layout::row_blocks(rows, cols, q.ranks) : layout::row_blocks(cols, rows, q.ranks);
-  };
-  return {stored(q.m, q.k, q.op_a), stored(q.k, q.n, q.op_b), layout::row_blocks(q.m, q.n, q.ranks), q.seen};
+Homes homes_of(const ForecastRequest& q, const Method& method) {
+  const Shape shape{q.m, q.n, leaves_of(q)};
+  const bool inside =
+      q.inside && method.algorithm == Algorithm::recursive && method.rounds <= 1 && !q.seen.any();
+  Homes homes =
+      inside ? choose_homes(shape, q.op_a, q.op_b, q.ranks, weights_of(q, method), method.flops_per_word)
+             : homes_in_rows(shape, q.op_a, q.op_b, q.ranks);
+  homes.seen = q.seen;
+  return homes;
 }
 
 bool grows_in_c(const Plan& plan, const Homes& homes) {
@@ -22,9 +38,8 @@ bool grows_in_c(const Plan& plan, const Homes& homes) {
 
 std::vector<Plan> plans_of(const ForecastRequest& q, const Method& method, const Leaves& leaves,
                            const Homes& homes) {
-  const bool known = static_cast<index_t>(method.weights.size()) == q.ranks;
-  return choose_plans({q.m, q.n, leaves}, q.op_a, q.op_b, homes,
-                      known ? method.weights : std::vector<double>{}, method.flops_per_word, method.rounds);
+  return choose_plans({q.m, q.n, leaves}, q.op_a, q.op_b, homes, weights_of(q, method), method.flops_per_word,
+                      method.rounds);
 }
 
 GridLayouts grid_layouts(const ForecastRequest& q, const Method& method, const Leaves& leaves) {

@@ -8,10 +8,7 @@
 namespace tessera::dist::matmul {
 
 [[nodiscard]] Leaves leaves_of(const ForecastRequest& q);
-/// Row blocks.
-[[nodiscard]] Homes homes_of(const ForecastRequest& q);
 [[nodiscard]] bool grows_in_c(const Plan& plan, const Homes& homes);
-/// Weights are those of a job that runs: another number of ranks is forecast as if all were alike.
 [[nodiscard]] std::vector<Plan> plans_of(const ForecastRequest& q, const Method& method, const Leaves& leaves,
                                          const Homes& homes);
 

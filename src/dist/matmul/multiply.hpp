@@ -79,15 +79,19 @@ struct ForecastRequest {
   double flops_each = 2;  ///< of a multiplication and its addition: 8 of complex elements
   bool reads_c = false;   ///< beta != 0
   index_t ranks = 1;
-  Seen seen = {};  ///< for the recursive algorithm
+  Seen seen = {};       ///< for the recursive algorithm
+  bool inside = false;  ///< may live inside of what ranks need; in row blocks otherwise
 };
 
-/// The forecast for every rank when operands and result live in row blocks. Arithmetic only.
+/// Where operands and result are to live. Arithmetic only, as all of these.
+[[nodiscard]] Homes homes_of(const ForecastRequest& request, const Method& method);
+
+/// The forecast for every rank when operands and result live in those homes.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
 
 /// Which matrices ranks of one node should see: all where else much of what they need has to travel, or an
 /// operand of which a rank needs more from others than it has. Shared memory comes in small pages, so that
-/// what stays at home is better off in a rank's own. Arithmetic only.
+/// what stays at home is better off in a rank's own.
 [[nodiscard]] Seen what_to_share(const ForecastRequest& request, const Method& method);
 
 /// Seconds of messages, the slowest rank of every exchange counted.

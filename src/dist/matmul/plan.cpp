@@ -135,25 +135,29 @@ Plan home_plan(const Shape& shape, const MatrixLayout& home) {
   return plan;
 }
 
+double worst_cost(const Plan& plan, Op op_a, Op op_b, const Homes& homes, const Speeds& speeds) {
+  const auto& weights = speeds.weights;
+  const double slowest = weights.empty() ? 1 : *std::min_element(weights.begin(), weights.end());
+  double worst = 0;
+  for (index_t rank = 0; rank < homes.c.ranks(); ++rank) {
+    const Cuboid& c = plan.of(rank);
+    const double speed = weights.empty() ? 1 : weights[static_cast<std::size_t>(rank)] / slowest;
+    const double products = static_cast<double>(c.m.size()) * static_cast<double>(c.n.size()) *
+                            static_cast<double>(plan.k_range(c).size());
+    worst = std::max(worst, 2 * products / (speeds.flops_per_word * speed) +
+                                static_cast<double>(moved_elements(plan, op_a, op_b, homes, rank)));
+  }
+  return worst;
+}
+
 Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes, const std::vector<double>& weights,
                  double flops_per_word) {
   const index_t ranks = homes.c.ranks();
   Plan recursive = recursive_plan(shape, ranks, weights, prices_of(homes, flops_per_word));
   if (homes.seen.all() || ranks == 1 || shape.m == 0 || shape.n == 0) return recursive;
   Plan at_home = home_plan(shape, homes.c);
-  const double slowest = weights.empty() ? 1 : *std::min_element(weights.begin(), weights.end());
-  const auto cost = [&](const Plan& plan) {  // of the worst rank, in words
-    double worst = 0;
-    for (index_t rank = 0; rank < ranks; ++rank) {
-      const Cuboid& c = plan.of(rank);
-      const double speed = weights.empty() ? 1 : weights[static_cast<std::size_t>(rank)] / slowest;
-      const double products = static_cast<double>(c.m.size()) * static_cast<double>(c.n.size()) *
-                              static_cast<double>(plan.k_range(c).size());
-      worst = std::max(worst, 2 * products / (flops_per_word * speed) +
-                                  static_cast<double>(moved_elements(plan, op_a, op_b, homes, rank)));
-    }
-    return worst;
-  };
+  const Speeds speeds{weights, flops_per_word};
+  const auto cost = [&](const Plan& plan) { return worst_cost(plan, op_a, op_b, homes, speeds); };
   return cost(at_home) < cost(recursive) ? at_home : recursive;
 }
 

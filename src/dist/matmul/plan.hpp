@@ -37,6 +37,7 @@ struct Shape {
   index_t n = 0;
   Leaves leaves{0, 1};
   [[nodiscard]] index_t k() const { return leaves.k(); }
+  friend bool operator==(const Shape&, const Shape&) = default;
 };
 
 /// A cuboid a rank, together exactly the whole product, or all of it that makes a box of c.
@@ -89,6 +90,7 @@ inline constexpr index_t cut_granule = 8;
 struct Prices {
   double flops_per_word = core_flops_per_word;  ///< arithmetic that takes as long as receiving an element
   double operand = 1;  ///< of an element of a or b, in words: less where it is read where it lies
+  friend bool operator==(const Prices&, const Prices&) = default;
 };
 
 /// The uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts): P ranks are cut in
@@ -117,6 +119,14 @@ struct Homes {
 /// The elements that a rank of the plan receives of operands that are not at home with it, and gives away of
 /// the result.
 [[nodiscard]] index_t moved_elements(const Plan& plan, Op op_a, Op op_b, const Homes& homes, index_t rank);
+
+/// How fast ranks multiply: recursive_plan's weights, and what the slowest does while an element comes.
+struct Speeds {
+  std::vector<double> weights = {};
+  double flops_per_word = core_flops_per_word;
+};
+/// Arithmetic and moved elements of the worst rank, in elements.
+[[nodiscard]] double worst_cost(const Plan& plan, Op op_a, Op op_b, const Homes& homes, const Speeds& speeds);
 
 /// Every rank computes its home box of c.
 [[nodiscard]] Plan home_plan(const Shape& shape, const layout::MatrixLayout& home);

@@ -50,6 +50,8 @@ class Leaves {
     return -1;
   }
 
+  friend constexpr bool operator==(const Leaves&, const Leaves&) = default;
+
  private:
   static constexpr index_t min_chunks = 4;  // a leaf costs one more pass over C: under 2 % of its arithmetic
   static constexpr index_t max_leaves =

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dist/matmul/freivalds.hpp"
+#include "dist/matmul/homes.hpp"
 #include "dist/matmul/multiply.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/transfer.hpp"
@@ -35,12 +36,16 @@ const Case cases[] = {{40, 50, 60},
                       {2, 120, 90}};
 
 template <class T>
-DistributedMatrix<T> random_matrix(const mpi::Communicator& comm, index_t rows, index_t cols,
+DistributedMatrix<T> random_matrix(const mpi::Communicator& comm, const layout::MatrixLayout& homes,
                                    std::uint64_t stream, bool shared = false) {
-  const auto homes = layout::row_blocks(rows, cols, comm.size());
   auto matrix = shared ? DistributedMatrix<T>(comm, homes, comm) : DistributedMatrix<T>(comm, homes);
   fill_random(matrix, 42, stream);
   return matrix;
+}
+template <class T>
+DistributedMatrix<T> random_matrix(const mpi::Communicator& comm, index_t rows, index_t cols,
+                                   std::uint64_t stream) {
+  return random_matrix<T>(comm, layout::row_blocks(rows, cols, comm.size()), stream);
 }
 
 /// The whole matrix on every rank.
@@ -91,13 +96,11 @@ class Strips : public Parts<T> {
 
 /// The ratio is the worse of two checks': one reads the operands before the product, one after.
 template <class T>
-Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method, Seen seen = {}) {
+Outcome<T> run_at(const Homes& homes, const mpi::Communicator& comm, const Case& x, const Method& method) {
   const auto op = [](Op wanted) { return turns(wanted) && !is_complex<T> ? Op::transpose : wanted; };
-  const auto a = x.op_a == Op::none ? random_matrix<T>(comm, x.m, x.k, 1, seen.a)
-                                    : random_matrix<T>(comm, x.k, x.m, 1, seen.a);
-  const auto b = x.op_b == Op::none ? random_matrix<T>(comm, x.k, x.n, 2, seen.b)
-                                    : random_matrix<T>(comm, x.n, x.k, 2, seen.b);
-  auto c = random_matrix<T>(comm, x.m, x.n, 3, seen.c);
+  const auto a = random_matrix<T>(comm, homes.a, 1, homes.seen.a);
+  const auto b = random_matrix<T>(comm, homes.b, 2, homes.seen.b);
+  auto c = random_matrix<T>(comm, homes.c, 3, homes.seen.c);
   if (x.beta == 0) std::fill_n(c.view().data, c.box().area(), T(std::numeric_limits<Real<T>>::quiet_NaN()));
   const Product<T> product{scalar<T>(x.alpha), a, op(x.op_a), b, op(x.op_b), scalar<T>(x.beta), c};
   const Freivalds<T> check(comm, product, 5, 2);
@@ -106,6 +109,12 @@ Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& metho
   multiply(comm, product, method, phases);
   const double ratios[] = {check.ratio(), early.ratio()};
   return {everywhere(comm, c), std::isnan(ratios[0]) ? ratios[0] : std::max(ratios[1], ratios[0])};
+}
+template <class T>
+Outcome<T> run(const mpi::Communicator& comm, const Case& x, const Method& method, Seen seen = {}) {
+  Homes rows = homes_in_rows({x.m, x.n, tessera::matmul::leaves<T>(x.k)}, x.op_a, x.op_b, comm.size());
+  rows.seen = seen;
+  return run_at<T>(rows, comm, x, method);
 }
 
 template <class T>
@@ -165,6 +174,20 @@ TYPED_TEST(Multiply, SharedMemoryGivesTheBitsOfOneRank) {
   for (const Seen seen : {all_seen, Seen{.a = true}, Seen{.b = true}}) {
     for (const Case& x : cases) {
       const auto got = run<TypeParam>(comm, x, {.threads = 2}, seen);
+      same_bits(got.c, one_rank<TypeParam>(x),
+                std::to_string(x.m) + "x" + std::to_string(x.n) + "x" + std::to_string(x.k));
+      EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
+    }
+  }
+}
+
+TYPED_TEST(Multiply, HomesInsideOfWhatRanksNeedGiveTheBitsOfOneRank) {
+  const auto comm = mpi::Communicator::world();
+  for (const Case& x : cases) {
+    const Plan plan = recursive_plan({x.m, x.n, tessera::matmul::leaves<TypeParam>(x.k)}, comm.size());
+    const Homes homes = homes_inside(plan, x.op_a, x.op_b);
+    for (const index_t slices : {1, 3}) {
+      const auto got = run_at<TypeParam>(homes, comm, x, {.threads = 2, .slices = slices});
       same_bits(got.c, one_rank<TypeParam>(x),
                 std::to_string(x.m) + "x" + std::to_string(x.n) + "x" + std::to_string(x.k));
       EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);

@@ -1,0 +1,212 @@
+#include "dist/matmul/homes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace tessera::dist::matmul {
+namespace {
+
+using layout::Box;
+using layout::MatrixLayout;
+using layout::Range;
+
+/// A plane is cut in two, and so are the ranks, recursively: where the least of what ranks need ends up on
+/// the side of others.
+class Cutter {
+ public:
+  Cutter(const MatrixLayout& need, const std::vector<double>& sizes) : need_(need), sizes_(sizes) {}
+
+  void cut(const Box& box, std::vector<index_t> ranks, std::vector<Box>& home) const {
+    if (ranks.size() == 1) {
+      home[static_cast<std::size_t>(ranks.front())] = box;
+      return;
+    }
+    Halves best;
+    consider(box, ranks, &Box::rows, best);  // first: whole rows lie together in memory and in files
+    consider(box, ranks, &Box::cols, best);
+    const auto middle = best.ranks.begin() + best.of_first;
+    cut(best.first, {best.ranks.begin(), middle}, home);
+    cut(best.second, {middle, best.ranks.end()}, home);
+  }
+
+ private:
+  struct Halves {
+    double kept = -1;
+    Box first, second;
+    std::vector<index_t> ranks;
+    std::ptrdiff_t of_first = 0;
+  };
+  using Side = Range Box::*;
+
+  [[nodiscard]] const Box& need(index_t rank) const { return need_.of(rank); }
+
+  /// The ranks in the order of what they need; of many only such cuts that are nearly even.
+  void consider(const Box& box, std::vector<index_t> ranks, Side side, Halves& best) const {
+    constexpr std::ptrdiff_t all = 40, around = 8;
+    const auto middle = [&](index_t rank) { return (need(rank).*side).begin + (need(rank).*side).end; };
+    std::stable_sort(ranks.begin(), ranks.end(), [&](index_t a, index_t b) { return middle(a) < middle(b); });
+    const auto count = std::ssize(ranks);
+    const std::ptrdiff_t from = count <= all ? 1 : count / 2 - around,
+                         to = count <= all ? count - 1 : count / 2 + around;
+    const auto size_of = [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+      return std::accumulate(ranks.begin() + first, ranks.begin() + last, 0.0, [&](double sum, index_t rank) {
+        return sum + sizes_[static_cast<std::size_t>(rank)];
+      });
+    };
+    const double whole = size_of(0, count);
+    double size = size_of(0, from - 1);
+    for (std::ptrdiff_t of_first = from; of_first <= to; ++of_first) {
+      size += size_of(of_first - 1, of_first);
+      Box first = box, second = box;
+      (first.*side).end = (second.*side).begin = place(box.*side, size / whole);
+      // Even cuts of ranks before others that keep as much.
+      double kept = -0.5 * std::abs(static_cast<double>(of_first) / static_cast<double>(count) - 0.5);
+      for (std::ptrdiff_t i = 0; i < count; ++i) {
+        const Box& mine = need(ranks[static_cast<std::size_t>(i)]);
+        const index_t here = intersect(mine, box).area();
+        const index_t still = intersect(mine, i < of_first ? first : second).area();
+        if (here > 0) kept += static_cast<double>(still) / static_cast<double>(here);
+      }
+      if (kept > best.kept) best = {kept, first, second, ranks, of_first};
+    }
+  }
+
+  /// Whole vectors where that makes little difference.
+  static index_t place(Range side, double share) {
+    const index_t unit = side.size() >= 32 * cut_granule ? cut_granule : 1;
+    const double units = share * static_cast<double>(side.size()) / static_cast<double>(unit);
+    return side.begin + std::min(side.size(), static_cast<index_t>(units + 0.5) * unit);
+  }
+
+  const MatrixLayout& need_;
+  const std::vector<double>& sizes_;
+};
+
+/// What a rank has at home of c, less than its share by so many elements, which it has of the operands.
+class Tilt {
+ public:
+  Tilt(const Plan& plan, Op op_a, Op op_b)
+      : plan_(plan),
+        op_a_(op_a),
+        op_b_(op_b),
+        a_(a_layout(plan, op_a)),
+        b_(b_layout(plan, op_b)),
+        c_(c_layout(plan)),
+        more_(plan.cuboids.size()) {
+    const auto ranks = static_cast<double>(more_.size());
+    const auto size = [&](const MatrixLayout& x) {
+      return std::max(1.0, static_cast<double>(x.rows) * static_cast<double>(x.cols)) / ranks;
+    };
+    operands_ = size(a_) + size(b_);
+    result_ = size(c_);
+  }
+
+  [[nodiscard]] Homes homes() const {
+    std::vector<double> of_operands, of_c;
+    for (const double more : more_) {
+      of_operands.push_back(1 + more / operands_);
+      of_c.push_back(1 - more / result_);
+    }
+    return {home_inside(a_, of_operands), home_inside(b_, of_operands), home_inside(c_, of_c)};
+  }
+
+  /// Towards as much in as out on every rank.
+  void step(const Homes& homes, const std::vector<Traffic>& all) {
+    constexpr double most = 0.95;     // of a share
+    constexpr double damping = 0.25;  // neighbours in the plane change as well
+    for (std::size_t r = 0; r < more_.size(); ++r) {
+      const Traffic& t = all[r];
+      const auto per = [](index_t x, index_t size) {
+        return size > 0 ? static_cast<double>(x) / static_cast<double>(size) : 0;
+      };
+      const double in = 1 + per(t.sums_in, homes.c.boxes[r].area()),
+                   out = per(t.operands_out, homes.a.boxes[r].area() + homes.b.boxes[r].area()) +
+                         static_cast<double>(plan_.nodes(plan_.cuboids[r]).size());
+      more_[r] += 2 * damping * static_cast<double>(t.in() - t.out()) / (in + out);
+      more_[r] = std::clamp(more_[r], -most * operands_, most * result_);
+    }
+  }
+
+  [[nodiscard]] std::vector<Traffic> traffic_of(const Homes& homes) const {
+    return traffic(plan_, op_a_, op_b_, homes);
+  }
+
+ private:
+  const Plan& plan_;
+  Op op_a_, op_b_;
+  MatrixLayout a_, b_, c_;
+  std::vector<double> more_;
+  double operands_ = 0, result_ = 0;
+};
+
+}  // namespace
+
+Homes homes_in_rows(const Shape& shape, Op op_a, Op op_b, index_t ranks) {
+  const Extents a = stored(op_a, shape.m, shape.k()), b = stored(op_b, shape.k(), shape.n);
+  return {layout::row_blocks(a.rows, a.cols, ranks), layout::row_blocks(b.rows, b.cols, ranks),
+          layout::row_blocks(shape.m, shape.n, ranks)};
+}
+
+MatrixLayout home_inside(const MatrixLayout& need, const std::vector<double>& sizes) {
+  MatrixLayout home{need.rows, need.cols, std::vector<Box>(need.boxes.size())};
+  std::vector<index_t> ranks(need.boxes.size());
+  std::iota(ranks.begin(), ranks.end(), index_t{0});
+  Cutter(need, sizes).cut({{0, need.rows}, {0, need.cols}}, ranks, home.boxes);
+  return home;
+}
+
+std::vector<Traffic> traffic(const Plan& plan, Op op_a, Op op_b, const Homes& homes) {
+  const MatrixLayout a = a_layout(plan, op_a), b = b_layout(plan, op_b), c = c_layout(plan);
+  std::vector<Traffic> all(plan.cuboids.size());
+  for (std::size_t here = 0; here < all.size(); ++here) {
+    const auto nodes = static_cast<index_t>(plan.nodes(plan.cuboids[here]).size());
+    for (std::size_t there = 0; there < all.size(); ++there) {
+      if (here == there) continue;
+      const index_t operands = intersect(a.boxes[here], homes.a.boxes[there]).area() +
+                               intersect(b.boxes[here], homes.b.boxes[there]).area();
+      const index_t sums = nodes * intersect(c.boxes[here], homes.c.boxes[there]).area();
+      all[here].operands_in += operands;
+      all[there].operands_out += operands;
+      all[here].sums_out += sums;
+      all[there].sums_in += sums;
+    }
+  }
+  return all;
+}
+
+Homes homes_inside(const Plan& plan, Op op_a, Op op_b) {
+  constexpr int steps = 12;                 // the worst rank's words change no more
+  constexpr std::size_t most_evened = 256;  // ranks: every pair is looked at in every step, 7 ms at 127
+  Tilt tilt(plan, op_a, op_b);
+  Homes best = tilt.homes();
+  if (plan.cuboids.size() > most_evened) return best;
+  index_t least = std::numeric_limits<index_t>::max();
+  Homes homes = best;
+  for (int step = 0; step < steps; ++step) {
+    const auto all = tilt.traffic_of(homes);
+    index_t worst = 0;
+    for (const Traffic& t : all) worst = std::max({worst, t.in(), t.out()});
+    if (worst < least) {
+      least = worst;
+      best = homes;
+    }
+    tilt.step(homes, all);
+    homes = tilt.homes();
+  }
+  return best;
+}
+
+Homes choose_homes(const Shape& shape, Op op_a, Op op_b, index_t ranks, const std::vector<double>& weights,
+                   double flops_per_word) {
+  Homes rows = homes_in_rows(shape, op_a, op_b, ranks);
+  if (ranks == 1 || shape.m == 0 || shape.n == 0 || shape.k() == 0) return rows;
+  const Plan plan = recursive_plan(shape, ranks, weights, {.flops_per_word = flops_per_word});
+  Homes inside = homes_inside(plan, op_a, op_b);
+  const Speeds speeds{weights, flops_per_word};
+  const double at_home = worst_cost(home_plan(shape, rows.c), op_a, op_b, rows, speeds);
+  return at_home <= worst_cost(plan, op_a, op_b, inside, speeds) ? rows : inside;
+}
+
+}  // namespace tessera::dist::matmul
