@@ -1,6 +1,6 @@
 # Peers: the box filter of OpenCV (libopencv-imgproc-dev) and of Halide 14 (libhalide14-0-dev), where installed.
 add_executable(bench_stencil stencil.cpp)
-target_link_libraries(bench_stencil PRIVATE tessera_flags tessera_kernels OpenMP::OpenMP_CXX)
+target_link_libraries(bench_stencil PRIVATE tessera_flags tessera_kernels CLI11::CLI11 OpenMP::OpenMP_CXX)
 target_include_directories(bench_stencil PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 
 # By its parts: Debian's package configuration wants every module installed.

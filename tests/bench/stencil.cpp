@@ -14,7 +14,8 @@
 #include "base/random.hpp"
 #include "base/table.hpp"
 #include "base/text.hpp"
-#include "bench.hpp"
+#include "bench/bench.hpp"
+#include "bench/options.hpp"
 #include "kernels/stencil/variants.hpp"
 #include "machine/fork_join.hpp"
 #include "stencil_peers.hpp"
@@ -211,9 +212,9 @@ int main_of(const Options& options) {
 
 int main(int argc, char** argv) {
   tessera::bench::Options options;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--quick") == 0) options.quick = true;
-    if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) options.only = argv[++i];
-  }
+  CLI::App app("ours against one sweep over memory, a textbook loop, OpenCV and Halide");
+  app.add_flag("--quick", options.quick, "fewer candidates, less time a row");
+  app.add_option("--only", options.only, "2d, 3d or box")->check(CLI::IsMember({"2d", "3d", "box"}));
+  if (const auto code = tessera::bench::leave_after(app, argc, argv)) return static_cast<int>(*code);
   return tessera::bench::main_of(options);
 }

@@ -19,8 +19,8 @@ if(TESSERA_SCALAPACK AND TESSERA_FFTW_MPI AND TESSERA_FFTW AND TESSERA_FFTW_INCL
   add_executable(bench_transpose_mpi ${CMAKE_CURRENT_LIST_DIR}/transpose_mpi.cpp)
   target_include_directories(bench_transpose_mpi PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_include_directories(bench_transpose_mpi SYSTEM PRIVATE ${TESSERA_FFTW_INCLUDE})
-  target_link_libraries(bench_transpose_mpi PRIVATE tessera_flags tessera_dist fmt::fmt MPI::MPI_CXX ${TESSERA_SCALAPACK}
-                                                    ${TESSERA_FFTW_MPI} ${TESSERA_FFTW})
+  target_link_libraries(bench_transpose_mpi PRIVATE tessera_flags tessera_dist CLI11::CLI11 fmt::fmt MPI::MPI_CXX
+                                                    ${TESSERA_SCALAPACK} ${TESSERA_FFTW_MPI} ${TESSERA_FFTW})
   if(TARGET bench_transpose)
     add_dependencies(bench_transpose bench_transpose_mpi)
   endif()

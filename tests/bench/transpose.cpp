@@ -5,7 +5,6 @@
 #include <cblas.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <Eigen/Core>
 #include <atomic>
 #include <cinttypes>
@@ -15,6 +14,7 @@
 #include "base/random.hpp"
 #include "base/table.hpp"
 #include "bench/bench.hpp"
+#include "bench/options.hpp"
 #include "kernels/transpose/in_place.hpp"
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/variants.hpp"
@@ -151,12 +151,11 @@ void rows_of(Bench& bench) {
 }
 
 /// "100x100000", of at most `largest` elements.
-Shape parse_shape(const std::string& text) {
+std::optional<Shape> parse_shape(const std::string& text) {
   Shape s{};
   char rest = 0;
   const bool whole = std::sscanf(text.c_str(), "%" SCNd64 "x%" SCNd64 "%c", &s.rows, &s.cols, &rest) == 2;
-  if (!whole || s.rows < 1 || s.cols < 1 || s.rows > largest / s.cols)
-    throw CLI::ValidationError("--shapes", "rows x columns of at most 8192 x 8192 elements, not " + text);
+  if (!whole || s.rows < 1 || s.cols < 1 || s.rows > largest / s.cols) return std::nullopt;
   return s;
 }
 
@@ -169,14 +168,12 @@ int run(int argc, char** argv) {
   CLI::App app("ours against memcpy, a non-temporal copy, OpenBLAS and Eigen");
   app.add_flag("--quick", quick, "less time a row");
   app.add_option("--types", types, "f64, f32")->delimiter(',')->check(CLI::IsMember({"f64", "f32"}));
-  app.add_option("--shapes", shapes, "rows x columns")->delimiter(',');
+  app.add_option("--shapes", shapes, "rows x columns")->delimiter(',')->check([](const std::string& text) {
+    return parse_shape(text) ? std::string{} : "rows x columns of at most 8192 x 8192 elements, not " + text;
+  });
   app.add_option("--threads", bench.teams, "numbers of threads")->delimiter(',')->check(CLI::PositiveNumber);
-  try {
-    app.parse(argc, argv);
-    for (const std::string& shape : shapes) bench.shapes.push_back(parse_shape(shape));
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e);
-  }
+  if (const auto code = leave_after(app, argc, argv)) return static_cast<int>(*code);
+  for (const std::string& shape : shapes) bench.shapes.push_back(*parse_shape(shape));
   bench.budget = quick ? 0.6 : 6.0;
   bench.a = machine::Buffer<std::byte>(largest * index_t{sizeof(double)});
   bench.b = machine::Buffer<std::byte>(largest * index_t{sizeof(double)});

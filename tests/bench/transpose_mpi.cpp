@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "base/table.hpp"
 #include "bench/bench.hpp"
+#include "bench/options.hpp"
 #include "bench/scalapack.hpp"
 #include "dist/transpose/transpose.hpp"
 #include "machine/fork_join.hpp"
@@ -113,13 +114,19 @@ void row(const mpi::Communicator& comm, Table& table, index_t n, double budget) 
              fmt::format("{:.2f}", rate(0) / rate(best))});
 }
 
-ExitCode run(const mpi::Communicator& comm, bool quick) {
+ExitCode run(const mpi::Communicator& comm, int argc, char** argv) {
+  bool quick = false;
+  std::vector<index_t> sizes;
+  CLI::App app("ours against FFTW's transpose and ScaLAPACK's pdtran, between ranks");
+  app.add_flag("--quick", quick, "less time a row, two sizes");
+  app.add_option("--n", sizes, "rows and columns")->delimiter(',')->check(CLI::PositiveNumber);
+  if (const auto code = leave_after(app, argc, argv, comm.is_root() ? Rank::root : Rank::other)) return *code;
+  if (sizes.empty())
+    sizes = quick ? std::vector<index_t>{4000, 4096} : std::vector<index_t>{2000, 4000, 4096, 8000, 8192};
   machine::set_default_threads(1);
   fftw_mpi_init();
   Table table({"n", "ranks", "tessera", "FFTW-MPI", "pdtran", "block", "/FFTW-MPI", "/pdtran"});
-  for (const index_t n :
-       quick ? std::vector<index_t>{4000, 4096} : std::vector<index_t>{2000, 4000, 4096, 8000, 8192})
-    row(comm, table, n, quick ? 2 : 8);
+  for (const index_t n : sizes) row(comm, table, n, quick ? 2 : 8);
   if (comm.is_root())
     fmt::print("Distributed transpose, f64, medians in GB/s, one thread a rank\n{}", table.text());
   return ExitCode::ok;
@@ -129,7 +136,7 @@ ExitCode run(const mpi::Communicator& comm, bool quick) {
 }  // namespace tessera::bench
 
 int main(int argc, char** argv) {
-  const bool quick = argc > 1 && std::string_view(argv[1]) == "--quick";
-  return tessera::mpi::run_main(
-      &argc, &argv, [&](const tessera::mpi::Communicator& comm) { return tessera::bench::run(comm, quick); });
+  return tessera::mpi::run_main(&argc, &argv, [&](const tessera::mpi::Communicator& comm) {
+    return tessera::bench::run(comm, argc, argv);
+  });
 }

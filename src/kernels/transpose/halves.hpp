@@ -35,7 +35,21 @@ struct Walk {
   LeafShape leaf;
   index_t strip;
   int squares = 2;
+  bool asks_ahead = true;
 };
+
+/// A second level of 2 MiB: Intel's servers.
+[[nodiscard]] inline bool has_large_second_level() { return machine::caches().l2 >= index_t{2} << 20; }
+
+/// Whether lines of a are asked for ahead of their time. Not where such a processor's own prefetchers follow
+/// the rows of a panel, up to 32, each in a page of its own: what is asked for waits in the buffers that
+/// streaming stores leave through (Emerald Rapids, one core, GB/s, asked for 512 bytes ahead and not at all;
+/// 128 to 8192 bytes are as bad: f64 8000 x 8000 22.0 and 24.7, 8192 x 8192 21.5 and 24.1, f32 8192 x
+/// 8192 21.0 and 23.2). Rows that share pages (f64 100000 x 100 23.0 and 20.7), more rows (u16 8000 x
+/// 8000 16.3 and 14.3) and rows that are carried (f32 8001 x 8001 21.5 and 19.2) need it.
+[[nodiscard]] inline bool asks_ahead(Store store, const ConstRecords& a) {
+  return store != Store::streaming || a.bytes < 4 || a.stride() < 4096 || !has_large_second_level();
+}
 
 /// Squares in a streamed panel of records of 4 and 8 bytes. Memory takes runs of 128 bytes at 0.65 of the
 /// rate of longer ones on Zen 5, of 64 at a third, but many rows of a at once cost more than they gain: of
@@ -51,7 +65,7 @@ struct Walk {
 /// 100, four and two 20.7 and 22.7 GB/s).
 [[nodiscard]] inline int squares_of(const ConstRecords& a, const Records& b) {
   constexpr index_t page_bytes = 4096;
-  const bool holds_more = machine::caches().l2 >= index_t{2} << 20;
+  const bool holds_more = has_large_second_level();
   if (b.bytes == 4 && a.stride() < page_bytes) return holds_more ? 2 : 4;
   if (b.bytes == 4 && b.stride() % page_bytes == 0) return holds_more ? 2 : 3;
   if (b.bytes == 8 && b.stride() % 512 == 0) return holds_more ? 4 : 3;
@@ -72,7 +86,10 @@ struct Walk {
   if (store == Store::joined) return {{a.rows, 8192}, strip};
   const int squares = squares_of(a, b);
   const bool shares_sets = b.bytes == 4 && b.stride() % 4096 == 0 && squares == 3;
-  return {{std::max<index_t>(192, 1536 / b.bytes), 8192}, shares_sets ? 256 : strip, squares};
+  return {{std::max<index_t>(192, 1536 / b.bytes), 8192},
+          shares_sets ? 256 : strip,
+          squares,
+          asks_ahead(store, a)};
 }
 
 /// Leaves of about one size, a multiple of `grain`, at most `most`; as many for one thread as for the next.
@@ -103,7 +120,7 @@ void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int 
   const Walk walk = walk_of(store, a, b);
   const auto visit = [&](const Block& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
-                   block.cols, a.bytes, store, walk.strip, walk.squares});
+                   block.cols, a.bytes, store, walk.strip, walk.squares, walk.asks_ahead});
     if (store != Store::cached) set.fence();
   };
   walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, walk.leaf, threads), visit, both);

@@ -39,19 +39,20 @@ template <int Bytes, int Squares>
 
 /// The squares of a panel at column `at` into a stage, whose rows lie `pitch` apart; meanwhile the lines of a
 /// that come next are on their way: prefetch_bytes to the right of column j, or beyond the end of the panel,
-/// where reading goes on at `next`.
+/// where reading goes on at `next`; nowhere, where that is null.
 template <int Bytes, int Squares>
 [[gnu::always_inline]] inline void stage_squares(const std::byte* a, index_t a_stride, index_t j, index_t at,
                                                  index_t cols, const std::byte* next, std::byte* stage,
                                                  index_t pitch) {
   constexpr index_t side = line_bytes / Bytes;
+  const bool asks = next != nullptr;
   const index_t beyond = (j - cols) * Bytes + prefetch_bytes;
   const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
 #pragma GCC unroll 4
   for (int q = 0; q < Squares; ++q) {
     line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride, stage + q * line_bytes,
                                    pitch);
-    for (index_t r = q * side; r < (q + 1) * side; ++r)
+    for (index_t r = q * side; asks && r < (q + 1) * side; ++r)
       __builtin_prefetch(ahead + r * a_stride, 0, second_level);
   }
 }
@@ -201,7 +202,9 @@ template <int Bytes, Store Kind, int Squares>
 void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes;
   const index_t rows = strip.rows / side * side;
-  const auto from = [&](index_t i) { return i < rows ? strip.a + i * strip.a_stride : next; };
+  const auto from = [&](index_t i) {
+    return next == nullptr || i >= rows ? next : strip.a + i * strip.a_stride;
+  };
   index_t i = 0;
   for (; i + Squares * side <= rows; i += Squares * side)
     panel<Bytes, Kind, Squares>(strip, i, from(i + Squares * side), carry);
@@ -228,7 +231,8 @@ void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
     strip.a = leaf.a + left * Bytes;
     strip.b = leaf.b + left * leaf.b_stride;
     const bool last = left + strip.cols == leaf.cols;
-    walk_strip<Bytes, Kind, Squares>(strip, last ? leaf.a : strip.a + strip.cols * Bytes, carry);
+    const std::byte* const next = last ? leaf.a : strip.a + strip.cols * Bytes;
+    walk_strip<Bytes, Kind, Squares>(strip, leaf.asks_ahead ? next : nullptr, carry);
   }
   if constexpr (Kind != Store::streaming) return;
   const index_t rows = leaf.rows / side * side;

@@ -28,8 +28,9 @@ struct Leaf {
   index_t bytes;
   Store store;
   index_t strip =
-      index_t{1} << 40;  ///< columns of a that are walked together; a multiple of line_bytes / bytes
-  int squares = 2;       ///< in a streamed panel of records of 4 and 8 bytes: 2, 3 or 4
+      index_t{1} << 40;    ///< columns of a that are walked together; a multiple of line_bytes / bytes
+  int squares = 2;         ///< in a streamed panel of records of 4 and 8 bytes: 2, 3 or 4
+  bool asks_ahead = true;  ///< whether lines of a are asked for, or left to the processor's prefetchers
 };
 
 /// The columns of the widest strip whose lines are carried.
