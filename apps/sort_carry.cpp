@@ -232,6 +232,7 @@ void Carrier::gather_and_look(Column& column) {
       const layout::Range some = rows_at_once(column.bytes, block, n);
       const auto from =
           places.subspan(static_cast<std::size_t>(some.begin), static_cast<std::size_t>(some.size()));
+      const auto behind = places.subspan(static_cast<std::size_t>(some.end));
       std::byte* const to = column.after.data() + some.begin * column.bytes;
       if (!all_inside(from, rows)) {
         ++outside;
@@ -239,6 +240,7 @@ void Carrier::gather_and_look(Column& column) {
         return;
       }
       tessera::sort::gather_rows(column.before.data(), column.bytes, from, to);
+      tessera::sort::will_gather(column.before.data(), column.bytes, behind);
       const Timer timer;
       look(column, to, source(std::max<index_t>(0, some.begin - 1)), some);
       nanoseconds += static_cast<index_t>(timer.seconds() * 1e9);

@@ -34,15 +34,46 @@ template <class Size>
     std::memcpy(to, from, Size::value);
 }
 
+constexpr index_t line = 64;
+constexpr index_t read_ahead = 32;  // rows: as many as hide a way to the memory
+
+/// All lines of a row.
+[[gnu::always_inline]] inline void will_read(const std::byte* row, index_t bytes) {
+  for (index_t b = 0; b < bytes; b += line) __builtin_prefetch(row + b);
+  __builtin_prefetch(row + bytes - 1);
+}
+/// Behind the row that comes next, into the second level: else stores wait for each new line of a bucket. Ns
+/// a row by 419 buckets, of 16, 40 and 100 bytes, in 20 MB 5.5, 9.6, 16.3 -> 3.0, 5.0, 9.4, in 0.3 GB 13.8,
+/// 25, 44 -> 4.2, 7.8, 17 (Emerald Rapids).
+template <class Size>
+[[gnu::always_inline]] inline void will_write(const std::byte* row, Size bytes) {
+  for (index_t b = 0; b < bytes; b += line) __builtin_prefetch(row + bytes + line + b, 1, 2);
+}
+
 }  // namespace
 
 void gather_rows(const std::byte* from, index_t bytes, std::span<const std::uint64_t> places, std::byte* to) {
   with_size(bytes, [&](auto size) {
-    for (const std::uint64_t place : places) {
-      copy_one(from + static_cast<index_t>(place) * size, to, size);
-      to += size;
+    const auto n = static_cast<index_t>(places.size());
+    const auto row = [&](index_t j) {
+      return from + static_cast<index_t>(places[static_cast<std::size_t>(j)]) * size;
+    };
+    index_t j = 0;
+    // Of shorter ones there are as many misses at a time as there can be. Of 40 and 100 bytes, in 0.3 GB: 16,
+    // 31
+    // -> 14, 24 ns.
+    for (; size > 16 && j + read_ahead < n; ++j, to += size) {
+      will_read(row(j + read_ahead), size);
+      copy_one(row(j), to, size);
     }
+    for (; j < n; ++j, to += size) copy_one(row(j), to, size);
   });
+}
+
+void will_gather(const std::byte* from, index_t bytes, std::span<const std::uint64_t> places) {
+  if (bytes == 0) return;
+  for (const std::uint64_t place : places.first(std::min<std::size_t>(places.size(), read_ahead)))
+    will_read(from + static_cast<index_t>(place) * bytes, bytes);
 }
 
 void group_rows(std::span<const std::uint16_t> group, std::span<const MovedColumn> columns,
@@ -73,6 +104,7 @@ void group_rows(std::span<const std::uint16_t> group, std::span<const MovedColum
       with_size(column.bytes, [&](auto size) {
         const std::byte* from = column.from + std::min(n, t * length) * size;
         for (const std::uint16_t bucket : part(t)) {
+          will_write(next[bucket], size);
           copy_one(from, next[bucket], size);
           from += size;
           next[bucket] += size;

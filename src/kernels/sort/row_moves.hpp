@@ -11,6 +11,8 @@ namespace tessera::sort {
 
 /// to[j] = row places[j] of rows of so many bytes, for j in [0, places.size()). By this thread.
 void gather_rows(const std::byte* from, index_t bytes, std::span<const std::uint64_t> places, std::byte* to);
+/// A hint that this comes next: the first rows are on their way while something else is done.
+void will_gather(const std::byte* from, index_t bytes, std::span<const std::uint64_t> places);
 
 /// A column before and after.
 struct MovedColumn {
