@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # bash tests/bench.sh <matmul|transpose|stencil|sort> [--quick] [...]: ours and the peers, interleaved in one run.
+# What else is said is for the program of one process alone (its --help has it).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 workload=${1:?usage: bash tests/bench.sh matmul|transpose|stencil|sort [--quick]}
@@ -10,13 +11,14 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_REL
 cmake --build "$build" --target "bench_$workload" >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # every library chooses its kernels by itself
 "$build/tests/bench/bench_$workload" "$@"
+quick=(); for word in "$@"; do [ "$word" = --quick ] && quick=(--quick); done
 if [ -x "$build/tests/bench/bench_${workload}_mpi" ]; then # the distributed peers, where they were found
   # shellcheck source=jobs/env.sh
   . jobs/env.sh
   [ "$workload" = sort ] && counts="2 3 4"
-  for ranks in ${counts:-2 4}; do tessera_launch "$ranks" 1 "$build/tests/bench/bench_${workload}_mpi" "$@"; done
+  for ranks in ${counts:-2 4}; do tessera_launch "$ranks" 1 "$build/tests/bench/bench_${workload}_mpi" "${quick[@]}"; done
 fi
 if [ -e "tests/bench/${workload}_files.py" ]; then
   cmake --build "$build" --target tessera >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-  "$(command -v /usr/bin/python3 || echo python3)" "tests/bench/${workload}_files.py" "$build/bin/tessera" "$@"
+  "$(command -v /usr/bin/python3 || echo python3)" "tests/bench/${workload}_files.py" "$build/bin/tessera" "${quick[@]}"
 fi

@@ -42,10 +42,10 @@ struct Walk {
 [[nodiscard]] inline bool has_large_second_level() { return machine::caches().l2 >= index_t{2} << 20; }
 
 /// Whether lines of a are asked for ahead of their time. Not where such a processor's own prefetchers follow
-/// the rows of a panel, up to 32, each in a page of its own: what is asked for waits in the buffers that
-/// streaming stores leave through (Emerald Rapids, one core, GB/s, asked for 512 bytes ahead and not at all;
-/// 128 to 8192 bytes are as bad: f64 8000 x 8000 22.0 and 24.7, 8192 x 8192 21.5 and 24.1, f32 8192 x
-/// 8192 21.0 and 23.2). Rows that share pages (f64 100000 x 100 23.0 and 20.7), more rows (u16 8000 x
+/// the rows of a panel, up to 32, each in a page of its own: what is asked for probably waits in the buffers
+/// that streaming stores leave through (Emerald Rapids, one core, GB/s, asked for 512 bytes ahead and not at
+/// all; 128 to 8192 bytes are as bad: f64 8000 x 8000 22.0 and 24.7, 8192 x 8192 21.5 and 24.1, f32 8192 x
+/// 8192 20.8 and 23.2). Rows that share pages (f64 100000 x 100 23.0 and 20.7), more rows (u16 8000 x
 /// 8000 16.3 and 14.3) and rows that are carried (f32 8001 x 8001 21.5 and 19.2) need it.
 [[nodiscard]] inline bool asks_ahead(Store store, const ConstRecords& a) {
   return store != Store::streaming || a.bytes < 4 || a.stride() < 4096 || !has_large_second_level();
