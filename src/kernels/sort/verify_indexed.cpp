@@ -112,9 +112,12 @@ std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
   const index_t width = rows.bytes / 8;
   Hash<std::uint64_t> hash(salt);
   Vector64 row_of[most_words], place_of[most_words];  // of each lane of each vector
-  for (index_t word = 0; word < words * width; ++word) {
-    row_of[word / words][word % words] = static_cast<std::uint64_t>(word / width);
-    place_of[word / words][word % words] = static_cast<std::uint64_t>(word % width) * multiples.of_place;
+  // In vectors: lane by lane it took a third of what 16 KiB of rows take.
+  const auto length = static_cast<std::uint64_t>(width), inverse = (std::uint64_t{1} << 16) / length + 1;
+  Vector64 number = {0, 1, 2, 3, 4, 5, 6, 7};  // of words
+  for (index_t v = 0; v < width; ++v, number += words) {
+    row_of[v] = number * inverse >> 16;  // number / length, of 128 words at most
+    place_of[v] = (number - row_of[v] * length) * multiples.of_place;
   }
   Vector64 of_rows{};
   for (index_t i = 0; i < words; ++i)
