@@ -101,14 +101,10 @@ void depth_first(const Item& root, const Step& step) {
       open.fetch_sub(1, std::memory_order_release);
     }
   };
-#pragma omp taskgroup
-  {
-    for (std::size_t me = 1; me < put_off.size(); ++me) {
-#pragma omp task default(shared) firstprivate(me)
-      work(me);
-    }
+  gather([&] {
+    for (std::size_t me = 1; me < put_off.size(); ++me) leave([&work, me] { work(me); }, [] {});
     work(0);
-  }
+  });
 }
 
 }  // namespace tessera::machine
