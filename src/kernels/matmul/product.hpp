@@ -117,8 +117,8 @@ class Product {
           .onto = last ? onto : MatrixView<T>{},
           .store = p == begin && last && beta == T{0} && onto.empty() ? store_of(c) : Store::cached};
       const Part all{.block = {0, 0, m_, n_}, .backwards = false};
-      share_ == Share::c&& machine::recorder() == nullptr ? share_tiles(chunk, all, target)
-                                                          : tiles(chunk, all, target, {});
+      const bool on_team = share_ == Share::c && machine::recorder() == nullptr;
+      on_team ? share_tiles(chunk, all, target) : tiles(chunk, all, target, {});
     }
   }
 
