@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -89,32 +90,47 @@ void tell_crashes(const std::vector<int>& numbers) {
 
 constexpr auto launcher_rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
 
-/// While it lives, Open MPI of a process that nobody launched shall start no daemon (0.08 s), measure no
-/// clock for UCX (0.2 s), open no port and make no session folder: it talks to nobody, and without a daemon
-/// that folder has one name for all of a user's processes, which remove it under each other's hands. What the
-/// user has set stays, and what is set here goes again, before a child inherits it.
-class AloneSettings {
+/// Whether a network other than Ethernet may be there: verbs (InfiniBand, RoCE, Omni-Path, EFA), Slingshot,
+/// Aries.
+bool may_have_fabric() {
+  constexpr std::array signs{"/sys/class/infiniband", "/sys/class/cxi", "/dev/kgni0"};
+  return std::any_of(signs.begin(), signs.end(), [](const char* sign) { return access(sign, F_OK) == 0; });
+}
+
+/// While it lives, Open MPI skips what takes long at its start and leads nowhere. What the user has set
+/// stays, and what is set here goes again, before a child inherits it. A process that nobody launched starts
+/// no daemon (0.08 s), measures no clock for UCX (0.2 s), opens no port and makes no session folder: it talks
+/// to nobody, and without a daemon that folder has one name for all of a user's processes, which remove it
+/// under each other's hands. Launched ranks without a fabric do not look for one: they would choose ob1 in
+/// the end, but each of the two libraries of Omni-Path's kind measures the clock for 0.1 s first.
+class StartSettings {
  public:
-  AloneSettings() {
-    if (first_number_in(launcher_rank_variables)) return;
-    for (const auto& [name, value] : settings) {
-      if (std::getenv(name) != nullptr) continue;
-      setenv(name, value, 0);
-      set_.push_back(name);
+  StartSettings() {
+    if (!first_number_in(launcher_rank_variables)) {
+      for (const auto& [name, value] : alone) set(name, value);
+    } else if (std::getenv("OMPI_MCA_mtl") == nullptr && !may_have_fabric()) {
+      set("OMPI_MCA_pml", "ob1");
     }
   }
-  ~AloneSettings() {
+  ~StartSettings() {
     for (const char* name : set_) unsetenv(name);
   }
-  AloneSettings(const AloneSettings&) = delete;
-  AloneSettings& operator=(const AloneSettings&) = delete;
+  StartSettings(const StartSettings&) = delete;
+  StartSettings& operator=(const StartSettings&) = delete;
 
  private:
-  static constexpr std::array<std::pair<const char*, const char*>, 4> settings{
+  static constexpr std::array<std::pair<const char*, const char*>, 4> alone{
       {{"OMPI_MCA_ess_singleton_isolated", "1"},
        {"OMPI_MCA_orte_create_session_dirs", "0"},
        {"OMPI_MCA_pml", "ob1"},
        {"OMPI_MCA_btl", "self"}}};
+
+  void set(const char* name, const char* value) {
+    if (std::getenv(name) != nullptr) return;
+    setenv(name, value, 0);
+    set_.push_back(name);
+  }
+
   std::vector<const char*> set_;
 };
 
@@ -124,7 +140,7 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
   const std::vector<int> uncared = uncared_crashes();
   int provided = 0;
   {
-    const AloneSettings settings;
+    const StartSettings settings;
     check(MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   }
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
