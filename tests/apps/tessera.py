@@ -47,6 +47,7 @@ MPI_ENVIRONMENT = {
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_odls_base_sigkill_timeout": "0",  # else mpirun waits a second before it ends a job that failed
 }
 
 

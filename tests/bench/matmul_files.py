@@ -1,6 +1,6 @@
 """matmul_files.py TESSERA [--quick]: products out of core against the same products in memory.
 
-Operands and result take four times the memory allowed. Runs alternate; the file cache is cold before each, and what the file
+The operands take four times the memory allowed. Runs alternate; the file cache is cold before each, and what the file
 system reads by itself is measured beside it. Files lie in the current folder's file system (TMPDIR names another).
 """
 import os
@@ -54,7 +54,7 @@ def main():
                     x = file.create_dataset("X", (n, n), "f8")
                     for i in range(0, n, 512):
                         x[i:i + 512] = rng.random((512, n))
-            limit = 3 * n * n * 8 // 4
+            limit = n * n * 8 // 2
             operands = ("--a", f"{a}:/X", "--b", f"{b}:/X", "--no-verify")
             through, held, reads, writes = [], [], [], []
             for _ in range(3 if quick else 5):
