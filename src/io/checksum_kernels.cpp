@@ -60,8 +60,8 @@ struct TwoWords {
 constexpr Words elements_of_lanes = {0, 4, 1, 5, 2, 6, 3, 7};
 
 [[gnu::always_inline]] inline TwoWords two_words(const Words& few, const Words& others) {
-  return {__builtin_shuffle(few, others, Words{0, 8, 2, 10, 4, 12, 6, 14}),
-          __builtin_shuffle(few, others, Words{1, 9, 3, 11, 5, 13, 7, 15})};
+  return {__builtin_shufflevector(few, others, 0, 8, 2, 10, 4, 12, 6, 14),
+          __builtin_shufflevector(few, others, 1, 9, 3, 11, 5, 13, 7, 15)};
 }
 /// 16 bytes of each of four elements, `bytes` from one to the next.
 [[gnu::always_inline]] inline Words four_halves(const std::byte* from, index_t bytes) {

@@ -96,7 +96,7 @@ void write_grid(const Box3& box, const GridView<const T>& from, const PutSlab& p
 #define TESSERA_INSTANTIATE(T)                                                  \
   template void read_grid(const DatasetName&, const Box3&, const GridView<T>&); \
   template void write_grid(const Box3&, const GridView<const T>&, const PutSlab&);
-TESSERA_INSTANTIATE(Half)
+template void write_grid(const Box3&, const GridView<const Half>&, const PutSlab&);  // read: see above
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

@@ -54,7 +54,8 @@ TEST(Checksum, OfBytesDoesNotDependOnTheSplit) {
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(mix64(i) >> 56);
   for (const index_t first : {0, 1, 510, 1024, 123456789}) {
     const auto whole = checksum(data, 1, first);
-    for (const std::size_t cut : {0, 1, 2, 3, 4, 510, 511, 512, 513, 1500, 2999, 3000}) {
+    for (const std::size_t cut :
+         std::initializer_list<std::size_t>{0, 1, 2, 3, 4, 510, 511, 512, 513, 1500, 2999, 3000}) {
       const auto rest = checksum(std::span(data).subspan(cut), 1, first + static_cast<index_t>(cut));
       EXPECT_EQ(whole, checksum(std::span(data).first(cut), 1, first) + rest) << first << " " << cut;
     }
@@ -83,8 +84,8 @@ TEST(Checksum, OfBytesTellsOfEachByteAndItsPlace) {
 TEST(Checksum, OfLongElementsFoldsTheirWords) {
   std::vector<std::byte> data(5000);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(mix64(i) >> 56);
-  for (const std::size_t size : {9, 15, 16, 17, 23, 40, 100}) {
-    for (const std::size_t count : {0, 1, 15, 16, 17, 49}) {
+  for (const std::size_t size : std::initializer_list<std::size_t>{9, 15, 16, 17, 23, 40, 100}) {
+    for (const std::size_t count : std::initializer_list<std::size_t>{0, 1, 15, 16, 17, 49}) {
       std::uint64_t want = 0;
       for (std::size_t e = 0; e < count; ++e) {
         std::uint64_t folded = 0;

@@ -68,7 +68,7 @@ void expect_box(const MappedMatrix& matrix, const Box& box, index_t first_row, i
 }
 
 TEST(MappedMatrix, HasTheElementsOfBoxesAndSelections) {
-  for (const hsize_t user_block : {0, 512, 8192}) {
+  for (const hsize_t user_block : std::initializer_list<hsize_t>{0, 512, 8192}) {
     const File file({.user_block = user_block});
     const auto all = file.map();
     ASSERT_NE(all, nullptr);

@@ -96,18 +96,18 @@ class Product {
   /// c = alpha * a[:, begin:end] * b[begin:end, :] + beta * c, chunk after chunk; the last one onto `onto`,
   /// if any.
   void chain(index_t begin, index_t end, MatrixView<T> c, T beta, MatrixView<T> onto) const {
-    const auto [pack_a, pack_b] = packs();
+    const Packs packed = packs();
     const index_t longest = std::min(chunk_length<T>, end - begin);
-    Scratch<T> a(pack_a ? round_up(m_, leaf_.mr) * longest : 0);
-    Scratch<T> b(pack_b ? round_up(n_, leaf_.nr) * longest : 0);
+    Scratch<T> a(packed.a ? round_up(m_, leaf_.mr) * longest : 0);
+    Scratch<T> b(packed.b ? round_up(n_, leaf_.nr) * longest : 0);
     for (index_t p = begin; p < end; p += longest) {
       Chunk<T> chunk = in_place(p, std::min(longest, end - p));
       chunk.k_next = std::min(longest, end - p - chunk.k);
       const auto first = [&] {
-        if (pack_a) this->pack_a(chunk, p, a.data());
+        if (packed.a) pack_a(chunk, p, a.data());
       };
       const auto second = [&] {
-        if (pack_b) this->pack_b(chunk, p, b.data());
+        if (packed.b) pack_b(chunk, p, b.data());
       };
       fork(first, second);
       const bool last = p + chunk.k == end;

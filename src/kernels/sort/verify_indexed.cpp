@@ -127,8 +127,12 @@ std::uint64_t hash_rows_of_words(const IndexedRows& rows, const Salt& salt) {
   for (; j + words <= rows.n; j += words, of_rows += words * multiples.of_index) {
     if (rows.indices != nullptr)
       of_rows = read<Vector64>(reinterpret_cast<const std::byte*>(rows.indices + j)) * multiples.of_index;
-    for (index_t v = 0; v < width; ++v, data += vector_bytes)
-      hash.add(read<Vector64>(data) + (__builtin_shuffle(of_rows, row_of[v]) + place_of[v]));
+    for (index_t v = 0; v < width; ++v, data += vector_bytes) {
+      const auto rows_of_lanes = (__m512i)of_rows;  // twice: the form of one vector warns in g++ 12
+      const auto of_lanes =
+          (Vector64)_mm512_permutex2var_epi64(rows_of_lanes, (__m512i)row_of[v], rows_of_lanes);
+      hash.add(read<Vector64>(data) + (of_lanes + place_of[v]));
+    }
   }
   for (; j < rows.n; ++j) {
     const std::uint64_t of_row = index_of(rows, j) * multiples.of_index;

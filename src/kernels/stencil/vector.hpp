@@ -75,7 +75,8 @@ struct Vec<Half> : Vec<float> {
 /// One of them.
 [[gnu::always_inline]] inline float widened(const Half& x) { return _cvtsh_ss(x.bits); }
 [[gnu::always_inline]] inline void put_narrowed(Half& to, float x) {
-  to.bits = _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+  const __m128i one = _mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT);
+  to.bits = static_cast<std::uint16_t>(_mm_extract_epi16(one, 0));
 }
 constexpr int jam = 4;  // rows at once: 32 registers hold three vectors of each, sums and weights
 constexpr bool shifts_are_cheap = true;  // a load at x +- 1 always crosses a line: twice the cost
@@ -129,7 +130,8 @@ struct Vec<Half> : Vec<float> {
 /// One of them.
 [[gnu::always_inline]] inline float widened(const Half& x) { return _cvtsh_ss(x.bits); }
 [[gnu::always_inline]] inline void put_narrowed(Half& to, float x) {
-  to.bits = _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
+  const __m128i one = _mm_cvtps_ph(_mm_set_ss(x), _MM_FROUND_TO_NEAREST_INT);
+  to.bits = static_cast<std::uint16_t>(_mm_extract_epi16(one, 0));
 }
 constexpr int jam = 2;
 constexpr bool shifts_are_cheap = false;

@@ -289,7 +289,7 @@ TEST(HashOfRows, IsOfEveryWordWithItsPlaceInTheRow) {
   const std::uint64_t flip = mix64(seed), factor = mix64(~seed) | 1;
   const std::uint64_t of_place = (factor << 32 | factor >> 32 | 1) + (flip << 1);
   for (const index_t width : {1, 2, 3, 4, 7, 8, 9, 12, 16, 24, 31, 32, 33, 40, 63, 64, 65, 72, 100, 136}) {
-    for (const std::size_t n : {1, 7, 8, 9, 600}) {
+    for (const std::size_t n : std::initializer_list<std::size_t>{1, 7, 8, 9, 600}) {
       std::vector<std::uint64_t> numbers(n);
       std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
       const SomeRows rows({width, 5, width}, numbers);
