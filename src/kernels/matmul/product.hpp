@@ -17,6 +17,13 @@ namespace tessera::matmul {
 inline constexpr index_t tile_rows = 192;
 template <class T>
 inline constexpr index_t tile_columns = 768 / static_cast<index_t>(sizeof(T));
+// A product of so few columns takes every row of A once, straight from where it lies, against all of a packed
+// chunk of B (512 x 256 doubles: 1 MiB).
+template <class T>
+inline constexpr index_t slim = 2048 / static_cast<index_t>(sizeof(T));
+// Threads that share the columns and rows of so small a C wait for each other twice a chunk: rather the
+// leaves of k, where there are enough for nobody to wait long at the end.
+inline constexpr index_t small_c_bytes = index_t{1} << 20, many_leaves = 8;
 // Operands are read where they lie when so few rows or columns would share a packed copy.
 inline constexpr index_t direct = 128;
 // A C of so many bytes has left the caches before anybody reads it.
@@ -43,6 +50,8 @@ struct Chunk {
   index_t a_row, a_step, a_sliver;
   const T* b;
   index_t b_step, b_panel;
+  const T* a_next = nullptr;  ///< the next chunk's operands, to be fetched under the end of this one
+  const T* b_next = nullptr;
 };
 
 template <class T>
@@ -59,7 +68,9 @@ class Product {
         leaf_(leaf_kernels<T>(machine::isa())),
         share_(choose_share(node.count)),
         rows_(tile_rows),
-        columns_(!is_complex<T> && n_ <= direct ? direct : tile_columns<T>) {
+        columns_(is_slim()                        ? slim<T>
+                 : !is_complex<T> && n_ <= direct ? direct
+                                                  : tile_columns<T>) {
     while (share_ == Share::c && rows_ > leaf_.mr &&
            ceil_div(m_, rows_) * ceil_div(n_, columns_) < 4 * team()) {
       rows_ = std::max(leaf_.mr, round_up(std::min(rows_, m_) / 2, leaf_.mr));
@@ -74,7 +85,7 @@ class Product {
   [[nodiscard]] Packs packs() const {
     if (is_complex<T>) return {!(has_plain_rows(a_) && reads_rows_of_a()), true};
     const bool free = reads_in_place();
-    return {n_ > direct && !free && !reads_rows_of_a(), b_.step != 1 || (m_ > direct && !free)};
+    return {n_ > direct && !free && !reads_rows_of_a(), b_.step != 1 || is_slim() || (m_ > direct && !free)};
   }
 
   /// c = the node, from beta * c.
@@ -103,6 +114,10 @@ class Product {
     for (index_t p = begin; p < end; p += longest) {
       Chunk<T> chunk = in_place(p, std::min(longest, end - p));
       chunk.k_next = std::min(longest, end - p - chunk.k);
+      if (chunk.k_next > 0 && is_slim() && share_ != Share::c) {
+        chunk.a_next = a_.at(0, p + chunk.k).data;
+        if (b_.step == 1 && b_.row == n_) chunk.b_next = b_.at(p + chunk.k, 0).data;
+      }
       const auto first = [&] {
         if (packed.a) pack_a(chunk, p, a.data());
       };
@@ -157,7 +172,10 @@ class Product {
   [[nodiscard]] Share choose_share(index_t leaf_count) const {
     if (team() == 1) return Share::nothing;
     const index_t tiles = ceil_div(m_, tile_rows) * ceil_div(n_, tile_columns<T>);
-    return tiles < 2 * team() && leaf_count >= 2 * team() ? Share::k : Share::c;
+    const bool small = m_ * n_ * static_cast<index_t>(sizeof(T)) <= small_c_bytes;
+    const bool shares_k =
+        tiles < 2 * team() ? leaf_count >= 2 * team() : small && leaf_count >= many_leaves * team();
+    return shares_k ? Share::k : Share::c;
   }
 
   /// Are rows of both so short that the kernel runs as fast over them as over packed ones? 512 rows of a
@@ -179,7 +197,17 @@ class Product {
   /// packed copy? Both wider products and longer rows lose 1 to 3 %: rows of a tile find no room beside
   /// each other in the second level.
   [[nodiscard]] bool reads_rows_of_a() const {
-    return machine::isa() == machine::Isa::avx512 && a_.step == 1 && a_.row <= 1200 && n_ <= 1200;
+    return machine::isa() == machine::Isa::avx512 && a_.step == 1 &&
+           (is_slim() || (a_.row <= 1200 && n_ <= 1200));
+  }
+
+  /// Long rows of a against few columns: a sliver of rows stays in the first level while all of packed b
+  /// passes, and the next one is fetched meanwhile. A packed copy of a would cost what it costs of a square,
+  /// for fewer uses.
+  [[nodiscard]] bool is_slim() const {
+    constexpr index_t least = direct / 2;  // 64: as fast over b where it lies
+    return !is_complex<T> && machine::isa() == machine::Isa::avx512 && a_.step == 1 && a_.row > 1200 &&
+           m_ >= direct && least < n_ && n_ <= slim<T>;
   }
 
   template <class First, class Second>
@@ -288,8 +316,9 @@ class Product {
   void tile(const Chunk<T>& chunk, const Block& block, const Target& target, const Block& after) const {
     const auto a_of = [&](const Block& x) { return chunk.a + x.i / leaf_.mr * chunk.a_sliver; };
     const auto b_of = [&](const Block& x) { return chunk.b + x.j / leaf_.nr * chunk.b_panel; };
-    const bool other_a = after.m > 0 && after.i != block.i;
-    const bool other_b = after.m > 0 && after.j != block.j;
+    const bool ends = after.m == 0;
+    const bool other_a = !ends && after.i != block.i;
+    const bool other_b = !ends && after.j != block.j;
     leaf_.multiply({.m = block.m,
                     .n = block.n,
                     .k = chunk.k,
@@ -308,8 +337,12 @@ class Product {
                     .ldonto = target.onto.ld},
                    {.begin = chunk.k + chunk.k_next * block.j / n_,
                     .end = chunk.k + chunk.k_next,
-                    .a = other_a ? a_of(after) : nullptr,
-                    .b = other_b ? b_of(after) : nullptr},
+                    .a = other_a ? a_of(after)
+                         : ends  ? chunk.a_next
+                                 : nullptr,
+                    .b = other_b ? b_of(after)
+                         : ends  ? chunk.b_next
+                                 : nullptr},
                    target.store);
   }
 

@@ -108,6 +108,22 @@ TYPED_TEST(Summation, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+TYPED_TEST(Summation, OfFewLongRowsAndColumnsHasTheSameBitsHoweverTheyAreReadAndShared) {
+  constexpr index_t chunk = chunk_length<TypeParam>;
+  for (const Shape3 s : {Shape3{128, 65, 3 * chunk + 1}, Shape3{203, 136, 5 * chunk},
+                         Shape3{131, 256, 64 * chunk + 9}, Shape3{128, 512, 3 * chunk - 3}}) {
+    SCOPED_TRACE(text(s, Op::none, Op::none));
+    const Operands<TypeParam> x(s, Op::none, Op::none);
+    Operands<TypeParam> turned(s, Op::transpose, Op::none);  // rows of A apart: always packed
+    for (index_t i = 0; i < s.m; ++i) {
+      for (index_t p = 0; p < s.k; ++p) turned.a.view()(p, i) = x.a(i, p);
+    }
+    const auto want = turned.product(1);
+    EXPECT_TRUE(want.sentinels_stand());
+    for (const int threads : {1, 2, 3}) EXPECT_TRUE(same_bits(x.product(threads), want)) << threads;
+  }
+}
+
 TYPED_TEST(Summation, OfAVeryLongCInPiecesIsThatOfItsParts) {
   const Shape3 s{40001, 3, 700};  // packed at once it would exceed the working memory
   const Operands<TypeParam> x(s, Op::none, Op::none);
