@@ -73,8 +73,8 @@ class Watch {
 
 /// The sum of a hash of every word of every row with the row's index and the word's place in it: rows in two
 /// orders agree where the same bytes have the same index in both. Where processors multiply without carries,
-/// long rows enter as the 16 bytes of a digest (verify_digest.cpp), which two rows share for one seed in 2^64.
-/// In parallel, as above.
+/// long rows enter as the 16 bytes of a digest (verify_digest.cpp), which two rows share for one seed in
+/// 2^64. In parallel, as above.
 [[nodiscard]] std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed);
 
 /// words[j] = a word of key j, j in [0, n), unsigned in the order of the keys (verify_kernels.hpp): numbers,
