@@ -33,6 +33,61 @@ Looked look(const std::uint64_t* raw, index_t n, std::uint64_t before, const Key
   return TESSERA_OF_ISA(machine::isa(), look_at_keys64)(raw, n, before, map, salt);
 }
 
+// Rows of so many bytes are made short before they are hashed with their indices or words with their places:
+// 100 bytes 17 -> 33 GB/s in a first-level cache (Emerald Rapids). Only where processors multiply without
+// carries.
+#ifdef TESSERA_ONLY_BASELINE
+constexpr index_t least_digested = 64, most_digested = 0;
+#else
+constexpr index_t least_digested = 64, most_digested = 1024;
+#endif
+constexpr index_t digest_bytes = 16;
+
+bool is_digested(index_t bytes) { return bytes >= least_digested && bytes <= most_digested; }
+
+IndexedRows part_of(IndexedRows rows, index_t begin, index_t end) {
+  rows.data += begin * rows.bytes;
+  rows.n = end - begin;
+  rows.first += static_cast<std::uint64_t>(begin);
+  if (rows.indices != nullptr) rows.indices += begin;
+  return rows;
+}
+
+/// Short rows for long ones, a few at a time.
+class Digest {
+ public:
+  static constexpr index_t most_rows = 512;  // the digests lie in a first-level cache beside some of the rows
+
+  Digest(index_t bytes, std::uint64_t seed) {
+    const std::uint64_t of_keys = mix64(mix64(mix64(seed)));
+    for (index_t k = 0; k < 2 * ceil_div(bytes, digest_bytes); ++k)
+      keys_[static_cast<std::size_t>(k)] = hash_at(of_keys, static_cast<std::uint64_t>(k));
+  }
+  /// With the same indices, until the next call.
+  [[nodiscard]] IndexedRows of(IndexedRows rows) {
+    TESSERA_OF_ISA(machine::isa(), digest_rows)(rows, keys_.data(), digests_.data());
+    rows.data = std::as_bytes(std::span(digests_)).data();
+    rows.bytes = digest_bytes;
+    return rows;
+  }
+
+ private:
+  std::array<std::uint64_t, most_digested / 8> keys_;
+  std::array<std::uint64_t, most_rows * digest_bytes / 8> digests_;
+};
+
+/// By this thread.
+std::uint64_t hash_by_digests(const IndexedRows& rows, const Salt& salt, std::uint64_t seed) {
+  constexpr index_t at_once = 128;
+  Digest digest(rows.bytes, seed);
+  std::uint64_t sum = 0;
+  for (index_t begin = 0; begin < rows.n; begin += at_once) {
+    const IndexedRows some = part_of(rows, begin, std::min(rows.n, begin + at_once));
+    sum += TESSERA_OF_ISA(machine::isa(), hash_indexed)(digest.of(some), salt);
+  }
+  return sum;
+}
+
 }  // namespace
 
 template <class T>
@@ -137,12 +192,9 @@ std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed) {
   std::atomic<std::uint64_t> sum = 0;
   const index_t grain = std::max<index_t>(1, 64 * task_grain / std::max<index_t>(8, rows.bytes));
   machine::parallel_for(0, rows.n, grain, [&](index_t begin, index_t end) {
-    IndexedRows part = rows;
-    part.data += begin * rows.bytes;
-    part.n = end - begin;
-    part.first += static_cast<std::uint64_t>(begin);
-    if (rows.indices != nullptr) part.indices += begin;
-    sum += TESSERA_OF_ISA(machine::isa(), hash_indexed)(part, salt);
+    const IndexedRows part = part_of(rows, begin, end);
+    sum += is_digested(rows.bytes) ? hash_by_digests(part, salt, seed)
+                                   : TESSERA_OF_ISA(machine::isa(), hash_indexed)(part, salt);
   });
   return sum;
 }
@@ -167,18 +219,23 @@ index_t steps_not_up(const std::uint64_t* words, index_t n, const unsigned char*
 }
 
 std::uint64_t hash_of_rows(std::span<const RowColumn> columns, index_t n, std::uint64_t seed) {
-  constexpr index_t at_once = 512;  // rows whose sums lie in the first-level cache
+  constexpr index_t at_once = Digest::most_rows;  // whose sums lie in the first-level cache
   const Salt of_words = salt_of(seed), of_rows = salt_of(mix64(seed));
+  std::vector<Digest> digests;
+  for (const RowColumn& column : columns)
+    if (is_digested(column.bytes)) digests.emplace_back(column.bytes, hash_at(seed, digests.size()));
   std::array<std::uint64_t, at_once> sums;
   std::uint64_t sum = 0;
   for (index_t j = 0; j < n; j += at_once) {
     const index_t some = std::min(at_once, n - j);
     sums.fill(0);
     std::uint64_t word = 0;
+    auto digest = digests.begin();
     for (const RowColumn& column : columns) {
-      const IndexedRows rows{column.data + j * column.bytes, column.bytes, some, nullptr, word};
+      IndexedRows rows{column.data + j * column.bytes, column.bytes, some, nullptr, word};
+      if (is_digested(column.bytes)) rows = (digest++)->of(rows);
       TESSERA_OF_ISA(machine::isa(), add_row_hashes)(rows, of_words, sums.data());
-      word += static_cast<std::uint64_t>(ceil_div(column.bytes, index_t{8}));
+      word += static_cast<std::uint64_t>(ceil_div(rows.bytes, index_t{8}));
     }
     sum += hash(sums.data(), some, of_rows);
   }

@@ -51,6 +51,7 @@ class Watch {
   [[nodiscard]] bool finds_order(int threads);
   /// Some of the keys stay as they are now. By any thread.
   void saw(const void* first, index_t n);
+  [[nodiscard]] bool saw_any() const { return !parts_.empty(); }
   /// Looks at what was not seen yet and at the borders between the parts; parts that lie over each other are
   /// looked at again. What was changed later is noticed at the ends of a part only.
   [[nodiscard]] Inspection conclude();
@@ -71,7 +72,9 @@ class Watch {
 };
 
 /// The sum of a hash of every word of every row with the row's index and the word's place in it: rows in two
-/// orders agree where the same bytes have the same index in both. In parallel, as above.
+/// orders agree where the same bytes have the same index in both. Where processors multiply without carries,
+/// long rows enter as the 16 bytes of a digest (verify_digest.cpp), which two rows share for one seed in
+/// 2^64. In parallel, as above.
 [[nodiscard]] std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed);
 
 /// words[j] = a word of key j, j in [0, n), unsigned in the order of the keys (verify_kernels.hpp): numbers,

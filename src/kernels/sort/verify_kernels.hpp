@@ -37,7 +37,9 @@ struct Looked {
 /// hash: of raw[0:n]. look: that, and whether the bits never go down from `before` (a raw key) through
 /// raw[0:n]. in_order: whether bits never go down (descending: up) through raw[0:n], pairs by (key, index).
 /// hash_indexed: of every word of every row, with the row's index and the word's place in it. add_row_hashes:
-/// sums[j] += those of row j's words with their places, the first of which is rows.first.
+/// sums[j] += those of row j's words with their places, the first of which is rows.first. digest_rows: two
+/// words for every row, whatever its index, by two random keys for every 16 bytes of a row; plainly: without
+/// what processors have for it.
 ///
 /// Words of keys, unsigned numbers in the order of the rows: words[j], j in [0, n), of numbers as the map
 /// says, but -0 as +0 and every NaN as every other; or of the first `bytes` (at most 8) of a string, each
@@ -54,6 +56,8 @@ struct Looked {
                         const KeyMap<std::uint32_t>& map, const Salt& salt);                                \
   std::uint64_t hash_indexed(const IndexedRows& rows, const Salt& salt);                                    \
   void add_row_hashes(const IndexedRows& rows, const Salt& salt, std::uint64_t* sums);                      \
+  void digest_rows(const IndexedRows& rows, const std::uint64_t* keys, std::uint64_t* digests);             \
+  void digest_rows_plainly(const IndexedRows& rows, const std::uint64_t* keys, std::uint64_t* digests);     \
   void words_of_numbers32(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map,                 \
                           std::uint64_t* words);                                                            \
   void words_of_numbers64(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map,                 \

@@ -32,6 +32,9 @@ struct Peer {
   SortFunction<double> f64 = nullptr;
   SortFunction<KeyValue> kv = nullptr;
   SortFunction<Record> rec = nullptr;
+  SortFunction<std::int32_t> i32 = nullptr;
+  SortFunction<std::int64_t> i64 = nullptr;
+  SortFunction<float> f32 = nullptr;
 };
 
 template <template <class> class Sort>
@@ -42,7 +45,10 @@ constexpr Peer peer_of_all(std::string_view name, bool parallel) {
           Sort<std::uint64_t>::run,
           Sort<double>::run,
           Sort<KeyValue>::run,
-          Sort<Record>::run};
+          Sort<Record>::run,
+          Sort<std::int32_t>::run,
+          Sort<std::int64_t>::run,
+          Sort<float>::run};
 }
 
 /// All that were found, from the generated list.

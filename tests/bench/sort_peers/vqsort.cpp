@@ -19,8 +19,8 @@ void vqsort_pairs(KeyValue* data, std::size_t n, int threads) {
 }  // namespace
 
 void add_vqsort(std::vector<Peer>& peers) {
-  peers.push_back(
-      {"vqsort", false, vqsort<std::uint32_t>, vqsort<std::uint64_t>, vqsort<double>, vqsort_pairs, nullptr});
+  peers.push_back({"vqsort", false, vqsort<std::uint32_t>, vqsort<std::uint64_t>, vqsort<double>,
+                   vqsort_pairs, nullptr, vqsort<std::int32_t>, vqsort<std::int64_t>, vqsort<float>});
 }
 
 }  // namespace tessera::bench
