@@ -1,12 +1,14 @@
 // Distributed f64 products side by side: ours from row blocks to row blocks as the command does it, pdgemm of
 // ScaLAPACK on block-cyclic matrices, at the grid and block size of several that are its best. Beside them as
 // many fma as the product has, on all ranks, that never leave the registers: no product is faster.
-// bench_matmul_mpi [--quick | square | deep | tall | flat]
+// bench_matmul_mpi [--quick] [square | deep | tall | flat]
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "base/table.hpp"
+#include <array>
+#include <cstdio>
+
 #include "bench/bench.hpp"
 #include "bench/peers_matmul.hpp"
 #include "bench/scalapack.hpp"
@@ -127,8 +129,11 @@ Setting best_setting(const mpi::Communicator& comm, const Shape& s) {
   return best;
 }
 
+using Row = std::array<std::string, 14>;
+constexpr std::array<int, 14> widths{6, 20, 5, 7, 6, 6, 11, 7, 7, 6, 7, 9, 7, 7};
+
 /// Ours as the command has it on a node, with matrices that all ranks see, and as it is between nodes.
-void row(const mpi::Communicator& comm, Table& table, const Shape& s, double budget) {
+Row row(const mpi::Communicator& comm, const Shape& s, double budget) {
   const auto seen = dist::matmul::what_to_share({.m = s.m, .n = s.n, .k = s.k, .ranks = comm.size()}, {});
   Ours ours(comm, s, seen), apart(comm, s, {});
   for (Ours* each : {&ours, &apart}) {
@@ -148,10 +153,20 @@ void row(const mpi::Communicator& comm, Table& table, const Shape& s, double bud
   const auto ratio = [&](std::size_t which, double Summary::*of) {
     return fmt::format("{:.2f}", seconds[2].*of / seconds[which].*of);
   };
-  table.add({s.name, fmt::format("{} x {} x {}", s.m, s.n, s.k), std::to_string(comm.size()), rate(0),
-             rate(1), rate(2), peer.text(), ratio(0, &Summary::median), ratio(0, &Summary::q1),
-             ratio(1, &Summary::median), ratio(1, &Summary::q1), rate(3), ratio(3, &Summary::median),
-             ratio(3, &Summary::q1)});
+  return {s.name,
+          fmt::format("{} x {} x {}", s.m, s.n, s.k),
+          std::to_string(comm.size()),
+          rate(0),
+          rate(1),
+          rate(2),
+          peer.text(),
+          ratio(0, &Summary::median),
+          ratio(0, &Summary::q1),
+          ratio(1, &Summary::median),
+          ratio(1, &Summary::q1),
+          rate(3),
+          ratio(3, &Summary::median),
+          ratio(3, &Summary::q1)};
 }
 
 /// Only the shapes of that name, if any is given.
@@ -167,15 +182,20 @@ ExitCode run(const mpi::Communicator& comm, bool quick, std::string_view only) {
     shapes.insert(shapes.begin() + 1, {"square", 4096, 4096, 4096});
     shapes.push_back({"deep", 128, 128, 1000000});
   }
-  Table table({"shape", "m x n x k", "ranks", "tessera", "apart", "pdgemm", "grid, block", "/pdgemm",
-               "quarter", "apart", "quarter", "fma alone", "/pdgemm", "quarter"});
-  for (const Shape& shape : shapes)
-    if (only.empty() || only == shape.name) row(comm, table, shape, quick ? 1 : 10);
+  const auto line = [&](const Row& cells) {
+    if (!comm.is_root()) return;
+    for (std::size_t at = 0; at < cells.size(); ++at) fmt::print("{:>{}}  ", cells[at], widths[at]);
+    fmt::print("\n");
+    std::fflush(stdout);  // a row as soon as it is known: the next may take a minute
+  };
   if (comm.is_root())
     fmt::print(
         "Distributed products, f64, medians in GFLOP/s, one thread a rank; ratios of medians and of lower "
-        "quartiles\n{}",
-        table.text());
+        "quartiles\n");
+  line({"shape", "m x n x k", "ranks", "tessera", "apart", "pdgemm", "grid, block", "/pdgemm", "quarter",
+        "apart", "quarter", "fma alone", "/pdgemm", "quarter"});
+  for (const Shape& shape : shapes)
+    if (only.empty() || only == shape.name) line(row(comm, shape, quick ? 1 : 10));
   return ExitCode::ok;
 }
 
@@ -184,8 +204,15 @@ ExitCode run(const mpi::Communicator& comm, bool quick, std::string_view only) {
 
 int main(int argc, char** argv) {
   tessera::bench::choose_kernels_of_peers(argv);
-  const bool quick = argc > 1 && std::string_view(argv[1]) == "--quick";
-  const std::string_view only = !quick && argc > 1 ? argv[1] : "";
+  bool quick = false;
+  std::string_view only;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--quick") {
+      quick = true;
+    } else {
+      only = argv[i];
+    }
+  }
   return tessera::mpi::run_main(&argc, &argv, [&](const tessera::mpi::Communicator& comm) {
     return tessera::bench::run(comm, quick, only);
   });

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "dist/matmul/algorithms.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
@@ -42,31 +43,41 @@ std::vector<index_t> cuts(const std::vector<Piece<T>>& pieces, Range whole, cons
   return at;
 }
 
-/// One region of c, all of it in the same pieces: their sum along the tree.
+/// One region of c, all of it in the same pieces: their sum along the tree grows in c, and the right half of
+/// a node, where it is no piece itself, in a matrix of its own.
 template <class T>
-void combine_region(const Subtree root, const std::vector<Piece<T>>& pieces, const Box& region,
-                    MatrixView<T> c) {
-  const auto piece_of = [&](Subtree node) {
-    return std::find_if(pieces.begin(), pieces.end(), [&](const Piece<T>& piece) {
-      return piece.node == node && intersect(piece.box, region) == region;
+class Region {
+ public:
+  Region(const std::vector<Piece<T>>& pieces, const Box& box) : pieces_(pieces), box_(box) {}
+
+  void sum(Subtree node, MatrixView<T> into) const {
+    if (const auto piece = of(node)) {
+      mpi::copy_block<T>(*piece, into);
+      return;
+    }
+    sum(left(node), into);
+    if (const auto piece = of(right(node))) {
+      tessera::matmul::add<T>(*piece, into);
+      return;
+    }
+    machine::Buffer<T> storage(into.rows * into.cols);
+    const auto half = matrix_view(storage.data(), into.rows, into.cols);
+    sum(right(node), half);
+    tessera::matmul::add<T>(MatrixView<const T>(half), into);
+  }
+
+ private:
+  [[nodiscard]] std::optional<MatrixView<const T>> of(Subtree node) const {
+    const auto at = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece<T>& piece) {
+      return piece.node == node && intersect(piece.box, box_) == box_;
     });
-  };
-  using Value = machine::Buffer<T>;
-  const auto view_of = [&](Value& value) { return matrix_view(value.data(), c.rows, c.cols); };
-  const auto take = [&](Subtree node) {
-    const Piece<T>& piece = *piece_of(node);
-    Value value(c.rows * c.cols);
-    mpi::copy_block<T>(part(piece.view, piece.box, region), view_of(value));
-    return value;
-  };
-  const auto add = [&](Value sum, Value value) {
-    tessera::matmul::add<T>(view_of(value), view_of(sum));
-    return sum;
-  };
-  Value sum = combine(
-      root, [&](Subtree node) { return piece_of(node) != pieces.end(); }, take, add);
-  mpi::copy_block<T>(view_of(sum), c);
-}
+    if (at == pieces_.end()) return std::nullopt;
+    return part(at->view, at->box, box_);
+  }
+
+  const std::vector<Piece<T>>& pieces_;
+  Box box_;
+};
 
 /// The pieces that reach this rank's home box, in the order of ranks and nodes.
 template <class T>
@@ -137,7 +148,7 @@ void combine_nodes(const mpi::Communicator& comm, const Plan& plan, const std::v
         return intersect(piece.box, region) == region;
       });
       if (!made) continue;  // in another round
-      combine_region(whole(plan.shape.leaves), pieces, region, part(c.view(), home, region));
+      Region<T>(pieces, region).sum(whole(plan.shape.leaves), part(c.view(), home, region));
     }
   }
 }

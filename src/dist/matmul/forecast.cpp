@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "dist/matmul/forecast_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
@@ -125,6 +126,11 @@ index_t waiting_of(const Plan& plan, const Slices& slices, index_t rank) {
   return most_waiting(plan.shape.leaves, mine.leaves.begin, order) * mine.m.size() * mine.n.size();
 }
 
+/// Right halves of the summation tree that are summed beside c at a time, of so many values of every element.
+index_t halves_beside(index_t values) {
+  return values < 2 ? 0 : std::bit_width(static_cast<std::uint64_t>(values - 1)) - 1;
+}
+
 /// One round, and the most that a rank works in on the way: fetching, multiplying, and adding up parts of C
 /// once the fetched operands are gone. What the kernel packs in stays from one product to the next.
 Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
@@ -147,6 +153,7 @@ Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& 
     const index_t one = c.of(rank).area() * element;
     values = std::max(count * one, waiting + (count > 0 ? one : 0));
     index_t in = 0, out = 0, made = 0;  // made: of what lives here
+    const index_t own = intersect(homes.c.of(rank), c.of(rank)).area() * count;
     for (index_t peer = 0; peer < q.ranks; ++peer) {
       made += intersect(homes.c.of(rank), start.of(peer)).area();
       if (peer == rank) continue;
@@ -158,7 +165,8 @@ Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& 
     }
     f.received_bytes += in * element;
     f.sent_bytes += out * element;
-    combining = (in + std::max(out, 2 * made)) * element;
+    const index_t layers = made > 0 ? ceil_div(in + own, made) : 1;
+    combining = (in + std::max(out, halves_beside(layers) * made)) * element;
   }
   f.work_bytes = kernel_of(q, method, plan, homes, slices, rank) + values + std::max(fetched, combining);
   return f;

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
 
 #include "dist/matmul/plan.hpp"
 
@@ -35,6 +34,72 @@ struct Choice {
   Cost cost;
 };
 
+/// What is known already, by part and group: a search looks some 10^5 times at 127 ranks.
+class Known {
+ public:
+  struct Key {
+    std::uint64_t part = 0, group = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+
+  Known() : entries_(1 << 10) {}
+
+  [[nodiscard]] const Choice* find(const Key& key) const {
+    const Entry& entry = entries_[place(key)];
+    return entry.full ? &entry.choice : nullptr;
+  }
+  void add(const Key& key, const Choice& choice) {
+    if (2 * ++count_ > entries_.size()) {
+      std::vector<Entry> old(2 * entries_.size());
+      old.swap(entries_);
+      for (const Entry& entry : old)
+        if (entry.full) entries_[place(entry.key)] = entry;
+    }
+    entries_[place(key)] = {key, choice, true};
+  }
+
+ private:
+  struct Entry {
+    Key key;
+    Choice choice;
+    bool full = false;
+  };
+
+  /// Of the key, or where it would be.
+  [[nodiscard]] std::size_t place(const Key& key) const {
+    std::uint64_t hash = (key.part ^ (key.group * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 32;
+    const std::size_t mask = entries_.size() - 1;
+    std::size_t at = static_cast<std::size_t>(hash) & mask;
+    while (entries_[at].full && !(entries_[at].key == key)) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<Entry> entries_;
+  std::size_t count_ = 0;
+};
+
+/// A few values, in place.
+template <class T, std::size_t most>
+class Few {
+ public:
+  void push(const T& value) { values_[size_++] = value; }
+  [[nodiscard]] auto begin() const { return values_.begin(); }
+  [[nodiscard]] auto end() const { return values_.begin() + static_cast<std::ptrdiff_t>(size_); }
+  [[nodiscard]] bool has(const T& value) const { return std::find(begin(), end(), value) != end(); }
+  /// In order, once.
+  void insert(const T& value) {
+    if (has(value)) return;
+    std::size_t at = size_++;
+    for (; at > 0 && value < values_[at - 1]; --at) values_[at] = values_[at - 1];
+    values_[at] = value;
+  }
+
+ private:
+  std::array<T, most> values_{};
+  std::size_t size_ = 0;
+};
+
 /// Searches the best way to cut a part of the product for a number of ranks, each distinct part once.
 class Planner {
  public:
@@ -63,18 +128,6 @@ class Planner {
   }
 
  private:
-  using Key = std::array<index_t, 6>;
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      std::uint64_t hash = 0;
-      for (const index_t x : key) {
-        hash = (hash ^ static_cast<std::uint64_t>(x)) * 0x9E3779B97F4A7C15;
-        hash ^= hash >> 32;
-      }
-      return static_cast<std::size_t>(hash);
-    }
-  };
-
   static std::pair<Group, Group> split(Group group, index_t p1) {
     return {{group.first, p1}, {group.first + p1, group.ranks - p1}};
   }
@@ -92,6 +145,15 @@ class Planner {
     return shape_.leaves.begin(leaves.end) - shape_.leaves.begin(leaves.begin);
   }
 
+  [[nodiscard]] double volume_of(const Cuboid& part) const {
+    return static_cast<double>(part.m.size()) * static_cast<double>(part.n.size()) *
+           static_cast<double>(length(part.leaves));
+  }
+  /// The worst rank has no less to do.
+  [[nodiscard]] double arithmetic(const Cuboid& part, Group group) const {
+    return 2 * volume_of(part) / (prices_.flops_per_word * weight(group));
+  }
+
   /// Of the whole part on the fastest rank. Of every matrix a rank has its share of the product at home: what
   /// it needs beyond that is received, and every node of the summation tree is given away.
   [[nodiscard]] Cost single_cost(const Cuboid& part, Group group) const {
@@ -100,8 +162,7 @@ class Planner {
     };
     const auto m = static_cast<double>(part.m.size()), n = static_cast<double>(part.n.size());
     const auto k = static_cast<double>(length(part.leaves));
-    const auto nodes =
-        static_cast<double>(node_count(whole(shape_.leaves), part.leaves.begin, part.leaves.end));
+    const auto nodes = static_cast<double>(node_count(part.leaves.begin, part.leaves.end));
     const double operands =
         m * k * (1 - share(part.n.size(), shape_.n)) + k * n * (1 - share(part.m.size(), shape_.m));
     const double words =
@@ -110,11 +171,19 @@ class Planner {
     return {words + 2 * m * n * k / (prices_.flops_per_word * speed), words};
   }
 
-  /// subtrees(node, begin, end).size()
-  static index_t node_count(Subtree node, index_t begin, index_t end) {
-    if (end <= node.first || node.first + node.count <= begin) return 0;
-    if (begin <= node.first && node.first + node.count <= end) return 1;
-    return node_count(left(node), begin, end) + node_count(right(node), begin, end);
+  /// subtrees(whole(leaves), begin, end).size(): nodes begin at multiples of their size, a power of two, and
+  /// reach over it or to the last leaf.
+  [[nodiscard]] index_t node_count(index_t begin, index_t end) const {
+    const index_t all = shape_.leaves.count();
+    index_t nodes = 0;
+    for (index_t at = begin; at < end; ++nodes) {
+      const auto place = static_cast<std::uint64_t>(at);
+      const index_t aligned = at == 0 ? static_cast<index_t>(std::bit_ceil(static_cast<std::uint64_t>(all)))
+                                      : index_t{1} << std::countr_zero(place);
+      if (end == all && at + aligned >= all) return nodes + 1;
+      at += std::min(aligned, static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(end - at))));
+    }
+    return nodes;
   }
 
   static Range cut_range(Range range, double w1, double w, index_t unit, bool first) {
@@ -133,8 +202,7 @@ class Planner {
     index_t fewest = std::numeric_limits<index_t>::max();
     for (index_t leaf = leaves.begin + 1; leaf < leaves.end; ++leaf) {
       if (std::abs(static_cast<double>(leaf) - ideal) > slack) continue;
-      const Subtree root = whole(shape_.leaves);
-      const index_t nodes = node_count(root, leaves.begin, leaf) + node_count(root, leaf, leaves.end);
+      const index_t nodes = node_count(leaves.begin, leaf) + node_count(leaf, leaves.end);
       if (nodes < fewest) {
         fewest = nodes;
         best_leaf = leaf;
@@ -176,10 +244,11 @@ class Planner {
 
   /// Of the first group, for a cut of a side: half of the ranks; of a few ranks any number; of more also
   /// those for the first of several slabs of m or n, as thick as a cube for one rank is or a little thicker.
-  [[nodiscard]] std::vector<index_t> group_sizes(Group group, Cut cut, double side, double volume) const {
-    std::vector<index_t> sizes{half(group)};
+  [[nodiscard]] Few<index_t, few> group_sizes(Group group, Cut cut, double side, double volume) const {
+    Few<index_t, few> sizes;
+    sizes.insert(half(group));
     if (group.ranks <= few) {
-      for (index_t p1 = 1; p1 <= group.ranks / 2; ++p1) sizes.push_back(p1);
+      for (index_t p1 = 1; p1 <= group.ranks / 2; ++p1) sizes.insert(p1);
     } else if ((cut == Cut::m || cut == Cut::n) && group.ranks <= most_searched) {
       const auto ranks = static_cast<double>(group.ranks);
       const auto thin = [&](index_t p1) {  // thinner than the cube
@@ -189,18 +258,16 @@ class Planner {
       index_t slab = 1;
       while (slab < group.ranks && thin(slab)) ++slab;
       for (const index_t p1 : {slab - 1, slab}) {
-        if (p1 > 0 && p1 < group.ranks) sizes.push_back(p1);
+        if (p1 > 0 && p1 < group.ranks) sizes.insert(p1);
       }
     }
-    std::sort(sizes.begin(), sizes.end());
-    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
     return sizes;
   }
 
   /// The dimensions that can be cut and are at least half as long as the longest of those, or nearly as long
   /// for many ranks: a cuboid with a side beyond that is never part of a plan with few words, and leaving
   /// such cuts out keeps the search short.
-  [[nodiscard]] std::vector<std::pair<Cut, double>> promising_cuts(const Cuboid& part, index_t ranks) const {
+  [[nodiscard]] Few<std::pair<Cut, double>, 4> promising_cuts(const Cuboid& part, index_t ranks) const {
     const bool deep = length(part.leaves) > 8 * std::max(part.m.size(), part.n.size());
     const std::pair<Cut, index_t> sides[] = {{Cut::m, part.m.size() > cut_granule ? part.m.size() : 0},
                                              {Cut::n, part.n.size() > cut_granule ? part.n.size() : 0},
@@ -208,46 +275,54 @@ class Planner {
                                              {Cut::k_evenly, deep ? length(part.leaves) : 0}};
     index_t longest = 1;
     for (const auto& [cut, side] : sides) longest = std::max(longest, side);
-    std::vector<std::pair<Cut, double>> result;
+    Few<std::pair<Cut, double>, 4> result;
     for (const auto& [cut, side] : sides) {
       if (10 * longest <= (ranks <= most_searched ? 20 : 11) * side)
-        result.emplace_back(cut, static_cast<double>(side));
+        result.push({cut, static_cast<double>(side)});
     }
     return result;
   }
 
-  /// Parts of nearly the same size are cut alike.
-  static index_t rounded(index_t size) {
-    constexpr int kept = 11;  // bits: to 0.1 %
-    const int dropped =
-        std::max(0, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size))) - kept);
-    return (size >> dropped) << dropped;
+  /// Parts of nearly the same size are cut alike: the first bits, to 0.1 %, and how many more there are.
+  static std::uint64_t rounded(index_t size) {
+    constexpr int kept = 11;
+    const auto bits = static_cast<std::uint64_t>(size);
+    const int dropped = std::max(0, static_cast<int>(std::bit_width(bits)) - kept);
+    return bits >> dropped | static_cast<std::uint64_t>(dropped) << kept;
   }
-  [[nodiscard]] Key key(const Cuboid& part, Group group) const {
-    return {rounded(part.m.size()), rounded(part.n.size()),   part.leaves.begin,
-            part.leaves.end,        alike_ ? 0 : group.first, group.ranks};
+  [[nodiscard]] Known::Key key(const Cuboid& part, Group group) const {
+    const auto word = [](index_t x) { return static_cast<std::uint64_t>(x); };
+    return {rounded(part.m.size()) | rounded(part.n.size()) << 17 | word(part.leaves.begin) << 34 |
+                word(part.leaves.end) << 42,
+            word(group.ranks) << 32 | word(alike_ ? 0 : group.first)};
+  }
+
+  /// Of leaving the other ranks idle.
+  [[nodiscard]] Choice whole_part(const Cuboid& part, Group group) const {
+    return {Cut::none, 0, single_cost(part, group)};
   }
 
   Choice best(const Cuboid& part, Group group) {
-    Choice choice{Cut::none, 0, single_cost(part, group)};  // leaving the other ranks idle
-    if (group.ranks == 1 || part.empty()) return choice;
-    const Key known = key(part, group);
-    if (const auto found = known_.find(known); found != known_.end()) return found->second;
-    const double volume = static_cast<double>(part.m.size()) * static_cast<double>(part.n.size()) *
-                          static_cast<double>(length(part.leaves));
+    if (group.ranks == 1 || part.empty()) return whole_part(part, group);
+    const Known::Key known = key(part, group);
+    if (const Choice* found = known_.find(known)) return *found;
+    Choice choice = whole_part(part, group);
+    const double volume = volume_of(part);
     for (const auto& [cut, side] : promising_cuts(part, group.ranks)) {
       for (const index_t p1 : group_sizes(group, cut, side, volume)) {
         const auto [of_first, of_second] = split(group, p1);
         const auto [first, second] = halves(part, cut, of_first, group);
         if (first.empty() || second.empty()) continue;
+        const double enough = choice.cost.of(group.ranks);
+        if (std::max(arithmetic(first, of_first), arithmetic(second, of_second)) >= enough) continue;
         const Cost a = best(first, of_first).cost;
-        if (a.of(group.ranks) >= choice.cost.of(group.ranks)) continue;
+        if (a.of(group.ranks) >= enough) continue;
         const Cost b = best(second, of_second).cost;
         const Cost both{std::max(a.worst, b.worst), a.words + b.words};
-        if (both.of(group.ranks) < choice.cost.of(group.ranks) * (1 - 1e-9)) choice = {cut, p1, both};
+        if (both.of(group.ranks) < enough * (1 - 1e-9)) choice = {cut, p1, both};
       }
     }
-    known_.emplace(known, choice);
+    known_.add(known, choice);
     return choice;
   }
 
@@ -255,7 +330,7 @@ class Planner {
   std::vector<double> weights_, sums_;  // sums_[r]: of the ranks before r
   Prices prices_;
   bool alike_ = true;
-  std::unordered_map<Key, Choice, Hash> known_;  // a search looks some 10^5 times at 127 ranks
+  Known known_;
 };
 
 }  // namespace
