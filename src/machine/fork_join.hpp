@@ -9,6 +9,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -41,9 +42,30 @@ class DefaultThreads {
   return listener == nullptr ? omp_get_num_threads() : listener->team();
 }
 
+/// The first exception of several threads, which must not leave their region or task by itself.
+class Carried {
+ public:
+  template <class F>
+  void from(F&& f) noexcept {
+    try {
+      f();
+    } catch (...) {
+      if (!taken_.test_and_set()) exception_ = std::current_exception();
+    }
+  }
+  /// Once all of them are done.
+  void rethrow() const {
+    if (exception_) std::rethrow_exception(exception_);
+  }
+
+ private:
+  std::atomic_flag taken_;
+  std::exception_ptr exception_;
+};
+
 /// Runs f() once, on this thread, with a team of `threads`: what the thread keeps from one call to the next
-/// is there. Forks inside become tasks for the others. An exception of f itself is carried out of the region;
-/// forked work must not throw.
+/// is there. Forks inside become tasks for the others. Exceptions, here and below, come out as they would of
+/// serial code, one of them.
 template <class F>
 void parallel(int threads, F&& f) {
   if (Recorder* const listener = recorder(); listener != nullptr) {
@@ -55,17 +77,11 @@ void parallel(int threads, F&& f) {
     f();
     return;
   }
-  std::exception_ptr failure;
+  Carried carried;
 #pragma omp parallel num_threads(threads) default(shared)
 #pragma omp master
-  {
-    try {
-      f();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  carried.from(f);
+  carried.rethrow();
 }
 
 namespace detail {
@@ -97,11 +113,13 @@ void fork_join(Left&& left, Right&& right) {
     right();
     return;
   }
+  Carried carried;
 #pragma omp task default(shared)
-  left();
+  carried.from(left);
 #pragma omp task if (false) default(shared)
-  right();
+  carried.from(right);
 #pragma omp taskwait
+  carried.rethrow();
 }
 
 /// body() and all that it leaves by `leave`; who waits for the end takes any of that. Of a fork_join whose
@@ -113,7 +131,7 @@ void gather(const Body& body) {
   body();
 }
 
-/// left() at any time before the gather() around it ends, right() now. left is copied.
+/// left() at any time before the gather() around it ends, right() now. left is copied, and neither may throw.
 template <class Left, class Right>
 void leave(Left left, const Right& right) {
   if (recorder() != nullptr || omp_get_num_threads() == 1) return fork_join(left, right);
@@ -135,28 +153,28 @@ void parallel_for(index_t begin, index_t end, index_t grain, const Body& body) {
             [&] { parallel_for(middle, end, grain, body); });
 }
 
+/// body(thread, threads) once on each thread of a fresh team of exactly `threads`.
+template <class Body>
+void on_each_thread(int threads, const Body& body) {
+  Carried carried;
+#pragma omp parallel num_threads(threads) default(shared) if (threads > 1)
+  carried.from([&] { body(omp_get_thread_num(), omp_get_num_threads()); });
+  carried.rethrow();
+}
+
 /// body(part, parts) for every part, one for each thread and the same one every time: what a thread's own
 /// cache holds of the data since the last call is there again. Inside a region, or while a Recorder listens,
 /// the parts are forks.
 template <class Body>
 void parallel_parts(int threads, const Body& body) {
   if (recorder() == nullptr && omp_in_parallel() == 0) {
-#pragma omp parallel num_threads(threads) default(shared) if (threads > 1)
-    body(omp_get_thread_num(), omp_get_num_threads());
+    on_each_thread(threads, body);
     return;
   }
   parallel(threads, [&] {
     const int parts = team();
     parallel_for(0, parts, 1, [&](index_t begin, index_t) { body(static_cast<int>(begin), parts); });
   });
-}
-
-/// body(thread, threads) once on each thread of a fresh team of exactly `threads`: for probes and first
-/// touch.
-template <class Body>
-void on_each_thread(int threads, const Body& body) {
-#pragma omp parallel num_threads(threads) default(shared)
-  body(omp_get_thread_num(), omp_get_num_threads());
 }
 
 }  // namespace tessera::machine

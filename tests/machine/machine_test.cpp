@@ -158,7 +158,24 @@ TEST(ForkJoin, AWaitInsideOneSideIsNotForTheOther) {
 }
 
 TEST(ForkJoin, CarriesTheExceptionOutOfTheRegion) {
-  EXPECT_THROW(parallel(2, [] { throw Error(ExitCode::io, "x"); }), Error);
+  const auto fails = [] { throw Error(ExitCode::io, "x"); };
+  EXPECT_THROW(parallel(2, fails), Error);
+  EXPECT_THROW(on_each_thread(2, [&](int, int) { fails(); }), Error);
+  EXPECT_THROW(parallel_parts(2, [&](int part, int) { return part == 1 ? fails() : void(); }), Error);
+}
+
+TEST(ForkJoin, CarriesTheExceptionOutOfATaskOnceTheOtherSideIsDone) {
+  const auto fails = [] { throw Error(ExitCode::io, "x"); };
+  for (const bool on_left : {true, false}) {
+    std::atomic<bool> other = false;
+    const auto works = [&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      other = true;
+    };
+    const auto forks = [&] { on_left ? fork_join(fails, works) : fork_join(works, fails); };
+    EXPECT_THROW(parallel(2, [&] { fork_join(forks, [] {}); }), Error);
+    EXPECT_TRUE(other);
+  }
 }
 
 TEST(Isa, HasAName) { EXPECT_FALSE(name(isa()).empty()); }
