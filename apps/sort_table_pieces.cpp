@@ -58,7 +58,7 @@ class TablePieces final : public Pieces {
   }
   /// Three rooms, the pairs that are sorted with their spare ones, and keys that had to be converted.
   [[nodiscard]] index_t row_bytes() const override {
-    index_t bytes = 2 * sizeof(Pair) + keys_->row_bytes();
+    index_t bytes = index_t{2 * sizeof(Pair)} + keys_->row_bytes();
     for (const PieceColumn& one : columns_) bytes += 3 * one.column.row_bytes();
     return bytes;
   }

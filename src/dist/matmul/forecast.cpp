@@ -128,7 +128,7 @@ index_t waiting_of(const Plan& plan, const Slices& slices, index_t rank) {
 
 /// Right halves of the summation tree that are summed beside c at a time, of so many values of every element.
 index_t halves_beside(index_t values) {
-  return values < 2 ? 0 : std::bit_width(static_cast<std::uint64_t>(values - 1)) - 1;
+  return values < 2 ? 0 : static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(values - 1))) - 1;
 }
 
 /// One round, and the most that a rank works in on the way: fetching, multiplying, and adding up parts of C
