@@ -268,7 +268,7 @@ TEST(OrderOfRows, SeesRowsOutOfOrderPieceByPiece) {
   };
   for (const index_t piece : {8, 64, 1000, 1024, 1032, 4096}) {
     EXPECT_EQ(faults(piece), 0);
-    for (const std::size_t at : {7, 8, 999, 1023, 1024, 1031, 2592, 2598}) {
+    for (const std::size_t at : {7U, 8U, 999U, 1023U, 1024U, 1031U, 2592U, 2598U}) {
       const auto turn = [&] {
         std::swap(rows[at], rows[at + 1]);
         std::swap(permutation[at], permutation[at + 1]);

@@ -33,7 +33,7 @@ struct Table {
       row.kind = static_cast<std::int32_t>(random_bits(1, 0, i) % kinds) - 2;
       row.value = static_cast<double>(random_bits(1, 1, i) % values) / 3 - 5;
       if (values > 1 && random_bits(1, 3, i) % 50 == 0) row.value = std::numeric_limits<double>::quiet_NaN();
-      for (int b = 0; b < 11; ++b) row.name[b] = static_cast<char>('a' + random_bits(2, b, i) % 2);
+      for (unsigned b = 0; b < 11; ++b) row.name[b] = static_cast<char>('a' + random_bits(2, b, i) % 2);
     }
     const auto at = [&](std::size_t offset) {
       return reinterpret_cast<const std::byte*>(rows.data()) + offset;

@@ -85,7 +85,7 @@ TYPED_TEST(Keys, AreDividedAlsoWhereTheSampleSawOthers) {
 TYPED_TEST(Keys, FewOrNoneAreDivided) {
   const auto keys = make<TypeParam>("uniform", 130);
   const Divider<TypeParam> divider(keys, 16, Order::ascending);
-  for (const std::size_t n : {0, 1, 2, 63, 64, 65, 127, 130}) {
+  for (const std::size_t n : {0U, 1U, 2U, 63U, 64U, 65U, 127U, 130U}) {
     const std::vector<TypeParam> some(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(n));
     for (index_t shift = 0; shift < 9; ++shift) expect_divided(divider, some, Order::ascending, 2, shift);
   }

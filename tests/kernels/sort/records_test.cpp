@@ -113,7 +113,7 @@ void expect_sorted(index_t n, const Case& c) {
 TEST(SortRecords, IsStableByTheBytesOfTheKey) {
   for (const index_t n : {0, 1, 2, 3, 17, 1000, 30011}) {
     for (const Order order : {Order::ascending, Order::descending}) {
-      for (const std::uint64_t values : {1, 2, 3, 256}) {
+      for (const std::uint64_t values : {1U, 2U, 3U, 256U}) {
         expect_sorted(n, {100, {0, 10, order}, values});
         expect_sorted(n, {24, {3, 21, order}, values});
         expect_sorted(n, {9, {2, 5, order}, values});

@@ -27,7 +27,7 @@ Bytes row_of(const Bytes& rows, index_t bytes, std::uint64_t row) {
 
 TEST(GatherRows, BringsThemInTheOrderOfAList) {
   for (const index_t bytes : sizes) {
-    for (const std::size_t count : {0, 1, 5, 1000}) {
+    for (const std::size_t count : {0U, 1U, 5U, 1000U}) {
       const Bytes rows = make_rows(301, bytes);
       std::vector<std::uint64_t> places(count);
       for (std::size_t j = 0; j < count; ++j) places[j] = mix64(j) % 301;
@@ -43,7 +43,7 @@ TEST(GatherRows, BringsThemInTheOrderOfAList) {
 TEST(GroupRows, KeepTheirOrderInsideOfABucket) {
   for (const int threads : {1, 3}) {
     for (const index_t n : {0, 1, 7, 1000, 200003}) {
-      for (const std::size_t buckets : {1, 2, 300, 5000}) {
+      for (const std::size_t buckets : {1U, 2U, 300U, 5000U}) {
         std::vector<std::uint16_t> group(static_cast<std::size_t>(n));
         for (std::size_t j = 0; j < group.size(); ++j)
           group[j] = static_cast<std::uint16_t>(mix64(j) % buckets * (mix64(j + 7) % 2));
