@@ -1,5 +1,6 @@
 #include "machine/pages.hpp"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,6 +14,12 @@ void give_back(void* data, index_t bytes) noexcept {
   const std::uintptr_t begin = (first + page - 1) / page * page;
   const std::uintptr_t end = (first + static_cast<std::uintptr_t>(bytes)) / page * page;
   if (begin < end) madvise(static_cast<char*>(data) + (begin - first), end - begin, MADV_DONTNEED);
+}
+
+void give_back_released() noexcept {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace tessera::machine

@@ -9,4 +9,8 @@ namespace tessera::machine {
 /// again.
 void give_back(void* data, index_t bytes) noexcept;
 
+/// The same of all that was allocated and released again: malloc keeps blocks of less than 32 MiB for the
+/// next, which fits into few of them where sizes differ. Walks through all of them.
+void give_back_released() noexcept;
+
 }  // namespace tessera::machine

@@ -2,6 +2,7 @@
 
 #include "dist/matmul/algorithms.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
+#include "machine/pages.hpp"
 
 namespace tessera::dist::matmul {
 namespace {
@@ -112,7 +113,10 @@ void recursive(const mpi::Communicator& comm, const Product<T>& product, const M
     meet(comm, product);
   };
   meet_here();
-  for (const Plan& plan : plans) follow(comm, product, method, plan, phases);
+  for (const Plan& plan : plans) {
+    follow(comm, product, method, plan, phases);
+    if (plans.size() > 1) machine::give_back_released();  // the next round's parts have other sizes
+  }
   meet_here();
 }
 
