@@ -382,7 +382,7 @@ class Verify(tessera.Case):
 
     def test_results_files_say_that_they_have_no_checksums(self):
         self.succeed("matmul", "--n", 8, "--results", "r.h5", *QUICK)
-        self.fail_with(BAD_DATA, "verify", "r.h5", words="r.h5")
+        self.fail_with(BAD_DATA, "verify", "r.h5", words=("r.h5", "results file", "no checksums"))
 
     def test_a_missing_checksum_is_no_match(self):
         """A file without any dataset of ours left has nothing that was verified."""
