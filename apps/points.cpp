@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/progress.hpp"
 #include "io/dataset.hpp"
+#include "io/raw_file.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "run/common_options.hpp"
@@ -24,12 +28,6 @@ std::vector<run::Values> points_of(const run::OptionSet& set, const run::Parsed&
   return mine;
 }
 
-bool run_or_skip(const run::Values& point, run::Session& session, const PointActions& actions) {
-  if (!session.has(point)) return actions.run(point, session);
-  session.skip(point);
-  return true;
-}
-
 bool names(const run::Parsed& parsed, const char* option) { return !parsed.lists.at(option).front().empty(); }
 
 /// A run keeps something on its way that a later one can go on from.
@@ -45,9 +43,36 @@ bool can_go_on(const run::OptionSet& set, const run::Parsed& parsed) {
          (in_tiles && names(parsed, "out"));
 }
 
+constexpr std::array outputs = {"out", "argsort", "snapshots"};
+
+/// Whether all files that the request is to leave are there, and not to be made anew.
+bool leaves_what_is_there(const run::Parsed& parsed) {
+  const auto there = [&](const char* output) {
+    if (!parsed.lists.contains(output) || !names(parsed, output)) return true;
+    const bool made_anew = parsed.lists.at("overwrite").front() == "true" && !names(parsed, "resume");
+    return !made_anew &&
+           io::file_exists(io::parse_dataset_name(parsed.lists.at(output).front(), output).file);
+  };
+  return std::all_of(outputs.begin(), outputs.end(), there);
+}
+
+/// The results file holds the point, and what it was to write is there too. Collective.
+bool is_done(const Sweep& sweep, const run::Values& point, const run::Session& session) {
+  if (!session.has(point)) return false;
+  const bool lacks = sweep.comm.is_root() && !leaves_what_is_there(sweep.parsed);
+  return sweep.comm.max(index_t{lacks ? 1 : 0}) == 0;
+}
+
+bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& session,
+                 const PointActions& actions) {
+  if (!is_done(sweep, point, session)) return actions.run(point, session);
+  session.skip(point);
+  return true;
+}
+
 /// An output is a dataset of its own, never a part of one.
 void check_outputs(const run::Parsed& parsed) {
-  for (const char* output : {"out", "argsort", "snapshots"}) {
+  for (const char* output : outputs) {
     if (!parsed.lists.contains(output) || !names(parsed, output)) continue;
     const std::string& text = parsed.lists.at(output).front();
     (void)io::parse_dataset_name(text, output);
@@ -89,7 +114,7 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
         actions.plan(points[done], session);
       } else {
         if (run::stop_asked(sweep.comm)) throw run::Stopped();
-        right = run_or_skip(points[done], session, actions) && right;
+        right = run_or_skip(sweep, points[done], session, actions) && right;
       }
       progress.update(static_cast<double>(done + 1));
     }

@@ -243,7 +243,8 @@ std::optional<dist::transpose::Tiles> tiles_if_needed(const mpi::Communicator& c
   if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
   mpi::together(comm, "plan", [&] {
     require(can_stream(values, request), ExitCode::usage,
-            "--out-of-core always goes with --out, and not with --in-place, --alpha or --beta");
+            "--out-of-core always goes with --out, and not with --in-place, --alpha, --beta, or --op H of "
+            "complex numbers");
   });
   const index_t allowance = run::memory_allowance(comm, values);
   if (wanted == "auto" && most_memory(request, request.shape.ranks) <= allowance) return std::nullopt;

@@ -173,6 +173,8 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
     require(
         !from_file || source == "default", ExitCode::usage,
         fmt::format("--{} ({}) describes a generated input and --in names a file; drop it", size, source));
+    require(value("shape").empty() || source == "default", ExitCode::usage,
+            fmt::format("--{} ({}) describes a matrix and --shape has all extents; drop one", size, source));
   }
   refuse_if(!value("out").empty() && set.points(parsed).size() != 1,
             "--out takes the result of one run and this is a sweep of several; drop --out or the lists");

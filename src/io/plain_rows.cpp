@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "io/home_file.hpp"
 #include "io/raw_file.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -16,8 +17,9 @@ std::optional<PlainRows> PlainRows::stored(const std::string& file, const std::v
   const Handle in = open_file(file);
   PlainRows rows;
   for (const Column& column : columns) {
-    const haddr_t offset = H5Dget_offset(open_dataset(in, {file, column.path}));
-    if (offset == HADDR_UNDEF) return std::nullopt;
+    const Handle dataset = open_dataset(in, {file, column.path});
+    const haddr_t offset = H5Dget_offset(dataset);
+    if (offset == HADDR_UNDEF || !lies_in(dataset, in)) return std::nullopt;
     rows.places_.push_back({static_cast<index_t>(offset), column.row_bytes()});
   }
   rows.file_ = std::filesystem::canonical(file).string();

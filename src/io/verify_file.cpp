@@ -56,6 +56,8 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
 
 FileCheck check_file(const std::string& file, const std::function<void()>& progress) {
   const Handle in = open_file(file);
+  require(H5Aexists(in, schema::schema_version) <= 0, ExitCode::bad_data,
+          "'" + file + "' is a results file of Tessera, whose tables have no checksums; see tessera report");
   require(
       H5Lexists(in, schema::group, H5P_DEFAULT) > 0, ExitCode::bad_data,
       "'" + file + "' was not written by Tessera (it has no group /_tessera); nothing to verify it against");

@@ -132,6 +132,19 @@ class Sweeps(tessera.Case):
         rows, _ = self.points("--n", 8, "--threads", 2)
         self.assertEqual(len(rows), 1, "another number of threads is another point")
 
+    def test_a_point_without_its_output_is_not_skipped(self):
+        """What was measured is skipped where its output is there; one that lacks it, or is to replace it, computes."""
+        for command in (("transpose", "--n", 9), ("matmul", "--n", 9), ("sort", "--n", 9), ("stencil", "--shape", 9, "--steps", 1)):
+            words = [*command, *QUICK, "--results", "r.h5", "--out"]
+            for more, skips in (("1.h5:/C",), 0), (("1.h5:/C",), 1), (("2.h5:/C",), 0), (("2.h5:/C", "--overwrite"), 0), \
+                               (("2.h5:/C", "--overwrite", "--resume", "auto"), 1):
+                with self.subTest(command=command, more=more):
+                    result = self.succeed(*words, *more, ranks=2 if command[0] == "matmul" else 0)
+                    self.assertEqual("skipped" in result.out, bool(skips), str(result))
+                    self.assertTrue(os.path.exists(self.path(more[0].partition(":")[0])))
+            os.unlink(self.path("1.h5"))
+            os.unlink(self.path("2.h5"))
+
     def test_threads_that_openmp_binds_have_all_the_units(self):
         """OpenMP binds the first thread before main: its mask is not what the process may use."""
         all_units = os.sched_getaffinity(0)
@@ -369,7 +382,7 @@ class Verify(tessera.Case):
 
     def test_results_files_say_that_they_have_no_checksums(self):
         self.succeed("matmul", "--n", 8, "--results", "r.h5", *QUICK)
-        self.fail_with(BAD_DATA, "verify", "r.h5", words="r.h5")
+        self.fail_with(BAD_DATA, "verify", "r.h5", words=("r.h5", "results file", "no checksums"))
 
     def test_a_missing_checksum_is_no_match(self):
         """A file without any dataset of ours left has nothing that was verified."""

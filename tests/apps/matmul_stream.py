@@ -59,6 +59,18 @@ class Streams(tessera.Case):
             self.assertIn("tiles", result.out)
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("out.h5")), want)
 
+    def test_operands_behind_external_links(self):
+        """Their bytes lie in another file than the one that is named."""
+        rng = numpy.random.default_rng(tessera.SEED)
+        a = draw(rng, (90, 110), "f8")
+        self.write(a=a)
+        with h5py.File(self.path("linked.h5"), "w") as file:
+            file["pad"] = numpy.zeros(30000)
+            file["A"] = h5py.ExternalLink("a.h5", "/A")
+        self.succeed("matmul", "--a", "linked.h5:/A", "--b", "linked.h5:/A", "--trans-b", "T", "--out", "out.h5:/C",
+                     "--out-of-core", "always", "--memory", "4MiB")
+        numpy.testing.assert_allclose(tessera.read_matrix(self.path("out.h5")), a @ a.T, rtol=1e-12, atol=1e-12)
+
     def test_nonfinite_values(self):
         rng = numpy.random.default_rng(tessera.SEED)
         a, b, c = draw(rng, (400, 300), "f8"), draw(rng, (300, 500), "f8"), draw(rng, (400, 500), "f8")

@@ -289,7 +289,9 @@ class Refusals(tessera.Case):
                 (("--in", self.a, "--in-place", "--op", "N"), "in place"),
                 (("--in", self.a, "--in-place", "--kernel", "naive"), "in-place"),
                 (("--in", self.a, "--out", "a.h5:/B"), "same file"),
-                (("--shape", "3,4", "--n", "3"), "--axes")]:
+                (("--shape", "3,4", "--n", "3"), "--axes"),
+                (("--shape", "3,4,5", "--axes", "2,1,0", "--m", "4"), "--m (flag)"),
+                (("--n", "9", "--type", "c64", "--op", "H", "--out", "t.h5:/T", "--out-of-core", "always"), "--op H")]:
             with self.subTest(words=words):
                 self.fail_with(tessera.USAGE, "transpose", *words, words=message)
 
