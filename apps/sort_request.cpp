@@ -45,6 +45,12 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   usage(!given("apply") || given("out"), "--apply without --out has no effect; say where the rows go");
   usage(!given("apply") || (!given("by") && !given("argsort") && !given("descending")),
         "--apply takes the order from its file; drop --by, --argsort and --descending");
+  if (given("out") && given("argsort")) {
+    const io::DatasetName rows = io::parse_dataset_name(parsed.lists.at("out").front(), "out");
+    const io::DatasetName order = io::parse_dataset_name(parsed.lists.at("argsort").front(), "argsort");
+    usage(rows.file != order.file || rows.path != order.path,
+          "--out and --argsort name the same dataset; give the permutation one of its own");
+  }
   usage(!given("by") || !given("descending"),
         "--by says the order of every column; write --by=-name instead of --descending");
   usage(!given("by") || parsed.lists.at("type").front() == "auto",

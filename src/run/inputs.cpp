@@ -47,6 +47,9 @@ TableInput::TableInput(const std::string& text, const std::string& option)
     io::require_table(info_, name_);
   } catch (const Error& error) {
     error_ = error;
+    if (error.code() == ExitCode::missing_input && name_.path.ends_with(']'))
+      error_ = Error(error.code(), fmt::format("{} (--{} takes no part of a dataset; name it without [...])",
+                                               error.what(), option));
   }
 }
 

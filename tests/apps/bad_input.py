@@ -314,6 +314,7 @@ class Options(BadInput):
                              (("transpose", "--in", self.a, "--n", 5), ("--n", "--in")),
                              (("sort", "--in", keys, "--n", 5), ("--n", "--in")),
                              (("sort", "--in", keys, "--input", "zipf"), ("--input", "--in")),
+                             (("sort", "--in", keys, "--out", "s.h5:/k", "--argsort", "s.h5:/k"), ("--out", "--argsort", "same")),
                              (("stencil", "--in", field, "--checkpoint-every", 5), ("--checkpoint-every", "--checkpoint")),
                              (("stencil", "--in", field, "--color-range", "0:1"), ("--color-range", "--preview")),
                              (("stencil", "--in", field, "--xdmf"), ("--xdmf", "--out"))):

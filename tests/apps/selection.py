@@ -43,6 +43,8 @@ class Selections(tessera.Case):
                 self.fail_with(tessera.USAGE, "transpose", "--in", name + part, "--out", "t.h5:/T", words=word, ranks=2)
         self.fail_with(tessera.BAD_DATA, "matmul", "--a", f"{name}[0,0]", "--b", f"{name}[0]", words="matrix")
         self.fail_with(tessera.MISSING, "matmul", "--a", f"{name}[x]", "--b", f"{name}[0]", words="A[x]")
+        for more in (("--in", f"{name}[0,0]"), ("--in", name, "--apply", f"{name}[0,0]", "--out", "s.h5:/s")):
+            self.fail_with(tessera.MISSING, "sort", *more, words=(more[-3 if len(more) > 2 else -1][-6:], "takes no part"))
 
 
 if __name__ == "__main__":
