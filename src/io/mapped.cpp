@@ -1,5 +1,4 @@
 #include "io/mapped.hpp"
-#include "io/home_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+
+#include "io/home_file.hpp"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22  // Linux 5.14; older kernels refuse it

@@ -188,7 +188,13 @@ class Datasets(BadInput):
         self.assertEqual(content.count(pipeline), 1)
         with open(self.path("f.h5"), "wb") as file:
             file.write(content.replace(pipeline, pipeline[:-2] + (32000).to_bytes(2, "little")))
-        self.refuse_product(BAD_DATA, a=name, words="f.h5:/A")
+        self.refuse_product(BAD_DATA, a=name, words=("f.h5:/A", "filter", "32000", "h5repack"))
+
+    def test_filter_of_h5py(self):
+        """lzf, which h5py brings along and the library does not know."""
+        with h5py.File(self.path("f.h5"), "w") as file:
+            file.create_dataset("A", data=numpy.arange(600.0).reshape(30, 20), compression="lzf")
+        self.refuse_product(BAD_DATA, a=self.path("f.h5") + ":/A", words=("f.h5:/A", "filter 'lzf'", "h5repack"))
 
 
 class Outputs(BadInput):
