@@ -93,7 +93,9 @@ class Job:
         env[name] = value
         self.command = command
         self.started = time.monotonic()
-        self.process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL,
+        # mpirun takes its handler of SIGPIPE away before it has done with the pipes of ranks that died, and may die of it itself;
+        # ignored, as it is in Python, it stays so. Ranks get the default from mpirun.
+        self.process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, restore_signals=ranks == 0,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
 
     def pids(self):
