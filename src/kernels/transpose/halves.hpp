@@ -58,14 +58,14 @@ struct Walk {
 /// and 1.13 (76800). Of f32 that is so at multiples of 4096 only (Zen 4, 8192 x 8192, two and three
 /// squares 1.12 and 1.22; 6400 x 6400 1.26 and 1.11). Rows of a within a page cost nothing: of f32 four
 /// (100000 x 100 0.95 and 1.27, 25600 x 400 0.86 and 1.23). A second level of 2 MiB holds the lines ahead of
-/// 32 rows, and memory is then Intel's, which takes a third line in the time of two (Emerald
-/// Rapids, streaming stores alone, of the rate of long runs: one line 0.52, two 1.00, three 0.77, four 1.00):
-/// three become four rows of f64 and two of f32 (8000 x 8000 and 8192 x 8192, of memcpy, three and four
-/// squares of f64 1.01 and 1.05, 0.99 and 1.07; of f32 8192 x 8192, three and two 0.86 and 1.01; 1000000 x
-/// 100, four and two 20.7 and 22.7 GB/s). But not those of rows that begin in the same place of a page, where
-/// the system's own pages are large too: f64 takes two there (16 cores of Emerald Rapids, four and two, of
-/// memcpy: 4096 x 4096 1.32 and 1.45, 8192 x 8192 0.62 and 0.75, by two threads 0.54 and 0.70; 2 cores
-/// without such pages: no difference).
+/// 32 rows, and memory is then Intel's, which takes a third line in the time of two (Emerald Rapids,
+/// streaming stores alone, of the rate of long runs: one line 0.52, two 1.00, three 0.77, four 1.00): three
+/// become four rows of f64 and two of f32 (8000 x 8000 and 8192 x 8192, of memcpy, three and four squares of
+/// f64 1.01 and 1.05, 0.99 and 1.07; of f32 8192 x 8192, three and two 0.86 and 1.01; 1000000 x 100, four and
+/// two 20.7 and 22.7 GB/s). But not those of rows that begin in the same place of a page: f64 takes two there
+/// (a guest with 16 cores of Emerald Rapids, four and two, of memcpy: 4096 x 4096 1.32 and 1.45, 8192 x 8192
+/// 0.62 and 0.75, by two threads 0.54 and 0.70; one with 2 cores: no difference, perhaps for its pages lie
+/// scattered below).
 [[nodiscard]] inline int squares_of(const ConstRecords& a, const Records& b) {
   constexpr index_t page_bytes = 4096;
   const bool holds_more = has_large_second_level();
