@@ -30,11 +30,10 @@ namespace tessera::transpose {
   return stays_in_cache(bytes, a.rows * a.stride() + b.rows * b.stride());
 }
 
-/// The largest leaves, the columns of a that a strip of theirs walks along, and the squares of its panels.
+/// The largest leaves, and the columns of a that a strip of theirs walks along.
 struct Walk {
   LeafShape leaf;
   index_t strip;
-  int squares = 2;
   bool asks_ahead = true;
 };
 
@@ -51,48 +50,18 @@ struct Walk {
   return store != Store::streaming || a.bytes < 4 || a.stride() < 4096 || !has_large_second_level();
 }
 
-/// Squares in a streamed panel of records of 4 and 8 bytes. Memory takes runs of 128 bytes at 0.65 of the
-/// rate of longer ones on Zen 5, of 64 at a third, but many rows of a at once cost more than they gain: of
-/// f64 two squares have 1.27 of memcpy's rate where rows of b lie 40000 bytes apart and three 1.18; at
-/// multiples of 512 bytes, where few sets of a cache hold all of them, it is 1.10 and 1.35 (25600), 0.96
-/// and 1.13 (76800). Of f32 that is so at multiples of 4096 only (Zen 4, 8192 x 8192, two and three
-/// squares 1.12 and 1.22; 6400 x 6400 1.26 and 1.11). Rows of a within a page cost nothing: of f32 four
-/// (100000 x 100 0.95 and 1.27, 25600 x 400 0.86 and 1.23). A second level of 2 MiB holds the lines ahead of
-/// 32 rows, and memory is then Intel's, which takes a third line in the time of two (Emerald Rapids,
-/// streaming stores alone, of the rate of long runs: one line 0.52, two 1.00, three 0.77, four 1.00): three
-/// become four rows of f64 and two of f32 (8000 x 8000 and 8192 x 8192, of memcpy, three and four squares of
-/// f64 1.01 and 1.05, 0.99 and 1.07; of f32 8192 x 8192, three and two 0.86 and 1.01; 1000000 x 100, four and
-/// two 20.7 and 22.7 GB/s). But not those of rows that begin in the same place of a page: f64 takes two there
-/// (a guest with 16 cores of Emerald Rapids, four and two, of memcpy: 4096 x 4096 1.32 and 1.45, 8192 x 8192
-/// 0.62 and 0.75, by two threads 0.54 and 0.70; one with 2 cores: no difference, perhaps for its pages lie
-/// scattered below).
-[[nodiscard]] inline int squares_of(const ConstRecords& a, const Records& b) {
-  constexpr index_t page_bytes = 4096;
-  const bool holds_more = has_large_second_level();
-  if (b.bytes == 4 && a.stride() < page_bytes) return holds_more ? 2 : 4;
-  if (b.bytes == 4 && b.stride() % page_bytes == 0) return holds_more ? 2 : 3;
-  if (b.bytes == 8 && b.stride() % 512 == 0) return !holds_more ? 3 : a.stride() % page_bytes != 0 ? 4 : 2;
-  return 2;
-}
-
 /// Long strips keep the prefetchers of a busy: measured on Zen 5 with f32 and f64 at n = 4000, 4096, 8000 and
 /// 8192, between 2048 and 65536 bytes of a row, from 16384 on within 5 % of the best. Wide leaves, so that a
 /// strip mostly goes on where the last one ended. Where lines are carried from panel to panel, leaves are all
 /// rows of a: the lines at the two ends of a leaf are not whole, in every row of b (Emerald Rapids, f32 8001
 /// x 8000, of 1536 and of all rows, 20.6 and 22.6 GB/s). In the cache 64 rows of b at a time, which the first
-/// level of the TLB knows; f32 whose panels of three squares go to rows of b that share sets of the second
-/// one, 256.
+/// level of the TLB knows.
 [[nodiscard]] inline Walk walk_of(Store store, const ConstRecords& a, const Records& b) {
   if (store == Store::cached) return {{1536, 8192}, 64};
   const index_t strip = (b.bytes < 4 ? 4096 : 16384) / b.bytes;
   if (store == Store::carried) return {{a.rows, carried_columns(b.bytes)}, strip};
   if (store == Store::joined) return {{a.rows, 8192}, strip};
-  const int squares = squares_of(a, b);
-  const bool shares_sets = b.bytes == 4 && b.stride() % 4096 == 0 && squares == 3;
-  return {{std::max<index_t>(192, 1536 / b.bytes), 8192},
-          shares_sets ? 256 : strip,
-          squares,
-          asks_ahead(store, a)};
+  return {{std::max<index_t>(192, 1536 / b.bytes), 8192}, strip, asks_ahead(store, a)};
 }
 
 /// Leaves of about one size, a multiple of `grain`, at most `most`; as many for one thread as for the next.
@@ -123,7 +92,7 @@ void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int 
   const Walk walk = walk_of(store, a, b);
   const auto visit = [&](const Block& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
-                   block.cols, a.bytes, store, walk.strip, walk.squares, walk.asks_ahead});
+                   block.cols, a.bytes, store, walk.strip, walk.asks_ahead});
     if (store != Store::cached) set.fence();
   };
   walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, walk.leaf, threads), visit, both);

@@ -8,14 +8,14 @@
 namespace tessera::transpose::TESSERA_ISA {
 namespace {
 
-// How far ahead in a row lines are asked for, and into which level (locality of the builtin).
+/// How far ahead in a row lines are asked for, into the first level.
 constexpr index_t prefetch_bytes = 512;
-constexpr int second_level = 2;
 
-/// Squares, one above the other: their number in a panel of carried lines, and of streamed ones whose leaf
-/// names none. Each is unrolled, with loads of its own: prefetchers tell streams apart by the instruction
-/// (two squares in one loop body: 35 to 40 GB/s of f64 on Zen 5; the same squares through one copy of the
-/// code: 26).
+/// Squares, one above the other, in a panel of carried or streamed lines: a run of two lines is as fast as a
+/// longer one on Zen 5 and Emerald Rapids, and reading three or four rows at a time for each is slower (f32
+/// 8192 x 8192, two and three squares, 37 and 27 GB/s; 17 and 13). Each is unrolled, with loads of its own:
+/// prefetchers tell streams apart by the instruction (two squares in one loop body: 35 to 40 GB/s of f64 on
+/// Zen 5; the same squares through one copy of the code: 26).
 template <int Bytes>
 inline constexpr int squares_in_panel = Bytes == 1 ? 3 : 2;
 
@@ -52,8 +52,7 @@ template <int Bytes, int Squares>
   for (int q = 0; q < Squares; ++q) {
     line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride, stage + q * line_bytes,
                                    pitch);
-    for (index_t r = q * side; asks && r < (q + 1) * side; ++r)
-      __builtin_prefetch(ahead + r * a_stride, 0, second_level);
+    for (index_t r = q * side; asks && r < (q + 1) * side; ++r) __builtin_prefetch(ahead + r * a_stride);
   }
 }
 
@@ -251,24 +250,12 @@ void carried_leaf(const Leaf& leaf) {
 }
 
 template <int Bytes>
-void streamed_leaf(const Leaf& leaf) {
-  constexpr auto walk_by = []<int Squares>(const Leaf& of) {
-    walk_strips<Bytes, Store::streaming, Squares>(of, of.strip, nullptr);
-  };
-  if constexpr (Bytes == 4 || Bytes == 8) {
-    if (leaf.squares == 3) return walk_by.template operator()<3>(leaf);
-    if (leaf.squares == 4) return walk_by.template operator()<4>(leaf);
-  }
-  walk_by.template operator()<squares_in_panel<Bytes>>(leaf);
-}
-
-template <int Bytes>
 void leaf_of(const Leaf& leaf) {
   switch (leaf.store) {
     case Store::cached:
       return walk_strips<Bytes, Store::cached, 1>(leaf, leaf.strip, nullptr);
     case Store::streaming:
-      return streamed_leaf<Bytes>(leaf);
+      return walk_strips<Bytes, Store::streaming, squares_in_panel<Bytes>>(leaf, leaf.strip, nullptr);
     case Store::carried:
       return carried_leaf<Bytes>(leaf);
     default:

@@ -29,7 +29,6 @@ struct Leaf {
   Store store;
   index_t strip =
       index_t{1} << 40;    ///< columns of a that are walked together; a multiple of line_bytes / bytes
-  int squares = 2;         ///< in a streamed panel of records of 4 and 8 bytes: 2, 3 or 4
   bool asks_ahead = true;  ///< whether lines of a are asked for, or left to the processor's prefetchers
 };
 
