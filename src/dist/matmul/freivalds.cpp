@@ -12,15 +12,13 @@
 namespace tessera::dist::matmul {
 namespace {
 
-constexpr index_t vectors =
-    2;  // a wrong element escapes both with probability 1/4 at most; see the tests for floats
 constexpr index_t strip_elements = index_t{1}
                                    << 18;  // copied at a time where non-finite numbers must be masked
 constexpr index_t bytes_per_thread = index_t{1} << 20;  // 10 us in a cache: waking a thread takes as long
 
-/// Rows of numbers that hold them: a complex vector's real and imaginary parts have one each.
+/// Rows of numbers that hold a vector: a complex one's real and imaginary parts have one each.
 template <class T>
-constexpr index_t lines = is_complex<T> ? 2 * vectors : vectors;
+constexpr index_t lines = is_complex<T> ? 2 : 1;
 
 template <class T>
 std::vector<double> zeros(index_t length) {
@@ -154,31 +152,34 @@ template <class T>
 Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
                         int threads, const Parts<T>& a, const Parts<T>& b)
     : comm_(comm), product_(passing(product)), seed_(seed), threads_(threads) {
-  seen_ = operands_through(a, b, draw_vectors(nullptr), nullptr);
+  seen_ = operands_through(a, b, draw_vector(nullptr), nullptr);
   take_start();
 }
 
 template <class T>
 void Freivalds<T>::take_start() {
   if (product_.beta == T{0}) return;
-  const std::vector<double> x = draw_vectors(nullptr);
+  const std::vector<double> x = draw_vector(nullptr);
   start_ = through(*product_.old_c, Op::none, x, absolute(x), product_.m, nullptr);
   const auto finite = [](double value) { return std::isfinite(value); };
   if (seen_ && std::all_of(seen_->value.begin(), seen_->value.end(), finite)) return;  // so are the operands
   const Mask mask = find_nonfinite();
   if (!mask.any) return;
-  const std::vector<double> masked = draw_vectors(&mask);
+  const std::vector<double> masked = draw_vector(&mask);
   masked_start_ = through(*product_.old_c, Op::none, masked, absolute(masked), product_.m, &mask);
 }
 
-/// Vectors of +-1, with 0 where the mask leaves a column out.
+/// Numbers of both signs in [1, 2) by steps of 2^-16, 0 where the mask leaves a column out: one wrong element
+/// of a row always shows, several cancel with probability 2^-17 at most. Products with integers are exact.
 template <class T>
-std::vector<double> Freivalds<T>::draw_vectors(const Mask* mask) const {
+std::vector<double> Freivalds<T>::draw_vector(const Mask* mask) const {
+  constexpr double step = 1.0 / (1 << 16);
   std::vector<double> x = zeros<T>(product_.n);
   for (index_t v = 0; v < lines<T>; ++v) {
     for (index_t j = 0; j < product_.n; ++j) {
       const auto at = static_cast<std::size_t>(v * product_.n + j);
-      x[at] = (random_bits(seed_, 0xF0, static_cast<index_t>(at)) & 1) != 0 ? 1 : -1;
+      const std::uint64_t bits = random_bits(seed_, 0xF0, static_cast<index_t>(at));
+      x[at] = (1 + step * static_cast<double>(bits >> 48)) * ((bits & 1) != 0 ? 1 : -1);
       if (mask != nullptr && mask->cols[static_cast<std::size_t>(j)] != 0) x[at] = 0;
     }
   }
@@ -189,12 +190,10 @@ template <class T>
 typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op,
                                                    const std::vector<double>& x,
                                                    const std::vector<double>& abs_x, index_t rows,
-                                                   const Mask* mask, bool with_bound) const {
+                                                   const Mask* mask) const {
   Sides sides{zeros<T>(rows), zeros<T>(rows)};
   const bool is_c = &matrix == product_.c.get() || &matrix == product_.old_c.get();
-  // All vectors are of +-1, so that those of real numbers have one bound; that of the new c is never asked
-  // for.
-  const index_t bounds = !with_bound ? 0 : is_complex<T> ? lines<T> : 1;
+  const bool with_bound = !abs_x.empty();
   const auto keep = [&](index_t row, index_t col, T value) {
     if (!is_c) return is_finite(value);
     return mask->rows[static_cast<std::size_t>(row)] == 0 && mask->cols[static_cast<std::size_t>(col)] == 0;
@@ -212,9 +211,12 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op
     const index_t bytes = part.area() * static_cast<index_t>(sizeof(T));
     const auto threads = static_cast<int>(std::min<index_t>(threads_, ceil_div(bytes, bytes_per_thread)));
     machine::parallel(threads, [&] {
-      tessera::matmul::multiply_vectors<T>(
-          block, op,
-          {in(x), in(abs_x).rows_range(0, bounds), out(sides.value), out(sides.bound).rows_range(0, bounds)});
+      tessera::matmul::Vectors vectors{in(x), {}, out(sides.value), {}};
+      if (with_bound) {
+        vectors.abs_x = in(abs_x);
+        vectors.bound = out(sides.bound);
+      }
+      tessera::matmul::multiply_vectors<T>(block, op, vectors);
     });
     mpi::heartbeat();
   };
@@ -222,10 +224,8 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op
     if (mask == nullptr) return add(box, part);
     each_masked(box, part, keep, add);
   });
-  const auto first = sides.bound.begin() + bounds * rows;
   comm_.sum(sides.value);
-  comm_.sum(std::span(sides.bound.begin(), first));
-  if (bounds == 1) std::copy(sides.bound.begin(), first, first);
+  if (with_bound) comm_.sum(sides.bound);
   return sides;
 }
 
@@ -248,9 +248,9 @@ double Freivalds<T>::ratio() const {
 
 template <class T>
 double Freivalds<T>::ratio(const Mask* mask) const {
-  const std::vector<double> x = draw_vectors(mask), ones = absolute(x);
+  const std::vector<double> x = draw_vector(mask);
   const Sides& before = mask != nullptr && mask->any ? masked_start_ : start_;
-  const Sides got = through(*product_.c, Op::none, x, ones, product_.m, mask, false);
+  const Sides got = through(*product_.c, Op::none, x, {}, product_.m, mask);
   if (product_.beta != T{0} && before.value.size() < got.value.size())
     return std::nan("");  // the operands were finite then
   const Sides want = mask == nullptr && seen_ ? *seen_ : operands_through(*product_.a, *product_.b, x, mask);
@@ -262,7 +262,7 @@ double Freivalds<T>::ratio(const Mask* mask) const {
   constexpr double unit = std::numeric_limits<Real<T>>::epsilon() / 2;
   constexpr double may_overflow = std::numeric_limits<Real<T>>::max() / 4;
   const double underflow = static_cast<double>(std::numeric_limits<Real<T>>::denorm_min()) *
-                           static_cast<double>(lines<T> / vectors * product_.n) *
+                           static_cast<double>(2 * lines<T> * product_.n) *
                            (size(product_.alpha) * static_cast<double>(product_.k) + 2);
   double worst = 0;
   for (std::size_t i = 0; i < got.value.size(); ++i) {

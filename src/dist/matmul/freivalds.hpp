@@ -49,18 +49,18 @@ struct PassingProduct {
 template <class T>
 class Freivalds {
  public:
-  /// Collective. Draws the vectors of +-1 from the seed and, when beta != 0, multiplies the old c by them.
+  /// Collective. Draws the vector x from the seed and, when beta != 0, multiplies the old c by it.
   Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed, int threads);
   Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed, int threads);
-  /// The operands are multiplied by the vectors here and not in ratio(), as they pass by in a and b: while
+  /// The operands are multiplied by the vector here and not in ratio(), as they pass by in a and b: while
   /// they are loaded, say, when a cache holds them anyhow. b passes first.
   Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed, int threads,
             const Parts<T>& a, const Parts<T>& b);
 
   /// Collective; the same on every rank: the largest |c x - (alpha op(a) (op(b) x) + beta c0 x)| over
-  /// u (|alpha| |op(a)| (|op(b)| 1) + |beta| |c0| 1), u the unit roundoff of T. A right product stays below
-  /// `tolerance` (at most 4.1 was seen, for positive data); a wrong element of c shows if it is off by more
-  /// than tolerance units of its row's bound. The denominator also has what underflow explains. Where an
+  /// u (|alpha| |op(a)| (|op(b)| |x|) + |beta| |c0| |x|), u the unit roundoff of T. A right product stays
+  /// below `tolerance` (at most 4.1 was seen, for positive data); a wrong element of c shows if it is off by
+  /// more than tolerance units of its row's bound. The denominator also has what underflow explains. Where an
   /// operand holds NaN or infinity, its row or column of c must be non-finite throughout, and the rest is
   /// checked as ever; else the ratio is NaN, which fails. Only where numbers are not finite, a row is passed
   /// over when its old c is not, or when its bound is near or beyond the largest number of T, for then c may
@@ -71,7 +71,7 @@ class Freivalds {
 
  private:
   struct Sides {
-    std::vector<double> value;  // (vectors, m); a complex vector in two rows
+    std::vector<double> value;  // (m); a complex vector in two rows
     std::vector<double> bound;
   };
   struct Mask {
@@ -79,13 +79,13 @@ class Freivalds {
     bool any = false;
   };
   void take_start();
+  /// No abs_x: no bound is asked for.
   [[nodiscard]] Sides through(const Parts<T>& matrix, Op op, const std::vector<double>& x,
-                              const std::vector<double>& abs_x, index_t rows, const Mask* mask,
-                              bool with_bound = true) const;
+                              const std::vector<double>& abs_x, index_t rows, const Mask* mask) const;
   [[nodiscard]] Sides operands_through(const Parts<T>& a, const Parts<T>& b, const std::vector<double>& x,
                                        const Mask* mask) const;
   [[nodiscard]] Mask find_nonfinite() const;
-  [[nodiscard]] std::vector<double> draw_vectors(const Mask* mask) const;
+  [[nodiscard]] std::vector<double> draw_vector(const Mask* mask) const;
   [[nodiscard]] bool c_is_nonfinite_where(const Mask& mask) const;
   [[nodiscard]] double ratio(const Mask* mask) const;
 
@@ -93,7 +93,7 @@ class Freivalds {
   PassingProduct<T> product_;
   std::uint64_t seed_;
   int threads_;
-  Sides start_;                // the old c by the vectors
+  Sides start_;                // the old c by the vector
   Sides masked_start_;         // the same without the columns where op(b) is not finite
   std::optional<Sides> seen_;  // op(a) (op(b) x), where the operands have passed by
 };

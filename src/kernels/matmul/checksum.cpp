@@ -10,14 +10,14 @@ namespace tessera::matmul {
 namespace {
 
 constexpr index_t piece = 32768;       // elements a task reads: some 10 us at memory bandwidth
-constexpr index_t column_block = 512;  // y and its bound for 4 vectors: 32 KiB, kept near while the rows pass
+constexpr index_t column_block = 512;  // y and its bound for 2 vectors: 16 KiB, kept near while the rows pass
 
 }  // namespace
 
 template <class T>
 void multiply_vectors(MatrixView<const T> a, Op op, const Vectors& vectors) {
   TESSERA_EXPECTS(vectors.x.rows >= 1 && vectors.x.rows <= max_vectors);
-  TESSERA_EXPECTS(vectors.bound.rows <= 1 || vectors.bound.rows == vectors.x.rows);
+  TESSERA_EXPECTS(vectors.bound.rows == 0 || vectors.bound.rows == vectors.x.rows);
   if (a.empty()) return;
   const ChecksumKernels<T>& leaf = checksum_kernels<T>(machine::isa());
   const auto part = [&](index_t begin, index_t end) {

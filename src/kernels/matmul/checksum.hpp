@@ -7,12 +7,11 @@
 
 namespace tessera::matmul {
 
-inline constexpr index_t max_vectors = 4;
+inline constexpr index_t max_vectors = 2;
 
 /// Vectors lie in rows: x is (vectors, k), y is (vectors, m), with 1 to max_vectors of them; the same for the
-/// bounds, whose x must not be negative, and of which there may be as many, one (of real matrices), or none.
-/// Rows of y and of its bound are added to. A complex vector takes two rows, its real parts and its imaginary
-/// parts.
+/// bounds, whose x must not be negative, and of which there are as many, or none. Rows of y and of its bound
+/// are added to. A complex vector takes two rows, its real parts and its imaginary parts.
 struct Vectors {
   MatrixView<const double> x;      ///< (v, k)
   MatrixView<const double> abs_x;  ///< (bounds, k)

@@ -7,6 +7,7 @@ namespace tessera::TESSERA_ISA {
 namespace {
 
 using matmul::ChecksumKernels;
+using matmul::max_vectors;
 using matmul::Vectors;
 using S = Simd<double>;
 
@@ -140,25 +141,22 @@ void all_columns(MatrixView<const T> a, const Vectors& w) {
 
 template <class T>
 using Pass = void (*)(MatrixView<const T>, const Vectors&);
-/// Of V vectors with no bound, one, or one each.
-template <class T, int V>
-constexpr Pass<T> row_passes[3] = {all_rows<T, V, 0>, all_rows<T, V, 1>, all_rows<T, V, V>};
-template <class T, int V>
-constexpr Pass<T> column_passes[3] = {all_columns<T, V, 0>, all_columns<T, V, 1>, all_columns<T, V, V>};
-
-constexpr index_t bounds_of(const Vectors& w) { return w.bound.rows > 1 ? 2 : w.bound.rows; }
+/// Of one vector or two, without bounds and with them.
+template <class T>
+constexpr Pass<T> row_passes[max_vectors][2] = {{all_rows<T, 1, 0>, all_rows<T, 1, 1>},
+                                                {all_rows<T, 2, 0>, all_rows<T, 2, 2>}};
+template <class T>
+constexpr Pass<T> column_passes[max_vectors][2] = {{all_columns<T, 1, 0>, all_columns<T, 1, 1>},
+                                                   {all_columns<T, 2, 0>, all_columns<T, 2, 2>}};
 
 template <class T>
 void rows(MatrixView<const T> a, const Vectors& w) {
-  constexpr const Pass<T>* of[] = {row_passes<T, 1>, row_passes<T, 2>, row_passes<T, 3>, row_passes<T, 4>};
-  of[w.x.rows - 1][bounds_of(w)](a, w);
+  row_passes<T>[w.x.rows - 1][w.bound.rows > 0 ? 1 : 0](a, w);
 }
 
 template <class T>
 void columns(MatrixView<const T> a, const Vectors& w) {
-  constexpr const Pass<T>* of[] = {column_passes<T, 1>, column_passes<T, 2>, column_passes<T, 3>,
-                                   column_passes<T, 4>};
-  of[w.x.rows - 1][bounds_of(w)](a, w);
+  column_passes<T>[w.x.rows - 1][w.bound.rows > 0 ? 1 : 0](a, w);
 }
 
 template <class T>

@@ -274,6 +274,25 @@ TEST(Freivalds, FindsOneWrongElementOnAnyRank) {
   EXPECT_FALSE(check.ratio() <= check.tolerance);  // a NaN that no operand explains
 }
 
+// What numbers of one size and both signs would miss every other time.
+TEST(Freivalds, FindsErrorsThatCancelInARow) {
+  const auto comm = mpi::Communicator::world();
+  const index_t n = 60;
+  const auto a = random_matrix<double>(comm, n, n, 1), b = random_matrix<double>(comm, n, n, 2);
+  DistributedMatrix<double> c(comm, layout::row_blocks(n, n, comm.size()));
+  const Product<double> product{1.0, a, Op::none, b, Op::none, 0.0, c};
+  mpi::Phases phases;
+  multiply(comm, product, {}, phases);
+  if (comm.is_root()) {
+    c.view()(0, 3) += 1e-6;
+    c.view()(0, 4) -= 1e-6;
+  }
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Freivalds<double> check(comm, product, seed, 1);
+    EXPECT_GT(check.ratio(), check.tolerance) << seed;
+  }
+}
+
 TEST(Freivalds, FindsAnOperandThatChangedSinceItWasLookedAt) {
   const auto comm = mpi::Communicator::world();
   const index_t n = 100;

@@ -61,8 +61,7 @@ TYPED_TEST(Checksum, AddsTheProductsWithAllVectorsAndTheirBounds) {
                                {37, 601},
                                {5, 40000}}) {
       for (index_t count = 1; count <= max_vectors; ++count) {
-        for (const index_t bounds : {index_t{0}, index_t{1}, count})
-          check<TypeParam>(m, k, count, bounds, op, run);
+        for (const index_t bounds : {index_t{0}, count}) check<TypeParam>(m, k, count, bounds, op, run);
       }
     }
   }
@@ -77,7 +76,7 @@ TYPED_TEST(Checksum, IsTheSameOnEveryInstructionSet) {
     };
     for (const Op op : ops) {
       for (index_t count = 1; count <= max_vectors; ++count) {
-        for (const index_t bounds : {index_t{0}, index_t{1}, count}) {
+        for (const index_t bounds : {index_t{0}, count}) {
           check<TypeParam>(11, 45, count, bounds, op, run);
           check<TypeParam>(46, 6, count, bounds, op, run);
         }
@@ -104,32 +103,30 @@ Matrix<double> embedded(const Matrix<Complex<T>>& a, Op op, index_t m, index_t k
 }
 
 template <class T>
-void check_complex(index_t m, index_t k, Op op, index_t count) {
-  SCOPED_TRACE(text({m, count, k}, op, Op::none));
+void check_complex(index_t m, index_t k, Op op) {
+  SCOPED_TRACE(text({m, 1, k}, op, Op::none));
   const auto a =
       stored<Complex<T>>(m, k, op, [](index_t r, index_t c) { return Matrix<Complex<T>>::random(r, c, 1); });
-  const auto x = Matrix<double>::random(2 * count, k, 2);
-  auto abs_x = Matrix<double>::random(2 * count, k, 3);
-  for (index_t v = 0; v < 2 * count; ++v) {
+  const auto x = Matrix<double>::random(2, k, 2);
+  auto abs_x = Matrix<double>::random(2, k, 3);
+  for (index_t v = 0; v < 2; ++v) {
     for (index_t p = 0; p < k; ++p) abs_x.view()(v, p) = std::abs(abs_x(v, p));
   }
-  auto y = Matrix<double>::random(2 * count, m, 4), bound = Matrix<double>::random(2 * count, m, 5);
+  auto y = Matrix<double>::random(2, m, 4), bound = Matrix<double>::random(2, m, 5);
   const auto y0 = y, bound0 = bound;
   machine::parallel(2, [&] {
     multiply_vectors<Complex<T>>(a.view(), op, Vectors{x.view(), abs_x.view(), y.view(), bound.view()});
   });
   const auto real = embedded(a, op, m, k);
-  for (index_t v = 0; v < count; ++v) {
-    for (index_t i = 0; i < 2 * m; ++i) {
-      const index_t line = 2 * v + i / m;
-      double want = y0(line, i % m), want_bound = bound0(line, i % m);
-      for (index_t p = 0; p < 2 * k; ++p) {
-        want += real(i, p) * x(2 * v + p / k, p % k);
-        want_bound += std::abs(real(i, p)) * abs_x(2 * v + p / k, p % k);
-      }
-      ASSERT_NEAR(y(line, i % m), want, 1e-13 * static_cast<double>(2 * k + 1)) << v << " " << i;
-      ASSERT_NEAR(bound(line, i % m), want_bound, 1e-13 * static_cast<double>(2 * k + 1)) << v << " " << i;
+  for (index_t i = 0; i < 2 * m; ++i) {
+    const index_t line = i / m;
+    double want = y0(line, i % m), want_bound = bound0(line, i % m);
+    for (index_t p = 0; p < 2 * k; ++p) {
+      want += real(i, p) * x(p / k, p % k);
+      want_bound += std::abs(real(i, p)) * abs_x(p / k, p % k);
     }
+    ASSERT_NEAR(y(line, i % m), want, 1e-13 * static_cast<double>(2 * k + 1)) << i;
+    ASSERT_NEAR(bound(line, i % m), want_bound, 1e-13 * static_cast<double>(2 * k + 1)) << i;
   }
   EXPECT_TRUE(y.sentinels_stand());
   EXPECT_TRUE(bound.sentinels_stand());
@@ -138,10 +135,8 @@ void check_complex(index_t m, index_t k, Op op, index_t count) {
 TEST(ComplexChecksum, IsThatOfTheRealMatrices) {
   for (const Op op : ops_of<Complex<double>>()) {
     for (const auto& [m, k] : {std::pair{1, 1}, {7, 13}, {33, 100}, {200, 9}}) {
-      for (const index_t count : {1, 2}) {
-        check_complex<float>(m, k, op, count);
-        check_complex<double>(m, k, op, count);
-      }
+      check_complex<float>(m, k, op);
+      check_complex<double>(m, k, op);
     }
   }
 }
