@@ -3,6 +3,7 @@
 #include "kernels/transpose/leaf.hpp"
 
 #include "kernels/transpose/narrow.hpp"
+#include "kernels/transpose/swap_squares.hpp"
 #include "kernels/transpose/whole_rows.hpp"
 
 namespace tessera::transpose::TESSERA_ISA {
@@ -263,19 +264,29 @@ void leaf_of(const Leaf& leaf) {
   }
 }
 
-void leaf_sized(const Leaf& leaf) {
-  switch (leaf.bytes) {
+/// f by the size of a record.
+template <class F>
+void with_size(index_t bytes, const F& f) {
+  switch (bytes) {
     case 1:
-      return leaf_of<1>(leaf);
+      return f.template operator()<1>();
     case 2:
-      return leaf_of<2>(leaf);
+      return f.template operator()<2>();
     case 4:
-      return leaf_of<4>(leaf);
+      return f.template operator()<4>();
     case 8:
-      return leaf_of<8>(leaf);
+      return f.template operator()<8>();
     default:
-      return leaf_of<16>(leaf);
+      return f.template operator()<16>();
   }
+}
+
+void leaf_sized(const Leaf& leaf) {
+  with_size(leaf.bytes, [&]<int Bytes>() { leaf_of<Bytes>(leaf); });
+}
+
+void swap_sized(const Mirrored& blocks) {
+  with_size(blocks.bytes, [&]<int Bytes>() { swap_mirrored<Bytes>(blocks); });
 }
 
 void stream_copy(std::byte* to, const std::byte* from, index_t count) {
@@ -297,6 +308,6 @@ void fence() { fence_streams(); }
 }  // namespace
 
 extern const LeafSet leaf_set;
-const LeafSet leaf_set{leaf_sized, stream_copy, fence};
+const LeafSet leaf_set{leaf_sized, swap_sized, stream_copy, fence};
 
 }  // namespace tessera::transpose::TESSERA_ISA

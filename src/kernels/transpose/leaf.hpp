@@ -47,12 +47,27 @@ inline constexpr index_t most_joined_rows = 128;
   return bytes > 1 && rows <= most_joined_rows && rows * bytes >= line_bytes && rows * bytes <= 512;
 }
 
+/// Lines of which blocks are asked for ahead of their time.
+enum class Asks { nothing, lower, both };
+
+/// upper[0:rows, 0:cols] and lower[0:cols, 0:rows] of one matrix; rows and cols are multiples of line_bytes /
+/// bytes. The same place: a block on the diagonal.
+struct Mirrored {
+  std::byte* upper;
+  std::byte* lower;
+  index_t stride;  ///< bytes
+  index_t rows, cols;
+  index_t bytes;  ///< as in Leaf
+  Asks asks = Asks::nothing;
+};
+
 /// count bytes from one place to another, whole lines of `to` by streaming stores. No overlap.
 using StreamCopy = void(std::byte* to, const std::byte* from, index_t count);
 
 /// The functions of one instruction set.
 struct LeafSet {
   void (*transpose)(const Leaf& leaf);
+  void (*swap)(const Mirrored& blocks);  ///< each becomes the transpose of what the other was
   StreamCopy* stream;
   void (*fence)();  ///< orders the thread's streaming stores before whatever publishes the result
 };

@@ -177,6 +177,40 @@ TEST(Leaf, IsRightOnEveryInstructionSetHere) {
   }
 }
 
+/// Blocks of so many squares in a larger matrix, both sides of the diagonal or on it.
+void expect_swap_right(index_t bytes, index_t down, index_t right, bool diagonal, Asks asks) {
+  const index_t side = line_bytes / bytes, n = (down + right + 1) * side, rows = down * side;
+  for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
+    SCOPED_TRACE(std::to_string(bytes) + " on " + std::to_string(which));
+    Fenced before(n, n, n + 1, bytes, 8), after(n, n, n + 1, bytes, 8);
+    before.fill(5);
+    after.fill(5);
+    const Records a = before.view(), b = after.view();
+    const index_t j = diagonal ? 0 : rows, cols = diagonal ? rows : right * side;
+    leaf_set(static_cast<machine::Isa>(which))
+        .swap({b.at(0, j), b.at(j, 0), b.stride(), rows, cols, bytes, asks});
+    for (index_t row = 0; row < n; ++row) {
+      for (index_t col = 0; col < n; ++col) {
+        const bool upper = row < rows && col >= j && col < j + cols,
+                   lower = col < rows && row >= j && row < j + cols;
+        const std::byte* const want = upper || lower ? a.at(col, row) : a.at(row, col);
+        ASSERT_EQ(std::memcmp(b.at(row, col), want, static_cast<std::size_t>(bytes)), 0) << row << " " << col;
+      }
+    }
+    EXPECT_EQ(after.spoiled(), 0);
+  }
+}
+
+TEST(Leaf, SwapsSquaresOnEveryInstructionSetHere) {
+  for (const index_t bytes : {1, 2, 4, 8, 16}) {
+    for (const Asks asks : {Asks::nothing, Asks::lower, Asks::both}) {
+      expect_swap_right(bytes, 1, 2, false, asks);
+      expect_swap_right(bytes, 3, 1, false, asks);
+      expect_swap_right(bytes, 2, 0, true, asks);
+    }
+  }
+}
+
 TEST(Leaf, TurnsNarrowMatrices) {
   for (const index_t bytes : {1, 2, 4, 8, 16}) {
     for (index_t narrow = 1; narrow <= 19; ++narrow) {

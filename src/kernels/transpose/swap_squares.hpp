@@ -1,0 +1,47 @@
+#pragma once
+// Squares on both sides of the diagonal change places. For files compiled per instruction set only, as
+// lanes.hpp.
+
+#include "kernels/transpose/squares.hpp"
+
+namespace tessera::transpose {
+namespace {
+
+/// Square by square: the upper one waits in a stage of whole lines while the lower one takes its place, so
+/// that every line is read once and written soon after. On the diagonal each pair once. (By value: what is
+/// stored as bytes could be a part of an object that others can see.)
+template <int Bytes, Asks Ahead>
+void swap_squares(const Mirrored m) {
+  constexpr index_t side = line_bytes / Bytes, ahead = Ahead == Asks::both ? 3 : 2;  // squares
+  alignas(line_bytes) std::byte stage[side * line_bytes];
+  const bool diagonal = m.upper == m.lower;
+  for (index_t i = 0; i < m.rows; i += side) {
+    for (index_t j = diagonal ? i : 0; j < m.cols; j += side) {
+      std::byte* const upper = m.upper + i * m.stride + j * Bytes;
+      std::byte* const lower = m.lower + j * m.stride + i * Bytes;
+      line_square<Bytes, Put::stage>(upper, m.stride, stage, line_bytes);
+      if (upper != lower) line_square<Bytes, Put::target>(lower, m.stride, upper, m.stride);
+      for (index_t r = 0; r < side; ++r) {
+        for (index_t k = 0; k < line_bytes; k += vector_bytes)
+          store<lane_count>(lower + r * m.stride + k, stage_vector(stage + r * line_bytes + k));
+        if (Ahead == Asks::both) __builtin_prefetch(upper + r * m.stride + ahead * line_bytes);
+        if (Ahead != Asks::nothing) __builtin_prefetch(lower + (ahead * side + r) * m.stride);
+      }
+    }
+  }
+}
+
+template <int Bytes>
+void swap_mirrored(const Mirrored& m) {
+  switch (m.asks) {
+    case Asks::nothing:
+      return swap_squares<Bytes, Asks::nothing>(m);
+    case Asks::lower:
+      return swap_squares<Bytes, Asks::lower>(m);
+    default:
+      return swap_squares<Bytes, Asks::both>(m);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::transpose
