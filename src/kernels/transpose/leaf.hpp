@@ -39,12 +39,13 @@ inline constexpr index_t most_carried_columns = 1024;
 }
 
 /// Whether leaves of so many rows of a can be joined: at least a square, and at most what the first level
-/// holds of them beside an image of as much of b. Where rows of b have more than 512 bytes, most of their
-/// lines leave in runs anyway (Emerald Rapids, f64 100 x 100000: joined 16 GB/s, carried 19); squares of
-/// single bytes are stored by lanes, of which every other one crosses a line (127 x 300000: 7 and 11).
+/// holds of them beside an image of as much of b. Where rows of b have more than 448 bytes, most of their
+/// lines leave in runs anyway (f32 120 x 100000, joined and carried, GB/s: Zen 5 30 and 44, Emerald Rapids 17
+/// and 17; f64 100 x 100000 there 16 and 19); squares of single bytes are stored by lanes, of which every
+/// other one crosses a line (127 x 300000: 7 and 11).
 inline constexpr index_t most_joined_rows = 128;
 [[nodiscard]] constexpr bool joins_rows(index_t rows, index_t bytes) {
-  return bytes > 1 && rows <= most_joined_rows && rows * bytes >= line_bytes && rows * bytes <= 512;
+  return bytes > 1 && rows <= most_joined_rows && rows * bytes >= line_bytes && rows * bytes <= 448;
 }
 
 /// Lines of which blocks are asked for ahead of their time.
