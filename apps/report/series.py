@@ -118,7 +118,9 @@ def word(name, value):
 
 
 def label_of(point, names):
-    return ", ".join(word(n, point.config[n]) for n in names) or "all"
+    """What tells a point apart; where it has nothing of a column, nothing is said of it."""
+    words = [word(n, point.config[n]) for n in names if point.config[n] != ""]
+    return ", ".join(words or [f"without {n.replace('_', ' ')}" for n in names[:1]]) or "all"
 
 
 def split(points, names):

@@ -143,6 +143,18 @@ class Others(made.Case):
             file["matmul_0001/summary/halo_steps"] = [32, 8]
         self.assertEqual({p.config["halo_steps"] for p in points_of(path).points}, {"chosen"})
 
+    def test_a_run_that_swept_no_tile_says_its_tile_beside_one_that_did(self):
+        path = write(self.path("swept.h5"), [row("tiled", options={"tile": 64})])
+        write(path, [row("tiled", options={"tile": t}) for t in (16, 32)], run="matmul_0002")
+        write(path, [row("auto", options={"grid": ""})], run="matmul_0003")  # of a program without that option
+        with made.h5py.File(path, "r+") as file:
+            file["matmul_0002/summary/tile"] = [16, 32]
+        points = points_of(path).points
+        self.assertEqual([p.config["tile"] for p in points], [64, 16, 32, ""])
+        self.assertEqual([series.label_of(p, ["kernel", "tile"]) for p in points],
+                         ["tiled, tile 64", "tiled, tile 16", "tiled, tile 32", "kernel auto"])
+        self.assertEqual(series.label_of(points[3], ["tile"]), "without tile")
+
     def test_a_timeline_says_how_much_of_the_flight_is_hidden(self):
         # In flight from 1 to 5 and from 4 to 9, eight seconds in all; it computes from 2 to 4 and unpacks from 8 to 10: three of them.
         stays = {0: [("exchange", 0, 1), ("compute", 2, 4), (timeline.FLIGHT, 1, 5), (timeline.FLIGHT, 4, 9), ("unpack", 8, 10)]}
