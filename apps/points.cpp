@@ -70,6 +70,14 @@ bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& ses
   return true;
 }
 
+/// The outputs that the command knows: "--out or --argsort".
+std::string known_outputs(const run::Parsed& parsed) {
+  std::vector<std::string> known;
+  for (const char* output : outputs)
+    if (parsed.lists.contains(output)) known.push_back(fmt::format("--{}", output));
+  return fmt::format("{}", fmt::join(known, " or "));
+}
+
 /// An output is a dataset of its own, never a part of one.
 void check_outputs(const run::Parsed& parsed) {
   for (const char* output : outputs) {
@@ -80,6 +88,13 @@ void check_outputs(const run::Parsed& parsed) {
             fmt::format("--{} '{}' names a part of a dataset and an output is a whole one; drop the brackets",
                         output, text));
   }
+  const std::string& amount = parsed.lists.at("verify-output").front();
+  const bool writes = std::any_of(outputs.begin(), outputs.end(), [&](const char* output) {
+    return parsed.lists.contains(output) && names(parsed, output);
+  });
+  require(writes || (amount != "all" && amount != "sample"), ExitCode::usage,
+          fmt::format("--verify-output {} reads back what was written and nothing is; name a file with {}",
+                      amount, known_outputs(parsed)));
 }
 
 void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
@@ -135,6 +150,9 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
 Command workload_command(const run::OptionSet& set, std::function<Actions(run::Parsed&)> look) {
   const auto prepare = [&set, look](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
     check_job_options(set, parsed);
+    require(
+        parsed.lists.at("timeline").front() != "true" || names(parsed, "results"), ExitCode::usage,
+        "--timeline goes to the results file; name it with --results");  // a batch script names one itself
     const Actions actions = look(parsed);
     if (keeps_on_the_way(parsed)) run::take_stop_signals();
     return [&set, parsed, arguments, actions](const mpi::Communicator& comm) {

@@ -300,20 +300,6 @@ class Options(BadInput):
         self.refuse(USAGE, "matmul", "--algorithm", "summa", "--grid", "5x5", words="--grid")
         self.refuse_product(USAGE, "--n", 64, words="--n")
 
-    def test_options_that_would_have_no_effect(self):
-        keys, field = self.path("keys.h5") + ":/k", self.path("a.h5") + ":/A"
-        with h5py.File(self.path("keys.h5"), "w") as file:
-            file["k"] = numpy.arange(5)
-        for words, named in ((("matmul", "--n", 8, "--ranks", 5), ("--ranks", "--plan", "mpirun -n")),
-                             (("transpose", "--in", self.a, "--n", 5), ("--n", "--in")),
-                             (("sort", "--in", keys, "--n", 5), ("--n", "--in")),
-                             (("sort", "--in", keys, "--input", "zipf"), ("--input", "--in")),
-                             (("sort", "--in", keys, "--out", "s.h5:/k", "--argsort", "s.h5:/k"), ("--out", "--argsort", "same")),
-                             (("stencil", "--in", field, "--checkpoint-every", 5), ("--checkpoint-every", "--checkpoint")),
-                             (("stencil", "--in", field, "--color-range", "0:1"), ("--color-range", "--preview")),
-                             (("stencil", "--in", field, "--xdmf"), ("--xdmf", "--out"))):
-            self.refuse(USAGE, *words, words=named, ranks=(0,))
-
     def test_one_line_before_anything_starts(self):
         """What one look at the words tells is told once, by however many ranks."""
         self.refuse(USAGE, "sort", "--n", 10, "--quantiles", "0.5,2", words=("--quantiles", "'2'"))
