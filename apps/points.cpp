@@ -7,7 +7,7 @@
 
 #include "base/progress.hpp"
 #include "io/dataset.hpp"
-#include "io/raw_file.hpp"
+#include "io/probe.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "run/common_options.hpp"
@@ -45,13 +45,25 @@ bool can_go_on(const run::OptionSet& set, const run::Parsed& parsed) {
 
 constexpr std::array outputs = {"out", "argsort", "snapshots"};
 
-/// Whether all files that the request is to leave are there, and not to be made anew.
-bool leaves_what_is_there(const run::Parsed& parsed) {
+/// Whether what an output names can be read, one dataset or several fields of a file. Local.
+bool is_there(const run::OptionSet& set, const std::string& text, const char* output) {
+  const bool several = set.command() == "stencil";
+  for (const std::string& one : several ? io::split_names(text) : std::vector<std::string>{text}) {
+    try {
+      (void)io::probe_table(io::parse_dataset_name(one, output));
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether everything that the request is to leave is there, and not to be made anew. Local.
+bool leaves_what_is_there(const run::OptionSet& set, const run::Parsed& parsed) {
   const auto there = [&](const char* output) {
     if (!parsed.lists.contains(output) || !names(parsed, output)) return true;
     const bool made_anew = parsed.lists.at("overwrite").front() == "true" && !names(parsed, "resume");
-    return !made_anew &&
-           io::file_exists(io::parse_dataset_name(parsed.lists.at(output).front(), output).file);
+    return !made_anew && is_there(set, parsed.lists.at(output).front(), output);
   };
   return std::all_of(outputs.begin(), outputs.end(), there);
 }
@@ -59,7 +71,7 @@ bool leaves_what_is_there(const run::Parsed& parsed) {
 /// The results file holds the point, and what it was to write is there too. Collective.
 bool is_done(const Sweep& sweep, const run::Values& point, const run::Session& session) {
   if (!session.has(point)) return false;
-  const bool lacks = sweep.comm.is_root() && !leaves_what_is_there(sweep.parsed);
+  const bool lacks = sweep.comm.is_root() && !leaves_what_is_there(sweep.set, sweep.parsed);
   return sweep.comm.max(index_t{lacks ? 1 : 0}) == 0;
 }
 
