@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include "io/checksum.hpp"
 #include "io/notes.hpp"
@@ -19,6 +22,16 @@ constexpr const char* rows_note = "sort_rows";
 constexpr const char* samples_note = "sort_samples";
 constexpr const char* hash_before_note = "sort_hash_before";
 constexpr const char* hash_after_note = "sort_hash_after";
+
+/// Whether a file has a name as a run, a part, or one that is being written or was when it was killed.
+bool is_of_runs(std::string_view name) {
+  const bool hidden = name.starts_with('.');
+  if (hidden) name.remove_prefix(1);
+  if (name.starts_with("part_")) name.remove_prefix(5);
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  name.remove_prefix(digits);
+  return digits >= 6 && (hidden ? name.starts_with(".h5.partial-") : name == ".h5");
+}
 
 }  // namespace
 
@@ -57,7 +70,11 @@ void SortedFiles::make_folder() const {
 
 void SortedFiles::remove_folder() const {
   std::error_code ignored;  // what is left is found and replaced, or used, by the next attempt
-  fs::remove_all(folder_, ignored);
+  std::vector<fs::path> ours;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored))
+    if (is_of_runs(entry.path().filename().string())) ours.push_back(entry.path());
+  for (const fs::path& file : ours) fs::remove(file, ignored);
+  fs::remove(folder_, ignored);  // it stays where somebody keeps other files in it
 }
 
 bool SortedFiles::has(const std::string& file) const {

@@ -31,6 +31,7 @@ class SortedFiles {
   [[nodiscard]] std::string part(index_t number) const;
   /// Throws Error(cannot_create).
   void make_folder() const;
+  /// With the runs and parts in it, and nothing else.
   void remove_folder() const;
 
   /// Whether a finished file of the same sort is there, undamaged.

@@ -57,6 +57,18 @@ class OutOfCore(tessera.Case):
         self.assertIn("resumed: 2 of", self.succeed(*self.request).out)
         self.check(self.values)
 
+    def test_what_somebody_keeps_in_the_folder_of_the_runs_stays(self):
+        self.stop_at("000003")
+        for kept in ("notes.txt", "000002.h5.bak", "x/000001.h5"):
+            os.makedirs(self.path("runs/out.h5.runs/x"), exist_ok=True)
+            with open(self.path(f"runs/out.h5.runs/{kept}"), "w") as file:
+                file.write("precious")
+        with open(self.path("runs/out.h5.runs/.000003.h5.partial-host-1-0"), "w") as file:
+            file.write("of a run that was killed")
+        self.succeed(*self.request)
+        self.assertEqual(sorted(os.listdir(self.path("runs/out.h5.runs"))), ["000002.h5.bak", "notes.txt", "x"])
+        self.assertEqual(os.listdir(self.path("runs/out.h5.runs/x")), ["000001.h5"])
+
     def divided(self, values, *more, memory="1MiB", **how):
         """Sorts so many keys that their runs are divided by value, where a sample says that this serves."""
         self.write(values)
