@@ -13,6 +13,7 @@ MOST_BARS = 16
 MOST_FACETS = 4   # pictures of one kind
 SIZES = ("m", "n", "k", "shape", "size")
 MACHINE = ("ranks", "threads")
+NAMES = ("kernel", "probe", "stencil")  # of what was measured: titles tell those that all points share
 FOUND = tables.FOUND
 UNITS = {"ranks": "ranks", "threads": "threads a rank", "tile": "elements", "tile_x": "points", "tile_y": "points",
          "column_width": "elements", "threshold": "elements", "steps": "time steps", "halo_steps": "time steps",

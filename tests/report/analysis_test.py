@@ -124,6 +124,15 @@ class Others(made.Case):
         self.assertEqual((rows, columns), (["8", "16"], ["4", "32", "256"]))
         np.testing.assert_array_equal(values, [[84, 112, 336], [164, 192, np.nan]])
 
+    def test_shapes_stand_in_a_map_by_their_size(self):
+        shapes = ["512x512", "4096x4096", "1024x1024", "16x100000"]
+        path = write(self.path("shapes.h5"), [row("tiled", options={"tile": t}) for t in (8, 16) for _ in shapes])
+        with made.h5py.File(path, "r+") as file:
+            file["matmul_0001/summary/shape"] = shapes * 2
+            file["matmul_0001/summary/point"][...] = [f"{i}" for i in range(8)]
+            file["matmul_0001/summary/tile"] = [8] * 4 + [16] * 4
+        self.assertEqual(heatmap.table_of(points_of(path).points, "tile", "shape")[1], ["512x512", "1024x1024", "16x100000", "4096x4096"])
+
     def test_ranks_and_sizes_alone_make_no_map(self):
         run = points_of(write(self.path("nomap.h5"), [row("tiled", n, r) for n in (64, 128) for r in (1, 2)]))
         self.assertIsNone(heatmap.axes_of(run.points))
