@@ -8,6 +8,7 @@
 #include "base/progress.hpp"
 #include "io/dataset.hpp"
 #include "io/probe.hpp"
+#include "io/results.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "run/common_options.hpp"
@@ -77,9 +78,15 @@ bool is_done(const Sweep& sweep, const run::Values& point, const run::Session& s
 
 bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& session,
                  const PointActions& actions) {
-  if (!is_done(sweep, point, session)) return actions.run(point, session);
-  session.skip(point);
-  return true;
+  if (is_done(sweep, point, session)) {
+    session.skip(point);
+    return true;
+  }
+  mpi::on_root(sweep.comm, "open results", [&] {
+    if (names(sweep.parsed, "results"))
+      io::require_place_for_results(sweep.parsed.lists.at("results").front());
+  });
+  return actions.run(point, session);
 }
 
 /// The outputs that the command knows: "--out or --argsort".

@@ -78,8 +78,9 @@ class Files(BadInput):
         self.assertLess(result.seconds, tessera.slack(PROMISED_SECONDS))
         os.chmod(self.path("a.h5"), 0o644)
         os.chmod(self.folder, 0o755)
-        self.fail_with(CANNOT_CREATE, *words, "matmul", "--a", self.a, "--b", self.b, "--out", "c.h5:/C",
-                       program="setpriv", words=("c.h5", "ermission denied"))
+        for named, more in (("c.h5", ()), ("r.h5", ("--results", "r.h5"))):
+            self.fail_with(CANNOT_CREATE, *words, "matmul", "--a", self.a, "--b", self.b, "--out", "c.h5:/C", *more,
+                           program="setpriv", words=(named, "ermission denied"))
 
     def reachable_by(self, user, path):
         while path != "/":
@@ -224,6 +225,11 @@ class Outputs(BadInput):
         """Results are appended to their file: an input is not theirs, and an output would be replaced."""
         self.refuse_product(USAGE, "--results", "a.h5", words=("--results", "--a"))
         self.refuse_product(USAGE, "--results", "./c.h5", words=("--results", "--out"))
+
+    def test_results_that_cannot_be_written_end_it_before_anything_is_computed(self):
+        for words in (("matmul", "--n", 8, "--out", "c.h5:/C"), ("scalability", "forkjoin", "--n", 5), ("locality", "sort", "--n", 9)):
+            self.refuse(CANNOT_CREATE, *words, "--results", "a.h5/deep/r.h5", words="a.h5/deep/r.h5",
+                        ranks=(0, 3) if words[0] == "matmul" else (0,))
 
     def test_results_file_of_somebody_else(self):
         with open(self.path("r.h5"), "w") as file:
