@@ -1,8 +1,12 @@
 #include "sort_runs.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -60,9 +64,26 @@ std::string SortedFiles::part(index_t number) const {
   return fmt::format("{}/part_{:06}.h5", folder_, number);
 }
 
-void SortedFiles::make_folder() const {
+FolderLock::~FolderLock() {
+  if (folder_ >= 0) close(folder_);
+}
+
+bool FolderLock::take(const std::string& folder) {
+  if (folder_ >= 0) close(folder_);
+  folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return folder_ < 0 || flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+void SortedFiles::make_folder() {
   std::error_code error;
   fs::create_directories(folder_, error);
+  bool alone = lock_.take(folder_);
+  while (alone && fs::create_directories(folder_, error))  // the sort that had it has just removed it
+    alone = lock_.take(folder_);
+  require(alone, ExitCode::cannot_create,
+          fmt::format("another sort that runs has its runs in '{}'; wait for it, or name another folder with "
+                      "--scratch",
+                      folder_));
   require(!error, ExitCode::cannot_create,
           fmt::format("cannot create '{}' for the runs ({}); name another folder with --scratch", folder_,
                       error.message()));
@@ -71,8 +92,8 @@ void SortedFiles::make_folder() const {
 void SortedFiles::remove_folder() const {
   std::error_code ignored;  // what is left is found and replaced, or used, by the next attempt
   std::vector<fs::path> ours;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored))
-    if (is_of_runs(entry.path().filename().string())) ours.push_back(entry.path());
+  for (fs::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored))
+    if (is_of_runs(entry->path().filename().string())) ours.push_back(entry->path());
   for (const fs::path& file : ours) fs::remove(file, ignored);
   fs::remove(folder_, ignored);  // it stays where somebody keeps other files in it
 }

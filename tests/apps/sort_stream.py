@@ -1,5 +1,6 @@
 """tessera sort of more than memory may hold, against numpy."""
 
+import fcntl
 import os
 
 import tessera
@@ -68,6 +69,17 @@ class OutOfCore(tessera.Case):
         self.succeed(*self.request)
         self.assertEqual(sorted(os.listdir(self.path("runs/out.h5.runs"))), ["000002.h5.bak", "notes.txt", "x"])
         self.assertEqual(os.listdir(self.path("runs/out.h5.runs/x")), ["000001.h5"])
+
+    def test_two_sorts_at_once_do_not_share_their_runs(self):
+        """As with one --scratch for outputs of one name in different folders."""
+        self.stop_at("000003")
+        folder = os.open(self.path("runs/out.h5.runs"), os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        for ranks in (0, 2):
+            self.fail_with(tessera.CANNOT_CREATE, *self.request, ranks=ranks, words=("another sort", "out.h5.runs", "--scratch"))
+        os.close(folder)
+        self.assertIn("resumed: 3 of", self.succeed(*self.request).out)
+        self.check(self.values)
 
     def divided(self, values, *more, memory="1MiB", **how):
         """Sorts so many keys that their runs are divided by value, where a sample says that this serves."""
