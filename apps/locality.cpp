@@ -57,6 +57,10 @@ class Notebook {
 
   [[nodiscard]] bool has(const std::string& key) const { return known_.contains(key); }
   void skip() { ++skipped_; }
+  /// Ends before a point is traced where it could not be kept.
+  void expect() const {
+    if (!file_.empty()) io::require_place_for_results(file_);
+  }
   void add(const std::vector<io::TableRows>& tables) {
     if (file_.empty()) return;
     io::append_results(file_, run_, provenance_, tables);
@@ -107,6 +111,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const
         notebook.skip();
         continue;
       }
+      notebook.expect();
       notebook.add(run_point(key, points[i]));
       progress.update(static_cast<double>(i + 1));
     }

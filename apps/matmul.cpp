@@ -295,6 +295,12 @@ Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
                 size, parsed.sources.at(size)));
   }
   (void)parse_grid(value("grid"));
+  const std::vector<std::string>& algorithms = parsed.lists.at("algorithm");
+  require(
+      value("grid").empty() || std::find(algorithms.begin(), algorithms.end(), "summa") != algorithms.end(),
+      ExitCode::usage,
+      fmt::format("--grid is summa's and --algorithm is {}; add --algorithm summa, or drop it",
+                  fmt::join(algorithms, ", ")));
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
           "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
   auto inputs = std::make_shared<Inputs>();

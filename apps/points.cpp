@@ -7,7 +7,8 @@
 
 #include "base/progress.hpp"
 #include "io/dataset.hpp"
-#include "io/raw_file.hpp"
+#include "io/probe.hpp"
+#include "io/results.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "run/common_options.hpp"
@@ -45,13 +46,25 @@ bool can_go_on(const run::OptionSet& set, const run::Parsed& parsed) {
 
 constexpr std::array outputs = {"out", "argsort", "snapshots"};
 
-/// Whether all files that the request is to leave are there, and not to be made anew.
-bool leaves_what_is_there(const run::Parsed& parsed) {
+/// Whether what an output names can be read, one dataset or several fields of a file. Local.
+bool is_there(const run::OptionSet& set, const std::string& text, const char* output) {
+  const bool several = set.command() == "stencil";
+  for (const std::string& one : several ? io::split_names(text) : std::vector<std::string>{text}) {
+    try {
+      (void)io::probe_table(io::parse_dataset_name(one, output));
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether everything that the request is to leave is there, and not to be made anew. Local.
+bool leaves_what_is_there(const run::OptionSet& set, const run::Parsed& parsed) {
   const auto there = [&](const char* output) {
     if (!parsed.lists.contains(output) || !names(parsed, output)) return true;
     const bool made_anew = parsed.lists.at("overwrite").front() == "true" && !names(parsed, "resume");
-    return !made_anew &&
-           io::file_exists(io::parse_dataset_name(parsed.lists.at(output).front(), output).file);
+    return !made_anew && is_there(set, parsed.lists.at(output).front(), output);
   };
   return std::all_of(outputs.begin(), outputs.end(), there);
 }
@@ -59,15 +72,29 @@ bool leaves_what_is_there(const run::Parsed& parsed) {
 /// The results file holds the point, and what it was to write is there too. Collective.
 bool is_done(const Sweep& sweep, const run::Values& point, const run::Session& session) {
   if (!session.has(point)) return false;
-  const bool lacks = sweep.comm.is_root() && !leaves_what_is_there(sweep.parsed);
+  const bool lacks = sweep.comm.is_root() && !leaves_what_is_there(sweep.set, sweep.parsed);
   return sweep.comm.max(index_t{lacks ? 1 : 0}) == 0;
 }
 
 bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& session,
                  const PointActions& actions) {
-  if (!is_done(sweep, point, session)) return actions.run(point, session);
-  session.skip(point);
-  return true;
+  if (is_done(sweep, point, session)) {
+    session.skip(point);
+    return true;
+  }
+  mpi::on_root(sweep.comm, "open results", [&] {
+    if (names(sweep.parsed, "results"))
+      io::require_place_for_results(sweep.parsed.lists.at("results").front());
+  });
+  return actions.run(point, session);
+}
+
+/// The outputs that the command knows: "--out or --argsort".
+std::string known_outputs(const run::Parsed& parsed) {
+  std::vector<std::string> known;
+  for (const char* output : outputs)
+    if (parsed.lists.contains(output)) known.push_back(fmt::format("--{}", output));
+  return fmt::format("{}", fmt::join(known, " or "));
 }
 
 /// An output is a dataset of its own, never a part of one.
@@ -80,6 +107,13 @@ void check_outputs(const run::Parsed& parsed) {
             fmt::format("--{} '{}' names a part of a dataset and an output is a whole one; drop the brackets",
                         output, text));
   }
+  const std::string& amount = parsed.lists.at("verify-output").front();
+  const bool writes = std::any_of(outputs.begin(), outputs.end(), [&](const char* output) {
+    return parsed.lists.contains(output) && names(parsed, output);
+  });
+  require(writes || (amount != "all" && amount != "sample"), ExitCode::usage,
+          fmt::format("--verify-output {} reads back what was written and nothing is; name a file with {}",
+                      amount, known_outputs(parsed)));
 }
 
 void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
@@ -135,6 +169,9 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
 Command workload_command(const run::OptionSet& set, std::function<Actions(run::Parsed&)> look) {
   const auto prepare = [&set, look](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
     check_job_options(set, parsed);
+    require(
+        parsed.lists.at("timeline").front() != "true" || names(parsed, "results"), ExitCode::usage,
+        "--timeline goes to the results file; name it with --results");  // a batch script names one itself
     const Actions actions = look(parsed);
     if (keeps_on_the_way(parsed)) run::take_stop_signals();
     return [&set, parsed, arguments, actions](const mpi::Communicator& comm) {

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "io/results.hpp"
 #include "kernels/forkjoin/task_costs.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/waiting.hpp"
@@ -241,6 +242,8 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
                     [&](const Values& p) { return session.has(p); })) {
       for (const Values& point : group.points) session.skip(point);
     } else {
+      const std::string& results = parsed.lists.at("results").front();
+      if (!results.empty()) io::require_place_for_results(results);
       right = run_group(comm, group, session) && right;
     }
   }

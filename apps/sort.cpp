@@ -69,6 +69,8 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
     const Request request = resolve_to_fit(comm, point, *inputs);
     if (request.task == sort::Task::quantiles) return run_quantiles(comm, point, *inputs, request, session);
     if (goes_out_of_core(comm, point, request)) return run_external(comm, point, *inputs, request, session);
+    if (point.has("scratch") && comm.is_root())
+      fmt::print("--scratch was not needed: all is in memory (--out-of-core always goes through files)\n");
     run::require_memory(comm, point, own_memory(comm, request),
                         [&](index_t ranks) { return most_memory(request, ranks); });
     return request.task == sort::Task::keys ? run_keys(comm, point, *inputs, request, session)

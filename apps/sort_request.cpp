@@ -36,6 +36,24 @@ std::vector<double> parse_quantiles(const std::string& text) {
   return result;
 }
 
+/// --scratch and --out-of-core always are of sorts that can go through files.
+void require_files(const run::Parsed& parsed) {
+  const auto given = [&](const char* option) { return !parsed.lists.at(option).front().empty(); };
+  const std::string& wanted = parsed.lists.at("out-of-core").front();
+  const auto usage = [](bool holds, const char* message) { require(holds, ExitCode::usage, message); };
+  usage(wanted != "always" || !given("quantiles"),
+        "--out-of-core always sorts through files and --quantiles sorts nothing; drop it");
+  if (!given("scratch")) return;
+  usage(wanted != "never", "--scratch is for the runs and --out-of-core never makes none; drop one of them");
+  usage(given("out") || given("argsort"),
+        "--scratch is for the runs of a sort from file to file; say where the result goes with --out or "
+        "--argsort");
+  usage(!given("apply") && !given("quantiles"),
+        "--scratch is for the runs of a sort and --apply and --quantiles make none; drop it");
+  usage(given("in") || !given("argsort"),
+        "--scratch is for runs, and --argsort of generated keys makes none; drop it");
+}
+
 void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   const auto given = [&](const char* option) { return !parsed.lists.at(option).front().empty(); };
   const auto usage = [](bool holds, const char* message) { require(holds, ExitCode::usage, message); };
@@ -60,6 +78,7 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   usage(parts == 0 || !given("apply"), "--top, --unique and --quantiles go with a sort, not with --apply");
   usage(parts <= 1, "--top, --unique and --quantiles each take another part of the sorted order; name one");
   usage(!given("quantiles") || !given("argsort"), "--quantiles moves no rows; drop --argsort");
+  require_files(parsed);
   if (given("quantiles")) (void)parse_quantiles(parsed.lists.at("quantiles").front());
   const auto unsaid = [&](const char* option) { return parsed.sources.at(option) == "default"; };
   usage(!given("in") || (unsaid("n") && unsaid("input")), "--n and --input are of generated keys; drop --in");

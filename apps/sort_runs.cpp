@@ -1,8 +1,15 @@
 #include "sort_runs.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include "io/checksum.hpp"
 #include "io/notes.hpp"
@@ -19,6 +26,16 @@ constexpr const char* rows_note = "sort_rows";
 constexpr const char* samples_note = "sort_samples";
 constexpr const char* hash_before_note = "sort_hash_before";
 constexpr const char* hash_after_note = "sort_hash_after";
+
+/// Whether a file has a name as a run, a part, or one that is being written or was when it was killed.
+bool is_of_runs(std::string_view name) {
+  const bool hidden = name.starts_with('.');
+  if (hidden) name.remove_prefix(1);
+  if (name.starts_with("part_")) name.remove_prefix(5);
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  name.remove_prefix(digits);
+  return digits >= 6 && (hidden ? name.starts_with(".h5.partial-") : name == ".h5");
+}
 
 }  // namespace
 
@@ -47,9 +64,26 @@ std::string SortedFiles::part(index_t number) const {
   return fmt::format("{}/part_{:06}.h5", folder_, number);
 }
 
-void SortedFiles::make_folder() const {
+FolderLock::~FolderLock() {
+  if (folder_ >= 0) close(folder_);
+}
+
+bool FolderLock::take(const std::string& folder) {
+  if (folder_ >= 0) close(folder_);
+  folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return folder_ < 0 || flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+void SortedFiles::make_folder() {
   std::error_code error;
   fs::create_directories(folder_, error);
+  bool alone = lock_.take(folder_);
+  while (alone && fs::create_directories(folder_, error))  // the sort that had it has just removed it
+    alone = lock_.take(folder_);
+  require(alone, ExitCode::cannot_create,
+          fmt::format("another sort that runs has its runs in '{}'; wait for it, or name another folder with "
+                      "--scratch",
+                      folder_));
   require(!error, ExitCode::cannot_create,
           fmt::format("cannot create '{}' for the runs ({}); name another folder with --scratch", folder_,
                       error.message()));
@@ -57,7 +91,11 @@ void SortedFiles::make_folder() const {
 
 void SortedFiles::remove_folder() const {
   std::error_code ignored;  // what is left is found and replaced, or used, by the next attempt
-  fs::remove_all(folder_, ignored);
+  std::vector<fs::path> ours;
+  for (fs::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored))
+    if (is_of_runs(entry->path().filename().string())) ours.push_back(entry->path());
+  for (const fs::path& file : ours) fs::remove(file, ignored);
+  fs::remove(folder_, ignored);  // it stays where somebody keeps other files in it
 }
 
 bool SortedFiles::has(const std::string& file) const {

@@ -20,6 +20,20 @@ struct SortedFile {
   std::uint64_t hash_before = 0, hash_after = 0;  ///< as in Sorted
 };
 
+/// A lock on a folder: of the process that has it open, so that it ends with it however that ends.
+class FolderLock {
+ public:
+  FolderLock() = default;
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  ~FolderLock();
+  /// False where another process has it. File systems that lock no folders keep nobody out.
+  [[nodiscard]] bool take(const std::string& folder);
+
+ private:
+  int folder_ = -1;
+};
+
 /// All calls are local.
 class SortedFiles {
  public:
@@ -29,8 +43,10 @@ class SortedFiles {
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string run(index_t number) const;
   [[nodiscard]] std::string part(index_t number) const;
-  /// Throws Error(cannot_create).
-  void make_folder() const;
+  /// Makes the folder and keeps other sorts out of it while this object lives, or its process. Throws
+  /// Error(cannot_create), also where another sort has it.
+  void make_folder();
+  /// With the runs and parts in it, and nothing else.
   void remove_folder() const;
 
   /// Whether a finished file of the same sort is there, undamaged.
@@ -46,6 +62,7 @@ class SortedFiles {
   [[nodiscard]] std::unique_ptr<io::OutputFile> create(const std::string& file, const Sorted& rows) const;
 
   std::string folder_, identity_;
+  FolderLock lock_;
   const Pieces& pieces_;
   std::unique_ptr<io::OutputFile> file_;  // that is being written,
   Sorted rows_;                           // and what it holds

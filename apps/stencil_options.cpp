@@ -296,6 +296,8 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
   }
   refuse_if(value("results").empty() && (!value("probe").empty() || value("norms") == "true"),
             "--probe and --norms go to the results file; name it with --results");
+  refuse_if(named("probe-every") && value("probe").empty() && value("norms") != "true",
+            "--probe-every goes with --probe x,y or --norms; give one");
   refuse_if(!writes_pictures() && (!value("preview").empty() || !value("frames").empty()),
             "this build draws no pictures (libpng was not found); install libpng-dev and build again");
   check_color_range(value("color-range"));

@@ -1,4 +1,6 @@
 """Two swept options against each other."""
+import math
+
 import numpy as np
 
 import series as s
@@ -24,7 +26,7 @@ def taken_by(names, points):
 def table_of(points, row, column):
     def order(name):
         values = {p.config[name] for p in points}
-        return sorted(values, key=lambda v: (s.numeric(v) or 0, str(v)))
+        return sorted(values, key=lambda v: (s.numeric(v) or math.prod(s.dims_of(v) or (0,)), str(v)))
     rows, columns = order(row), order(column)
     values = np.full((len(rows), len(columns)), np.nan)
     for p in points:
@@ -44,7 +46,7 @@ def draw(axes, rows, columns, values, labels, units):
         for (r, c), value in np.ndenumerate(values):
             if np.isfinite(value):
                 dark = (value - low) < 0.55 * (high - low)
-                axes.text(c, r, f"{value:.3g}", ha="center", va="center", fontsize=8 if len(columns) <= 7 else 7,
+                axes.text(c, r, tables.rate(value), ha="center", va="center", fontsize=8 if len(columns) <= 7 else 7,
                           color="white" if dark else "black")
     axes.figure.colorbar(image, ax=axes, label=f"rate ({units})")
 
@@ -60,9 +62,10 @@ def maps(run):
     for number, (label, points) in enumerate(found[:MOST_MAPS], 1):
         rows, columns, values = table_of(points, row, column)
         labels = s.labelled(row, run.workload), s.labelled(column, run.workload)
+        words = [w for w in (label if others else "", s.common(points, [n for n in s.NAMES if n not in others])) if w]
         yield Picture(
             f"map_{number}", f"{run.workload} by {row.replace('_', ' ')} and {column.replace('_', ' ')}"
-            + (f": {label}" if others else ""),
+            + (f": {', '.join(words)}" if words else ""),
             "Median rates; brighter is faster.",
             lambda axes, r=rows, c=columns, v=values, lb=labels: draw(axes, r, c, v, lb, run.rate_units),
             lambda r=rows, c=columns, v=values, lb=labels: textplot.heat(r, c, v, *lb, run.rate_units),

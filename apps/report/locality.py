@@ -68,7 +68,7 @@ def table(points):
     return rows
 
 
-def human_bytes(value, _=None):
+def human_bytes(value):
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1024 or unit == "GiB":
             return f"{value:g} {unit}"
@@ -97,7 +97,9 @@ def draw_curves(axes, points):
             axes.plot([], [], color="black", label=words, **how)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(human_bytes)
+    low, high = axes.get_xlim()
+    ticks = style.bytes_ticks(low, high)
+    axes.set_xticks(ticks, [human_bytes(tick) for tick in ticks])
     axes.set_xlabel("cache size (bytes)")
     axes.set_ylabel("misses (lines)")
     axes.grid(True, which="major")

@@ -99,7 +99,8 @@ def variants(run):
             continue
         names = [n for n in inside if s.count(chosen, [n]) > 1]
         rows = bar_rows(chosen, names)
-        same = [n for n in inside if n not in names] + [n for n in ("type", "ranks", "threads") if n not in outside + inside]
+        same = [n for n in inside if n not in names]
+        same += [n for n in ("probe", "stencil", "type", "ranks", "threads") if n not in outside + inside]
         words = [w for w in (facet if outside else "", place(axis, x, chosen), s.common(chosen, same)) if w]
         noted = any(p.share == p.share for p in chosen)
         yield Picture(
@@ -141,7 +142,7 @@ def along(run, axis, name):
     for number, (facet, points) in enumerate(list(parts.items())[:s.MOST_FACETS], 1):
         groups = s.split(points, inside)
         words = [w for w in (facet if outside else "",
-                             s.common(points, [n for n in ("kernel", "algorithm", "type", "ranks", "threads")
+                             s.common(points, [n for n in (*s.NAMES, "algorithm", "type", "ranks", "threads")
                                                if n not in outside and n not in inside])) if w]
         more = "" if len(parts) <= s.MOST_FACETS else f" Picture {number} of {s.MOST_FACETS}; {len(parts) - s.MOST_FACETS} " \
             "more combinations are in the tables."

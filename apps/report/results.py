@@ -174,8 +174,14 @@ def read(path):
     return runs
 
 
+def value_of(text):
+    """What an option's text says: an integer where it is one."""
+    return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+
 def tell_apart(points):
-    """The points with the options in their configuration that have no column of their own and tell some of them apart."""
+    """The points with the options in their configuration that have no column of their own and tell some of them apart. A run that
+    swept no tile has no column of it: beside one that did, its points say what they were asked for."""
     names = dict.fromkeys(name for point in points for name in point.config)
     same = {}
     for point in points:
@@ -185,14 +191,12 @@ def tell_apart(points):
         options = [point.options for point in alike]
         for name in options[0]:
             if name.replace("-", "_") not in names and len({o.get(name) for o in options}) > 1:
-                extra[name.replace("-", "_")] = name
+                extra[name.replace("-", "_")] = True
     out = []
     for point in points:
-        config = {name: point.config.get(name, "") for name in names}
-        options = point.options
-        for name, option in extra.items():
-            text = options.get(option, "")
-            config[name] = int(text) if re.fullmatch(r"-?\d+", text) else text
+        asked = {name.replace("-", "_"): value for name, value in point.options.items()}
+        config = {name: point.config[name] if name in point.config else value_of(asked.get(name, ""))
+                  for name in [*names, *extra]}
         out.append(dataclasses.replace(point, config=config))
     return out
 

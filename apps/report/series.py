@@ -13,6 +13,7 @@ MOST_BARS = 16
 MOST_FACETS = 4   # pictures of one kind
 SIZES = ("m", "n", "k", "shape", "size")
 MACHINE = ("ranks", "threads")
+NAMES = ("kernel", "probe", "stencil")  # of what was measured: titles tell those that all points share
 FOUND = tables.FOUND
 UNITS = {"ranks": "ranks", "threads": "threads a rank", "tile": "elements", "tile_x": "points", "tile_y": "points",
          "column_width": "elements", "threshold": "elements", "steps": "time steps", "halo_steps": "time steps",
@@ -118,7 +119,9 @@ def word(name, value):
 
 
 def label_of(point, names):
-    return ", ".join(word(n, point.config[n]) for n in names) or "all"
+    """What tells a point apart; where it has nothing of a column, nothing is said of it."""
+    words = [word(n, point.config[n]) for n in names if point.config[n] != ""]
+    return ", ".join(words or [f"without {n.replace('_', ' ')}" for n in names[:1]]) or "all"
 
 
 def split(points, names):

@@ -100,7 +100,8 @@ def draw_bounds(axes, rows):
     axes.fill_between(processors, low, high, color="#56B4E9", alpha=0.3, linewidth=0, label="between the bounds")
     axes.plot(processors, high, color="#0072B2", label="at most: min(P, parallelism)")
     axes.plot(processors, ideal, color="#0072B2", linestyle="--", label="at least: burdened, ideal cores")
-    axes.plot(processors, low, color="#0072B2", linestyle=":", label="at least: where cores slow each other")
+    if (low != ideal).any():
+        axes.plot(processors, low, color="#0072B2", linestyle=":", label="at least: where cores slow each other")
     measured = [row for row in rows if row["speedup"] == row["speedup"]]
     if measured:
         middle = np.array([row["speedup"] for row in measured])

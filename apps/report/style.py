@@ -73,6 +73,12 @@ def pow_two_axis(axis, values):
     axis.set_ticks([], minor=True)
 
 
+def bytes_ticks(low, high, most=6):
+    """Powers of two from low to high, evenly apart, so few that their labels (128 KiB) do not touch."""
+    first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
+    return [2 ** power for power in range(first, last + 1, max(1, -(-(last - first) // (most - 1))))]
+
+
 def value_axis(axis, values):
     """Along values that may begin at zero: logarithmic where they span much and are positive."""
     values = sorted(set(values))
@@ -103,9 +109,11 @@ def apart(values, log=False, share=0.08):
 
 def plain(value):
     """A number for a tick: 64, 1.5, 16k, 2M where it is a round power of ten or two."""
-    for factor, unit in ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if value >= max(factor, 10000) and abs(value / factor * 10 - round(value / factor * 10)) < 1e-9:
-            return f"{value / factor:g}{unit}"
+    units = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
+    round_ones = [f"{value / factor:g}{unit}" for factor, unit in units
+                  if value >= max(factor, 10000) and abs(value / factor * 10 - round(value / factor * 10)) < 1e-9]
+    if round_ones:
+        return min(round_ones, key=len)
     return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
 
 

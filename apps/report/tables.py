@@ -12,7 +12,7 @@ def seconds(value):
 
 
 def rate(value):
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
 
 
 def number(value):

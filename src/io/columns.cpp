@@ -131,8 +131,7 @@ class RowReader {
                   ExitCode::bad_data, name_.text());
       const Handle memory(H5Screate_simple(static_cast<int>(count_.size()), count_.data(), nullptr),
                           H5Sclose);
-      h5_check_rc(H5Dread(dataset_, type, memory, space_, H5P_DEFAULT, to), ExitCode::bad_data,
-                  "cannot read " + name_.text());
+      transfer_.check(H5Dread(dataset_, type, memory, space_, transfer_, to), type, name_.text());
       to += static_cast<index_t>(count_[0]) * row_bytes;
       mpi::heartbeat();
     }
@@ -142,6 +141,7 @@ class RowReader {
   DatasetName name_;
   const Column& column_;
   Handle file_, dataset_, space_;
+  Transfer transfer_;
   std::vector<hsize_t> start_, count_;
 };
 

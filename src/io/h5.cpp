@@ -35,6 +35,12 @@ std::string system_reason(std::string words) {
 
 Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
 
+/// "u32"; a compound's is that of its only member.
+std::string integer_name(hid_t type) {
+  if (H5Tget_class(type) == H5T_COMPOUND) return integer_name(Handle(H5Tget_member_type(type, 0), H5Tclose));
+  return (H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "i") + std::to_string(8 * H5Tget_size(type));
+}
+
 Handle text_type() {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type, H5T_VARIABLE);
@@ -92,6 +98,32 @@ hid_t h5_check(hid_t result, ExitCode code, const std::string& what) {
   const bool full = words.ends_with(std::strerror(ENOSPC)) || words.ends_with(std::strerror(EDQUOT)) ||
                     words.ends_with(std::strerror(EFBIG));
   throw Error(full ? ExitCode::cannot_create : code, what + " (" + words + ")");
+}
+
+namespace {
+
+/// Called by the library where a number does not become what it is.
+H5T_conv_ret_t refuse_integers(H5T_conv_except_t, hid_t, hid_t to, void*, void*, void* refused) {
+  if (H5Tget_class(to) != H5T_INTEGER) return H5T_CONV_UNHANDLED;
+  *static_cast<bool*>(refused) = true;
+  return H5T_CONV_ABORT;
+}
+
+}  // namespace
+
+Transfer::Transfer()
+    : list_(h5_check(H5Pcreate(H5P_DATASET_XFER), ExitCode::internal, "H5Pcreate"), H5Pclose) {
+  h5_check_rc(H5Pset_type_conv_cb(list_, refuse_integers, &refused_), ExitCode::internal,
+              "H5Pset_type_conv_cb");
+}
+
+void Transfer::check(herr_t result, hid_t to, const std::string& name) const {
+  if (result < 0 && refused_) {
+    throw Error(ExitCode::bad_data,
+                name + " holds numbers that " + integer_name(to) +
+                    " cannot hold (beyond its range, or no whole ones); take another type");
+  }
+  h5_check_rc(result, ExitCode::bad_data, "cannot read " + name);
 }
 
 namespace {

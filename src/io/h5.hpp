@@ -59,6 +59,23 @@ inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
   (void)h5_check(static_cast<hid_t>(result), code, what);
 }
 
+/// The property list of transfers that turn no number into another: an integer in memory takes no fraction,
+/// no NaN and nothing beyond its range, of which the library would make the nearest that it has. Floats
+/// round, and overflow to infinity.
+class Transfer {
+ public:
+  Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+  operator hid_t() const { return list_; }  // NOLINT: as of a Handle
+  /// Of a transfer of `name` to elements of that type. Throws Error(bad_data) if it failed.
+  void check(herr_t result, hid_t to, const std::string& name) const;
+
+ private:
+  Handle list_;
+  bool refused_ = false;
+};
+
 /// Of real numbers and integers.
 [[nodiscard]] hid_t native_type(Element element);
 /// Complex numbers with parts of that type: a compound with members of those names, by default as h5py writes

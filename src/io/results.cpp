@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <numeric>
@@ -224,6 +226,19 @@ void write_run(hid_t out, const std::string& run, const std::map<std::string, Va
 void append_results(const std::string& file, const std::string& run,
                     const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables) {
   rewrite(file, [&](hid_t out) { write_run(out, run, attributes, tables); });
+}
+
+void require_place_for_results(const std::string& file) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path folder = fs::absolute(directory_of(file) + "file").lexically_normal().parent_path();
+  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
+  const int reason = !fs::is_directory(folder, error)           ? ENOTDIR
+                     : access(folder.c_str(), W_OK | X_OK) != 0 ? errno
+                                                                : 0;
+  require(reason == 0, ExitCode::cannot_create,
+          fmt::format("cannot write the results '{}': '{}': {}; name another file", file, folder.string(),
+                      std::strerror(reason)));
 }
 
 void replace_runs(const std::string& file, const std::vector<Run>& runs) {

@@ -33,6 +33,10 @@ struct TableRows {
 void append_results(const std::string& file, const std::string& run,
                     const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables);
 
+/// Throws Error(cannot_create) where nothing could be appended to the file, before there is anything to
+/// append: its folder, or the one in which that would be made, takes no files. Writes nothing.
+void require_place_for_results(const std::string& file);
+
 /// A run as it stands in a file.
 struct Run {
   std::string name;

@@ -71,6 +71,7 @@ void read_slab(const DatasetName& name, std::span<const layout::Range> slab, con
                                                 [](auto pick) { return pick.is_index; }) -
                                name.selection.begin());  // the slab's first dimension in the dataset
   const hsize_t begin = start[first];
+  const Transfer transfer;
   const std::vector<hsize_t> memory_start(rank, 0);
   for (index_t i = 0; i < slab[0].size(); i += at_once) {
     start[first] = begin + static_cast<hsize_t>(i);
@@ -80,9 +81,9 @@ void read_slab(const DatasetName& name, std::span<const layout::Range> slab, con
                 ExitCode::bad_data, name.text() + " has no such block");
     const Handle memory(H5Screate_simple(static_cast<int>(rank), memory_extents.data(), nullptr), H5Sclose);
     H5Sselect_hyperslab(memory, H5S_SELECT_SET, memory_start.data(), nullptr, memory_count.data(), nullptr);
-    h5_check_rc(H5Dread(dataset, to.type, memory, space, H5P_DEFAULT,
-                        static_cast<std::byte*>(to.data) + i * row_bytes),
-                ExitCode::bad_data, "cannot read " + name.text());
+    transfer.check(
+        H5Dread(dataset, to.type, memory, space, transfer, static_cast<std::byte*>(to.data) + i * row_bytes),
+        to.type, name.text());
     mpi::heartbeat();
   }
 }

@@ -41,14 +41,15 @@ void StoredKey::convert(const std::byte* rows, index_t n, std::byte* to) const {
   const index_t at_once = std::max<index_t>(1, piece_bytes / std::max<index_t>(1, elements_ * widest));
   std::vector<std::byte> elements(static_cast<std::size_t>(at_once * elements_ * widest)),
       background(elements.size());
+  const Transfer transfer;
   for (index_t j = 0; j < n; j += at_once) {
     const index_t some = std::min(at_once, n - j);
     for (index_t e = 0; e < some * elements_; ++e)
       std::memcpy(elements.data() + e * from, rows + (j * elements_ + e) * from_element_ + begin_,
                   static_cast<std::size_t>(from));
-    h5_check_rc(H5Tconvert(stored_, wanted_, static_cast<std::size_t>(some * elements_), elements.data(),
-                           background.data(), H5P_DEFAULT),
-                ExitCode::bad_data, "cannot convert keys");
+    transfer.check(H5Tconvert(stored_, wanted_, static_cast<std::size_t>(some * elements_), elements.data(),
+                              background.data(), transfer),
+                   wanted_, "the key column");
     for (index_t i = 0; i < some; ++i, to += bytes_.size())
       std::memcpy(to, elements.data() + i * elements_ * wanted + bytes_.begin,
                   static_cast<std::size_t>(bytes_.size()));

@@ -78,8 +78,9 @@ class Files(BadInput):
         self.assertLess(result.seconds, tessera.slack(PROMISED_SECONDS))
         os.chmod(self.path("a.h5"), 0o644)
         os.chmod(self.folder, 0o755)
-        self.fail_with(CANNOT_CREATE, *words, "matmul", "--a", self.a, "--b", self.b, "--out", "c.h5:/C",
-                       program="setpriv", words=("c.h5", "ermission denied"))
+        for named, more in (("c.h5", ()), ("r.h5", ("--results", "r.h5"))):
+            self.fail_with(CANNOT_CREATE, *words, "matmul", "--a", self.a, "--b", self.b, "--out", "c.h5:/C", *more,
+                           program="setpriv", words=(named, "ermission denied"))
 
     def reachable_by(self, user, path):
         while path != "/":
@@ -225,6 +226,11 @@ class Outputs(BadInput):
         self.refuse_product(USAGE, "--results", "a.h5", words=("--results", "--a"))
         self.refuse_product(USAGE, "--results", "./c.h5", words=("--results", "--out"))
 
+    def test_results_that_cannot_be_written_end_it_before_anything_is_computed(self):
+        for words in (("matmul", "--n", 8, "--out", "c.h5:/C"), ("scalability", "forkjoin", "--n", 5), ("locality", "sort", "--n", 9)):
+            self.refuse(CANNOT_CREATE, *words, "--results", "a.h5/deep/r.h5", words="a.h5/deep/r.h5",
+                        ranks=(0, 3) if words[0] == "matmul" else (0,))
+
     def test_results_file_of_somebody_else(self):
         with open(self.path("r.h5"), "w") as file:
             file.write("notes\n")
@@ -299,20 +305,6 @@ class Options(BadInput):
         self.refuse(USAGE, "matmul", "--n", "4,8", "--out", "c.h5:/C", words="--out")
         self.refuse(USAGE, "matmul", "--algorithm", "summa", "--grid", "5x5", words="--grid")
         self.refuse_product(USAGE, "--n", 64, words="--n")
-
-    def test_options_that_would_have_no_effect(self):
-        keys, field = self.path("keys.h5") + ":/k", self.path("a.h5") + ":/A"
-        with h5py.File(self.path("keys.h5"), "w") as file:
-            file["k"] = numpy.arange(5)
-        for words, named in ((("matmul", "--n", 8, "--ranks", 5), ("--ranks", "--plan", "mpirun -n")),
-                             (("transpose", "--in", self.a, "--n", 5), ("--n", "--in")),
-                             (("sort", "--in", keys, "--n", 5), ("--n", "--in")),
-                             (("sort", "--in", keys, "--input", "zipf"), ("--input", "--in")),
-                             (("sort", "--in", keys, "--out", "s.h5:/k", "--argsort", "s.h5:/k"), ("--out", "--argsort", "same")),
-                             (("stencil", "--in", field, "--checkpoint-every", 5), ("--checkpoint-every", "--checkpoint")),
-                             (("stencil", "--in", field, "--color-range", "0:1"), ("--color-range", "--preview")),
-                             (("stencil", "--in", field, "--xdmf"), ("--xdmf", "--out"))):
-            self.refuse(USAGE, *words, words=named, ranks=(0,))
 
     def test_one_line_before_anything_starts(self):
         """What one look at the words tells is told once, by however many ranks."""

@@ -11,7 +11,7 @@ import time
 import unittest
 
 import tessera
-from tessera import BAD_DATA, MEMORY, OK, VERIFICATION, h5py, numpy
+from tessera import BAD_DATA, CANNOT_CREATE, MEMORY, OK, VERIFICATION, h5py, numpy
 
 QUICK = ("--repetitions", 2, "--warmups", 0)
 
@@ -142,6 +142,9 @@ class Sweeps(tessera.Case):
                     result = self.succeed(*words, *more, ranks=2 if command[0] == "matmul" else 0)
                     self.assertEqual("skipped" in result.out, bool(skips), str(result))
                     self.assertTrue(os.path.exists(self.path(more[0].partition(":")[0])))
+            self.fail_with(CANNOT_CREATE, *words, "1.h5:/D", words="--overwrite")  # the file is there, that dataset is not
+            self.assertNotIn("skipped", self.succeed(*words, "1.h5:/D", "--overwrite", "--resume", "auto").out)
+            self.assertIn("skipped", self.succeed(*words, "1.h5:/D").out)
             os.unlink(self.path("1.h5"))
             os.unlink(self.path("2.h5"))
 

@@ -311,11 +311,15 @@ class Refusals(tessera.Case):
                 (("--in", "t.h5:/records", "--by", "z"), "numbers"),
                 (("--in", "t.h5:/text", "--by", "a"), "variable length"),
                 (("--in", "t.h5:/nothing", "--by", "a"), "no dataset"),
+                (("--in", "t.h5:/outside", "--type", "u32", "--out", "o.h5:/K"), "u32 cannot hold"),
                 (("--in", "t.h5:/table", "--apply", "t.h5:/keys", "--out", "o.h5:/T"), "permutation"),
                 (("--in", "t.h5:/table", "--apply", "t.h5:/twice", "--out", "o.h5:/T"), "twice"),
                 (("--in", "t.h5:/table", "--apply", "t.h5:/outside", "--out", "o.h5:/T"), "outside")):
             self.fail_with(tessera.BAD_DATA, "sort", *arguments, words=words)
         self.assertEqual(os.listdir(self.folder), ["t.h5"])
+        self.fail_with(tessera.BAD_DATA, "sort", "--in", "t.h5:/outside", "--type", "u32", "--out", "o.h5:/K", "--out-of-core", "always",
+                       words="u32 cannot hold")
+        self.assertFalse(os.path.exists(self.path("o.h5")))
 
     def test_inputs_that_are_not_there(self):
         self.fail_with(tessera.MISSING, "sort", "--in", "t.h5:/kyes", words="kyes")

@@ -1,5 +1,6 @@
 """tessera sort of more than memory may hold, against numpy."""
 
+import fcntl
 import os
 
 import tessera
@@ -55,6 +56,29 @@ class OutOfCore(tessera.Case):
         with h5py.File(self.path("runs/out.h5.runs/000001.h5"), "r+") as file:
             file["tessera_keys"][10] += 1e-9
         self.assertIn("resumed: 2 of", self.succeed(*self.request).out)
+        self.check(self.values)
+
+    def test_what_somebody_keeps_in_the_folder_of_the_runs_stays(self):
+        self.stop_at("000003")
+        for kept in ("notes.txt", "000002.h5.bak", "x/000001.h5"):
+            os.makedirs(self.path("runs/out.h5.runs/x"), exist_ok=True)
+            with open(self.path(f"runs/out.h5.runs/{kept}"), "w") as file:
+                file.write("precious")
+        with open(self.path("runs/out.h5.runs/.000003.h5.partial-host-1-0"), "w") as file:
+            file.write("of a run that was killed")
+        self.succeed(*self.request)
+        self.assertEqual(sorted(os.listdir(self.path("runs/out.h5.runs"))), ["000002.h5.bak", "notes.txt", "x"])
+        self.assertEqual(os.listdir(self.path("runs/out.h5.runs/x")), ["000001.h5"])
+
+    def test_two_sorts_at_once_do_not_share_their_runs(self):
+        """As with one --scratch for outputs of one name in different folders."""
+        self.stop_at("000003")
+        folder = os.open(self.path("runs/out.h5.runs"), os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        for ranks in (0, 2):
+            self.fail_with(tessera.CANNOT_CREATE, *self.request, ranks=ranks, words=("another sort", "out.h5.runs", "--scratch"))
+        os.close(folder)
+        self.assertIn("resumed: 3 of", self.succeed(*self.request).out)
         self.check(self.values)
 
     def divided(self, values, *more, memory="1MiB", **how):

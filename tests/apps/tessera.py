@@ -85,7 +85,7 @@ class Job:
         self.session = tempfile.mkdtemp(prefix="tessera-job-", dir=SHARED_MEMORY)
         os.chmod(self.session, 0o777)  # some jobs run as another user
         env.update(OMPI_MCA_orte_tmpdir_base=self.session, OMPI_MCA_btl_vader_backing_directory=self.session)
-        env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE="/nonexistent/tessera.toml")
+        env.update(OMP_NUM_THREADS=str(threads), TESSERA_MACHINE_FILE=os.path.join(self.session, "tessera.toml"))
         if DEVICE:
             env.update(TESSERA_DEVICE=DEVICE)
         env.update(environment or {})

@@ -4,6 +4,7 @@
 #include <hdf5_hl.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <numeric>
@@ -82,6 +83,40 @@ TEST_F(Columns, AreReadInPartsAndConverted) {
   read_numbers(file_, table.columns[0], {10, 11}, Element::f64, reinterpret_cast<std::byte*>(real.data()));
   EXPECT_EQ(real, (std::vector<double>{7, 77}));
   read_numbers(file_, table.columns[2], {4, 4}, Element::f64, nullptr);  // nothing of it
+}
+
+TEST_F(Columns, AreRefusedWhereTheElementCannotHoldANumber) {
+  {
+    const Handle file(H5Fopen(file_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    const double real[] = {1, 2.5, NAN, 1e300, INFINITY, -0.0};
+    const std::uint64_t large[] = {7, ~std::uint64_t{0}};
+    const hsize_t six = 6, two = 2;
+    H5LTmake_dataset(file, "fractions", 1, &six, H5T_NATIVE_DOUBLE, real);
+    H5LTmake_dataset(file, "large", 1, &two, H5T_NATIVE_UINT64, large);
+  }
+  const Column small = inspect_table(name("/table")).columns[0];  // from -3 on
+  const Column real = inspect_table(name("/fractions")).columns.front();
+  const Column large = inspect_table(name("/large")).columns.front();
+  std::vector<std::byte> got(11 * 8), whole(11 * 8);
+  const auto read = [&](const Column& column, layout::Range part, Element element) {
+    read_numbers(file_, column, part, element, got.data());
+    const StoredKey key(file_, column, element, {0, static_cast<index_t>(bytes(element))});
+    read_stored(file_, column, part, whole.data());
+    key.convert(whole.data(), part.size(), got.data());
+  };
+  EXPECT_THROW(read(small, {0, 11}, Element::u32), Error);
+  EXPECT_NO_THROW(read(small, {3, 11}, Element::u32));
+  EXPECT_THROW(read(large, {0, 2}, Element::u32), Error);
+  EXPECT_THROW(read(large, {0, 2}, Element::i64), Error);
+  EXPECT_NO_THROW(read(large, {0, 1}, Element::u32));
+  for (index_t row = 1; row < 5; ++row) EXPECT_THROW(read(real, {row, row + 1}, Element::i32), Error) << row;
+  EXPECT_NO_THROW(read(real, {0, 1}, Element::i32));
+  EXPECT_NO_THROW(read(real, {5, 6}, Element::i32));
+  EXPECT_NO_THROW(read(real, {0, 6}, Element::f32));  // floats round, and overflow to infinity
+  EXPECT_NO_THROW(read(large, {0, 2}, Element::f32));
+  std::uint8_t byte = 0;
+  const layout::Range one[] = {{1, 2}};
+  EXPECT_THROW(read_slab(name("/large"), one, {H5T_NATIVE_UINT8, &byte, 1, 1}), Error);
 }
 
 TEST_F(Columns, AreReadAsTheyAreStored) {

@@ -124,6 +124,15 @@ class Others(made.Case):
         self.assertEqual((rows, columns), (["8", "16"], ["4", "32", "256"]))
         np.testing.assert_array_equal(values, [[84, 112, 336], [164, 192, np.nan]])
 
+    def test_shapes_stand_in_a_map_by_their_size(self):
+        shapes = ["512x512", "4096x4096", "1024x1024", "16x100000"]
+        path = write(self.path("shapes.h5"), [row("tiled", options={"tile": t}) for t in (8, 16) for _ in shapes])
+        with made.h5py.File(path, "r+") as file:
+            file["matmul_0001/summary/shape"] = shapes * 2
+            file["matmul_0001/summary/point"][...] = [f"{i}" for i in range(8)]
+            file["matmul_0001/summary/tile"] = [8] * 4 + [16] * 4
+        self.assertEqual(heatmap.table_of(points_of(path).points, "tile", "shape")[1], ["512x512", "1024x1024", "16x100000", "4096x4096"])
+
     def test_ranks_and_sizes_alone_make_no_map(self):
         run = points_of(write(self.path("nomap.h5"), [row("tiled", n, r) for n in (64, 128) for r in (1, 2)]))
         self.assertIsNone(heatmap.axes_of(run.points))
@@ -142,6 +151,18 @@ class Others(made.Case):
         with made.h5py.File(path, "r+") as file:
             file["matmul_0001/summary/halo_steps"] = [32, 8]
         self.assertEqual({p.config["halo_steps"] for p in points_of(path).points}, {"chosen"})
+
+    def test_a_run_that_swept_no_tile_says_its_tile_beside_one_that_did(self):
+        path = write(self.path("swept.h5"), [row("tiled", options={"tile": 64})])
+        write(path, [row("tiled", options={"tile": t}) for t in (16, 32)], run="matmul_0002")
+        write(path, [row("auto", options={"grid": ""})], run="matmul_0003")  # of a program without that option
+        with made.h5py.File(path, "r+") as file:
+            file["matmul_0002/summary/tile"] = [16, 32]
+        points = points_of(path).points
+        self.assertEqual([p.config["tile"] for p in points], [64, 16, 32, ""])
+        self.assertEqual([series.label_of(p, ["kernel", "tile"]) for p in points],
+                         ["tiled, tile 64", "tiled, tile 16", "tiled, tile 32", "kernel auto"])
+        self.assertEqual(series.label_of(points[3], ["tile"]), "without tile")
 
     def test_a_timeline_says_how_much_of_the_flight_is_hidden(self):
         # In flight from 1 to 5 and from 4 to 9, eight seconds in all; it computes from 2 to 4 and unpacks from 8 to 10: three of them.

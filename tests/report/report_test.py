@@ -20,13 +20,21 @@ import io
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+import heatmap
 import page
 import picture
+import rates
 import report
 import results
+import speedup
 import style
+import tables
 
 TWO = [row(k, n) for n in (64, 128) for k in ("naive", "tiled")]
+
+
+def run_of(path):
+    return next(iter(results.by_workload(results.read(path)).values()))
 
 
 class Links(html.parser.HTMLParser):
@@ -173,6 +181,33 @@ class Report(made.Case):
                         self.assertEqual(troubles(style.figure_of(one)), [])
                         count += 1
         self.assertGreater(count, 12)
+
+    def test_numbers_in_pictures_are_short_and_plain(self):
+        self.assertEqual([style.plain(v) for v in (40_000_000, 1 << 16, 1 << 22, 100_000, 1_500_000, 512, 2.5, 60 << 20)],
+                         ["40M", "64Ki", "4Mi", "100k", "1.5M", "512", "2.5", "60Mi"])
+        self.assertEqual([tables.rate(v) for v in (0.5, 12.34, 999.7, 2223.4, 2.3e6)], ["0.5", "12.3", "1000", "2223", "2300000"])
+        self.assertEqual(style.bytes_ticks(64, 3 << 20), [64, 512, 4096, 1 << 15, 1 << 18, 1 << 21])
+        self.assertEqual(style.bytes_ticks(64, 1024), [64, 128, 256, 512, 1024])
+
+    def test_titles_name_the_probe_and_the_stencil(self):
+        for name, run, options in (("probe", "memory_0001", "stride"), ("stencil", "stencil_0001", "tile")):
+            path = write(self.path(f"{name}.h5"), [row("one", options={options: v}) for v in (8, 16, 32)], run=run)
+            with made.h5py.File(path, "r+") as file:
+                file[f"{run}/summary/{name}"] = ["which_one"] * 3
+            for one in (*rates.lines(run_of(path)), *rates.variants(run_of(path))):
+                self.assertIn("which_one", one.title)
+        points = [row("tiled", 64, rate=1.0, options={"tile": t, "column-width": w}) for t in (8, 16) for w in (4, 32)]
+        path = write(self.path("named_map.h5"), points, run="stencil_0001")
+        with made.h5py.File(path, "r+") as file:
+            file["stencil_0001/summary/stencil"] = ["which_one"] * 4
+        self.assertEqual([one.title for one in heatmap.maps(run_of(path))], ["stencil by tile and column width: tiled, which_one"])
+
+    def test_one_lower_bound_is_one_line(self):
+        rows = [{"processors": p, "lower_bound": p / 2, "upper_bound": p, "speedup": float("nan")} for p in (2, 4)]
+        for more, lines in (({}, 1), ({"least": 0.5}, 2)):
+            one = picture.Picture("bounds", "t", "c", lambda axes, m=more: speedup.draw_bounds(axes, [row | m for row in rows]))
+            labels = [text.get_text() for text in style.figure_of(one).axes[0].get_legend().get_texts()]
+            self.assertEqual(sum(label.startswith("at least") for label in labels), lines, labels)
 
     def test_the_page_needs_nothing_beside_itself(self):
         path = write(self.fresh("page.h5"), [row(k, n, r) for k in ("naive", "a<b&c") for n in (64, 128) for r in (1, 2)])

@@ -1,0 +1,60 @@
+"""Options that would have no effect: refused in one line, or, where it depends on the data, said."""
+
+import tessera
+from tessera import USAGE, h5py, numpy
+
+
+class NoEffect(tessera.Case):
+    def setUp(self):
+        super().setUp()
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["A"] = numpy.arange(49.0).reshape(7, 7)
+            file["k"] = numpy.arange(5)[::-1]
+            file["order"] = numpy.arange(5)
+
+    def test_is_refused(self):
+        matrix, keys, order = "in.h5:/A", "in.h5:/k", "in.h5:/order"
+        product, sort, field = ("matmul", "--n", 8), ("sort", "--in", keys), ("stencil", "--in", matrix, "--steps", 1)
+        for words, named in (
+                ((*product, "--ranks", 5), ("--ranks", "--plan", "mpirun -n")),
+                ((*product, "--grid", "1x1"), ("--grid", "summa", "--algorithm")),
+                ((*product, "--verify-output", "all"), ("--verify-output", "--out")),
+                ((*product, "--timeline"), ("--timeline", "--results")),
+                (("transpose", "--in", matrix, "--n", 5), ("--n", "--in")),
+                (("transpose", "--in", matrix, "--verify-output", "sample"), ("--verify-output", "--out")),
+                ((*sort, "--n", 5), ("--n", "--in")),
+                ((*sort, "--input", "zipf"), ("--input", "--in")),
+                ((*sort, "--out", "s.h5:/k", "--argsort", "s.h5:/k"), ("--out", "--argsort", "same")),
+                ((*sort, "--verify-output", "all"), ("--verify-output", "--out", "--argsort")),
+                ((*sort, "--scratch", "runs"), ("--scratch", "--out", "--argsort")),
+                ((*sort, "--scratch", "runs", "--out", "s.h5:/k", "--out-of-core", "never"), ("--scratch", "--out-of-core never")),
+                ((*sort, "--scratch", "runs", "--out", "s.h5:/k", "--apply", order), ("--scratch", "--apply")),
+                ((*sort, "--scratch", "runs", "--out", "s.h5:/k", "--quantiles", 0.5), ("--scratch", "--quantiles")),
+                ((*sort, "--out-of-core", "always", "--out", "s.h5:/k", "--quantiles", 0.5), ("--out-of-core", "--quantiles")),
+                (("sort", "--n", 9, "--argsort", "s.h5:/k", "--scratch", "runs"), ("--scratch", "generated")),
+                ((*field, "--checkpoint-every", 5), ("--checkpoint-every", "--checkpoint")),
+                ((*field, "--color-range", "0:1"), ("--color-range", "--preview")),
+                ((*field, "--probe-every", 1), ("--probe-every", "--probe", "--norms")),
+                ((*field, "--verify-output", "all"), ("--verify-output", "--out", "--snapshots")),
+                ((*field, "--xdmf"), ("--xdmf", "--out"))):
+            with self.subTest(words):
+                self.fail_with(USAGE, *words, words=named)
+
+    def test_what_has_one_is_taken(self):
+        for words in (("matmul", "--n", 8, "--grid", "1x1", "--algorithm", "recursive,summa"),
+                      ("matmul", "--n", 8, "--verify-output", "off"),  # nothing is read back, as was asked
+                      ("matmul", "--n", 8, "--timeline", "--results", "r.h5"),
+                      ("stencil", "--shape", 8, "--steps", 1, "--snapshots", "s.h5:/u", "--every", 1, "--verify-output", "all"),
+                      ("sort", "--in", "in.h5:/k", "--argsort", "p.h5:/p", "--verify-output", "all"),
+                      ("sort", "--n", 1000, "--out", "g.h5:/k", "--scratch", "runs", "--out-of-core", "always", "--memory", "4KiB")):
+            with self.subTest(words):
+                self.succeed(*words)
+
+    def test_scratch_that_was_not_needed_is_said(self):
+        request = ("sort", "--in", "in.h5:/k", "--scratch", "runs", "--out")
+        self.assertIn("--scratch was not needed", self.succeed(*request, "s.h5:/k").out)
+        self.assertNotIn("--scratch", self.succeed(*request, "t.h5:/k", "--out-of-core", "always").out)
+
+
+if __name__ == "__main__":
+    tessera.main()
