@@ -170,7 +170,8 @@ void Freivalds<T>::take_start() {
 }
 
 /// Numbers of both signs in [1, 2) by steps of 2^-16, 0 where the mask leaves a column out: one wrong element
-/// of a row always shows, several cancel with probability 2^-17 at most. Products with integers are exact.
+/// of a row always shows, several cancel with probability 2^-17 at most (what they leave may still be below
+/// the tolerance). Products with integers below 2^36 are exact.
 template <class T>
 std::vector<double> Freivalds<T>::draw_vector(const Mask* mask) const {
   constexpr double step = 1.0 / (1 << 16);

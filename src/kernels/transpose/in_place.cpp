@@ -19,9 +19,9 @@ index_t leaf_side(index_t bytes) {
   return side;
 }
 
-/// Nothing where lines would throw each other out of the caches. In GB/s, one core, nothing, lower alone and
-/// both: Zen 5, f64 8000 37, 41, 46, f32 33, 37, 46; Emerald Rapids, f64 8000 17.5, 20.8, 13.9, f32 12.4,
-/// 15.7, 8.9.
+/// Nothing where lines would throw each other out of the caches. 8000 x 8000, GB/s, one core, nothing, lower
+/// alone and both: Zen 5, f64 37, 41, 46, f32 33, 37, 46; Emerald Rapids, nothing and lower, f64 17.5, 20.8,
+/// f32 13.2, 15.7, in another run nothing and both, f32 12.4, 8.9.
 Asks asks_of(const Records& m) {
   if (rows_share_sets(m.stride())) return Asks::nothing;
   const bool cached = stays_in_cache(m.rows * m.cols * m.bytes, m.rows * m.stride());

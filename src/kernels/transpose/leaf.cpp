@@ -14,7 +14,7 @@ constexpr index_t prefetch_bytes = 512;
 
 /// Squares, one above the other, in a panel of carried or streamed lines: a run of two lines is as fast as a
 /// longer one on Zen 5 and Emerald Rapids, and reading three or four rows at a time for each is slower (f32
-/// 8192 x 8192, two and three squares, 37 and 27 GB/s; 17 and 13). Each is unrolled, with loads of its own:
+/// 8192 x 8192, two and three squares, 37 and 30 GB/s; 17 and 13). Each is unrolled, with loads of its own:
 /// prefetchers tell streams apart by the instruction (two squares in one loop body: 35 to 40 GB/s of f64 on
 /// Zen 5; the same squares through one copy of the code: 26).
 template <int Bytes>
