@@ -158,11 +158,9 @@ dist::matmul::PassingProduct<T> passing(const StreamPoint& point, const Stream& 
   const index_t most = std::min(longest_strip, stream.rank_bytes / 8);
   const auto of = [&](const Source& source) {
     const auto rows = layout::BlockMap(source.extents.rows, point.comm.size()).range(point.comm.rank());
-    return std::make_shared<Strips<T>>(std::vector{Box{rows, {0, source.extents.cols}}}, most,
-                                       [&source](const Box& box, MatrixView<T> to) {
-                                         source.will_read(box);
-                                         source.read<T>(box, to);
-                                       });
+    return std::make_shared<Strips<T>>(
+        std::vector{Box{rows, {0, source.extents.cols}}}, most,
+        [&source](const Box& box, MatrixView<T> to) { source.read<T>(box, to); });
   };
   std::vector<Box> tiles;
   for (index_t t = share.begin; t < share.end; ++t) tiles.push_back(stream.tile(t));

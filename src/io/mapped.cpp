@@ -20,6 +20,7 @@ namespace tessera::io {
 namespace {
 
 constexpr index_t page = 4096;
+constexpr index_t close_runs = 4;  // times their length their distance at most
 
 /// The whole file, or nullptr.
 std::byte* map_file(const std::string& path, index_t& bytes) {
@@ -70,12 +71,25 @@ std::unique_ptr<MappedMatrix> MappedMatrix::open(const DatasetName& name, Elemen
 }
 
 MappedMatrix::~MappedMatrix() {
+  coming_ = {};
   if (map_ != nullptr) munmap(map_, static_cast<std::size_t>(map_bytes_));
 }
 
-void MappedMatrix::will_bring(const layout::Box& box) const {
-  each_run(box,
-           [](const std::byte* begin, const std::byte* end) { (void)advise(begin, end, MADV_WILLNEED); });
+/// Runs close to each other are read by a thread, with what lies between them, as a file is that is read from
+/// one end to the other: asked for one by one, as those far apart are, 134 MB in runs of 8 KiB, a quarter of
+/// their rows, took five times as long on Linux 6.18 and ten times the processor time (small pages in its
+/// cache, and requests of 8 KiB).
+void MappedMatrix::will_bring(const layout::Box& box) {
+  coming_ = {};
+  if (box.empty()) return;
+  if (close_runs * box.cols.size() * element_bytes_ < row_bytes_) {
+    each_run(box,
+             [](const std::byte* begin, const std::byte* end) { (void)advise(begin, end, MADV_WILLNEED); });
+    return;
+  }
+  const std::byte* const begin = row(box.rows.begin) + box.cols.begin * element_bytes_;
+  const std::byte* const end = row(box.rows.end - 1) + box.cols.end * element_bytes_;
+  coming_ = std::async(std::launch::async, [begin, end] { (void)advise(begin, end, MADV_POPULATE_READ); });
 }
 
 void MappedMatrix::bring(const layout::Box& box) const {

@@ -1,6 +1,7 @@
 #pragma once
 // Matrices read where the system's file cache holds them: nothing is copied.
 
+#include <future>
 #include <memory>
 
 #include "base/element.hpp"
@@ -18,8 +19,9 @@ class MappedMatrix {
   MappedMatrix(const MappedMatrix&) = delete;
   MappedMatrix& operator=(const MappedMatrix&) = delete;
 
-  /// Lets the device begin with a box of what the name selects, its rows side by side: a hint.
-  void will_bring(const layout::Box& box) const;
+  /// Lets the device begin with a box of what the name selects, its rows side by side: a hint. Returns when
+  /// what the last one began is there. Called by one thread at a time.
+  void will_bring(const layout::Box& box);
   /// Returns when it is in memory. Throws Error(io) where the file does not give it.
   void bring(const layout::Box& box) const;
 
@@ -49,6 +51,7 @@ class MappedMatrix {
   index_t map_bytes_ = 0;
   const std::byte* first_ = nullptr;  ///< of what is selected
   index_t row_bytes_ = 0, element_bytes_ = 0;
+  std::future<void> coming_;  ///< what will_bring() began
 };
 
 }  // namespace tessera::io
