@@ -143,7 +143,65 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
   }
 }
 
-/// The rows of a strip below its last panel, fewer than a square has: the last square of rows tells them
+/// What follows the run of a row of b: the last `rest` bytes of the line there, then `head`.
+[[gnu::always_inline]] inline void join(std::byte* end, index_t rest, const std::byte* head, bool shifts) {
+  if (shifts) {
+    const Shift shift(line_bytes - rest);
+    const Wide<lane_count> first = stage_vector(end), second = stage_vector(head);
+    put<Put::stage, lane_count>(end, shift(first, second));
+    put<Put::stage, lane_count>(end + line_bytes, shift(second, second));
+  } else {
+    std::byte both[2 * line_bytes];
+    __builtin_memcpy(both, end, line_bytes);
+    __builtin_memcpy(both + line_bytes, head, line_bytes);
+    __builtin_memcpy(end, both + line_bytes - rest, line_bytes);
+    __builtin_memcpy(end + line_bytes, both + 2 * line_bytes - rest, static_cast<std::size_t>(rest));
+  }
+}
+
+/// The last panel of a strip, not its first, with the rows below it, fewer than a square has, which the last
+/// square of rows tells: all that is left of a row of b, and the line that it shares with the next one,
+/// leaves at once.
+template <int Bytes, int Squares>
+void last_panel(const Leaf& strip, index_t i, const std::byte* next, Carry& carry) {
+  constexpr index_t side = line_bytes / Bytes;
+  constexpr index_t run = Squares * line_bytes;
+  constexpr index_t pitch = line_bytes + run + 2 * line_bytes;
+  const index_t rest = (strip.rows - i) * Bytes - run;
+  const bool shifts = shifts_words && carry.shifts;
+  alignas(line_bytes) std::byte stage[side * pitch];
+  for (index_t j = 0; j < strip.cols; j += side) {
+    const index_t at = square_column<Bytes>(j, strip.cols);
+    for (index_t column = j; column < at + side; ++column)
+      __builtin_memcpy(stage + (column - at) * pitch, carry.line(column), line_bytes);
+    stage_squares<Bytes, Squares>(strip.a + i * strip.a_stride, strip.a_stride, j, at, strip.cols, next,
+                                  stage + line_bytes, pitch);
+    if (rest > 0)
+      line_square<Bytes, Put::stage>(strip.a + (strip.rows - side) * strip.a_stride + at * Bytes,
+                                     strip.a_stride, stage + line_bytes + run, pitch);
+    for (index_t column = j; column < at + side; ++column) {
+      std::byte* const row = stage + (column - at) * pitch;
+      std::byte* const to = strip.b + column * strip.b_stride + i * Bytes;
+      const index_t past = bytes_past_line(to);
+      const bool joins = carry.joins && column + 1 < strip.cols;
+      join(row + line_bytes + run, rest, joins ? carry.head(column + 1) : row, shifts);
+      const index_t left = past + run + rest;
+      const index_t lines = (left + (joins ? line_bytes - 1 : 0)) / line_bytes;
+      if (shifts) {
+        stream_shifted<Squares>(to - past, row, row + line_bytes, past);
+        for (index_t k = Squares * line_bytes; k < lines * line_bytes; k += line_bytes)
+          stream_shifted<1>(to - past + k, row + k, row + k + line_bytes, past);
+      } else {
+        stream_lines(to - past, row + line_bytes - past, lines);
+      }
+      if (lines * line_bytes < left)
+        __builtin_memcpy(to - past + lines * line_bytes, row + (1 + lines) * line_bytes - past,
+                         static_cast<std::size_t>(left - lines * line_bytes));
+    }
+  }
+}
+
+/// The rows of a strip below its only panel, fewer than a square has: the last square of rows tells them
 /// again.
 template <int Bytes>
 void carry_rest(const Leaf& strip, index_t rest, Carry& carry) {
@@ -200,21 +258,28 @@ template <int Bytes, Store Kind, int Squares>
 /// on after it.
 template <int Bytes, Store Kind, int Squares>
 void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
-  constexpr index_t side = line_bytes / Bytes;
+  constexpr index_t side = line_bytes / Bytes, high = Squares * side;
   const index_t rows = strip.rows / side * side;
+  const index_t last = rows % high == 0 ? rows - high : rows - side;  // where the last panel begins
+  const index_t end = Kind == Store::carried && last > 0 ? last : rows;
   const auto from = [&](index_t i) {
     return next == nullptr || i >= rows ? next : strip.a + i * strip.a_stride;
   };
   index_t i = 0;
-  for (; i + Squares * side <= rows; i += Squares * side)
-    panel<Bytes, Kind, Squares>(strip, i, from(i + Squares * side), carry);
-  for (; i < rows; i += side) panel<Bytes, Kind, 1>(strip, i, from(i + side), carry);
+  for (; i + high <= end; i += high) panel<Bytes, Kind, Squares>(strip, i, from(i + high), carry);
+  for (; i < end; i += side) panel<Bytes, Kind, 1>(strip, i, from(i + side), carry);
   if constexpr (Kind == Store::cached) {  // the last panel tells rows of the one before again
     if (rows < strip.rows) panel<Bytes, Kind, 1>(strip, strip.rows - side, next, carry);
   }
   if constexpr (Kind == Store::carried) {
-    if (rows < strip.rows) carry_rest<Bytes>(strip, strip.rows - rows, *carry);
-    flush(strip, *carry);
+    if (rows == end) {
+      if (rows < strip.rows) carry_rest<Bytes>(strip, strip.rows - rows, *carry);
+      flush(strip, *carry);
+    } else if (rows - end == high) {
+      last_panel<Bytes, Squares>(strip, end, next, *carry);
+    } else {
+      last_panel<Bytes, 1>(strip, end, next, *carry);
+    }
   }
 }
 

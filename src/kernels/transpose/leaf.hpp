@@ -39,13 +39,14 @@ inline constexpr index_t most_carried_columns = 1024;
 }
 
 /// Whether leaves of so many rows of a can be joined: at least a square, and at most what the first level
-/// holds of them beside an image of as much of b. Where rows of b have more than 448 bytes, most of their
-/// lines leave in runs anyway (f32 120 x 100000, joined and carried, GB/s: Zen 5 30 and 44, Emerald Rapids 17
-/// and 17; f64 100 x 100000 there 16 and 19); squares of single bytes are stored by lanes, of which every
-/// other one crosses a line (127 x 300000: 7 and 11).
+/// holds of them beside an image of as much of b. Where rows of b have more than 320 bytes, most of their
+/// lines leave in runs anyway (one core, GB/s, joined and carried: Zen 5 f32 76 rows 31 and 28, 90 31 and 37,
+/// 100 30 and 37, f64 42 rows 37 and 45; Emerald Rapids f32 76 to 101 rows 14 to 22 either way); squares of
+/// single bytes are stored by lanes, of which every other one crosses a line (127 x 300000: 7 and 11).
 inline constexpr index_t most_joined_rows = 128;
 [[nodiscard]] constexpr bool joins_rows(index_t rows, index_t bytes) {
-  return bytes > 1 && rows <= most_joined_rows && rows * bytes >= line_bytes && rows * bytes <= 448;
+  return bytes > 1 && rows <= most_joined_rows && rows * bytes >= line_bytes &&
+         rows * bytes <= 5 * line_bytes;
 }
 
 /// Lines of which blocks are asked for ahead of their time.
