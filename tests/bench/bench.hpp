@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <functional>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -28,8 +31,8 @@ inline double seconds_of(Clock clock) {
 }
 
 /// Seconds of each candidate, summarised over `repetitions` rounds; in every round each runs once, in an
-/// order that rotates, forwards and backwards by turns: what one leaves in the caches is not always for the
-/// same next. One untimed round warms up. Rounds stop early, but not before three, when `budget`
+/// order of its own, the same on every rank: what one leaves in the caches is for none in particular. One
+/// untimed round warms up. Rounds stop early, but not before three, when `budget`
 /// seconds are spent. Several ranks run in step when `agree` makes one time of theirs, the slowest.
 inline std::vector<Summary> interleaved(
     const std::vector<Candidate>& candidates, int repetitions, double budget,
@@ -37,11 +40,13 @@ inline std::vector<Summary> interleaved(
     Clock clock = Clock::wall) {
   std::vector<std::vector<double>> seconds(candidates.size());
   const Timer total;
+  std::vector<std::size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random;  // from its fixed seed
   for (int round = -1; round < repetitions; ++round) {
     if (round >= 3 && agree(total.seconds()) > budget) break;
-    for (std::size_t turn = 0; turn < candidates.size(); ++turn) {
-      const std::size_t at = (turn + static_cast<std::size_t>(round + 1)) % candidates.size();
-      const std::size_t which = round % 2 == 0 ? at : candidates.size() - 1 - at;
+    std::shuffle(order.begin(), order.end(), random);
+    for (const std::size_t which : order) {
       candidates[which].prepare();
       const double began = seconds_of(clock);
       candidates[which].run();
