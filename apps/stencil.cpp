@@ -76,7 +76,8 @@ void describe(const Point& point, const std::string& hashes, index_t messages, c
   measured.work = request.updates();
   measured.rate_units = "Gpoints/s";
   measured.ceiling = "copy";
-  const auto fields = static_cast<double>(2 + request.problem().terms.count());
+  const index_t levels = request.problem().stencil.two_levels() ? 3 : 2;
+  const auto fields = static_cast<double>(levels + request.problem().terms.count());
   measured.per_ceiling = fields * static_cast<double>(bytes(request.element));
 }
 

@@ -222,6 +222,19 @@ class Command(tessera.Case):
             self.assertEqual(len(set(hashes)), 2)
             self.assertEqual(file["stencil_0001/samples/seconds"].shape, (8,))
 
+    def test_the_share_of_the_ceiling_is_that_of_the_bytes_a_step_moves(self):
+        """A field is read and written; the one a step before is read too, as every term is."""
+        with open(self.path("machine.toml"), "w") as file:
+            file.write('[[ceiling]]\nname = "copy"\nthreads = 1\nvalue = 1000.0\nunits = "GB/s"\n')
+        term = tessera.write_matrix(self.path("q.h5"), numpy.zeros((30, 40)), name="q")
+        for words, numbers in ((("heat",), 2), (("wave",), 3), (("heat", "--source", term), 3), (("wave", "--source", term), 4)):
+            with self.subTest(words):
+                self.succeed("stencil", "--shape", "30x40", "--stencil", *words, "--steps", 2, "--results", "c.h5", "--again",
+                             environment={"TESSERA_MACHINE_FILE": self.path("machine.toml")})
+                with h5py.File(self.path("c.h5")) as file:
+                    summary = file[max(file)]["summary"]
+                    self.assertAlmostEqual(summary["ceiling_share"][0] / (summary["rate"][0] * numbers * 8 / 1000), 1)
+
     def test_the_sum_is_checked_where_the_stencil_keeps_it(self):
         self.succeed("stencil", "--shape", "33x47", "--steps", 30, "--boundary", "periodic", "--results", "r.h5", ranks=3)
         with h5py.File(self.path("r.h5")) as file:
