@@ -172,6 +172,13 @@ class Others(made.Case):
             file["matmul_0001/summary/halo_steps"] = [32, 8]
         self.assertEqual({p.config["halo_steps"] for p in points_of(path).points}, {"chosen"})
 
+    def test_threads_that_were_asked_for_tell_no_points_apart(self):
+        """Those that ran do: 0 is as many as there are."""
+        path = write(self.path("asked.h5"), [row("tiled", 64, options={"threads": asked}) for asked in (0, 1)])
+        write(path, [row("tiled", 64, threads=2, options={"threads": 0})], run="matmul_0002")
+        self.assertEqual([p.config["threads"] for p in points_of(path).points], [1, 2])
+        self.assertEqual(len(points_of(path).points[0].phases["compute"]), 2)
+
     def test_a_run_that_swept_no_tile_says_its_tile_beside_one_that_did(self):
         path = write(self.path("swept.h5"), [row("tiled", options={"tile": 64})])
         write(path, [row("tiled", options={"tile": t}) for t in (16, 32)], run="matmul_0002")
