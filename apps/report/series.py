@@ -154,8 +154,9 @@ def facets(points, taken, most):
 def common(points, names):
     """What all points share of these, in words for a title."""
     first = points[0].config
-    return ", ".join(word(n, first[n]) for n in names if n in first and len({p.config[n] for p in points}) == 1
-                     and first[n] != "")
+    same = [n for n in names if n in first and len({p.config[n] for p in points}) == 1 and first[n] != ""]
+    # A kernel may have the name of an algorithm.
+    return ", ".join(f"algorithm {first[n]}" if n == "algorithm" else word(n, first[n]) for n in same)
 
 
 def errors_of(points):
