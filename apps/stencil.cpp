@@ -330,6 +330,10 @@ std::unique_ptr<run::Input> open_one(const run::Parsed& parsed, const char* opti
 
 void require_checkpoint_of_its_own(const run::Parsed& parsed) {
   const std::string& checkpoint = parsed.lists.at("checkpoint").front();
+  const std::string& results = parsed.lists.at("results").front();
+  require(checkpoint.empty() || results.empty() || !io::same_file(results, checkpoint), ExitCode::usage,
+          fmt::format("--checkpoint and --results name the same file '{}'; give checkpoints one of their own",
+                      checkpoint));
   for (const char* output : {"out", "snapshots"}) {
     for (const std::string& name : io::split_names(parsed.lists.at(output).front())) {
       require(name.empty() || checkpoint.empty() ||

@@ -309,6 +309,27 @@ class Checkpoints(tessera.Case):
         self.fail_with(tessera.USAGE, "stencil", "--resume", "auto", words="--checkpoint")
         self.fail_with(tessera.CANNOT_CREATE, *words[:5], "--checkpoint", "no/folder/ck.h5", words="no/folder", ranks=2)
 
+    def test_a_file_that_is_no_checkpoint_is_not_replaced_by_one(self):
+        words = ["stencil", "--shape", "20x20", "--steps", 5, "--checkpoint-every", 2, "--checkpoint"]
+        tessera.write_matrix(self.path("data.h5"), numpy.arange(6.0).reshape(2, 3))
+        self.succeed("stencil", "--shape", "9", "--steps", 1, "--out", "field.h5:/u", "--results", "results.h5")
+        with open(self.path("notes.txt"), "w") as file:
+            file.write("of the user's own")
+        for name in ("data.h5", "field.h5", "results.h5", "notes.txt"):
+            before = tessera.digest(self.path(name))
+            self.fail_with(tessera.CANNOT_CREATE, *words, name, words="is no checkpoint", ranks=2)
+            if name != "notes.txt":  # which may be what is left of one
+                result = self.run_tessera(*words, name, "--resume", "auto")
+                self.assertEqual(result.code, tessera.CANNOT_CREATE, str(result))
+            self.assertEqual(tessera.digest(self.path(name)), before)
+        self.fail_with(tessera.USAGE, *words, "c.h5", "--results", "c.h5", words="same file", ranks=2)
+        open(self.path("empty.h5"), "w").close()
+        for _ in range(2):
+            self.succeed(*words, "empty.h5")
+        with open(self.path("empty.h5"), "r+") as file:
+            file.truncate(100)
+        self.assertEqual(self.run_tessera(*words, "empty.h5", "--resume", "auto").code, 0)
+
     def test_snapshots_of_a_resumed_run_begin_where_it_does(self):
         words = ["stencil", "--shape", "20x20", "--checkpoint", "ck.h5"]
         self.succeed(*words, "--steps", 15, "--checkpoint-every", 15)
