@@ -240,6 +240,19 @@ class Command(tessera.Case):
         with h5py.File(self.path("r.h5")) as file:
             self.assertEqual(file["stencil_0001/summary/verification_method"].asstr()[0], "samples and sum")
 
+    def test_a_sum_that_is_no_number_checks_nothing(self):
+        """Values that are none, in the file or since they outgrew the type, are no mistake of the program."""
+        u = numpy.ones((12, 15))
+        for name, value in (("nan", numpy.nan), ("inf", numpy.inf)):
+            u[3, 4] = value
+            path = tessera.write_matrix(self.path(f"{name}.h5"), u, name="u")
+            self.succeed("stencil", "--in", path, "--steps", 2, "--boundary", "periodic", "--out", f"{name}_out.h5:/u", ranks=2)
+        want = numpy.isfinite(tessera.read_matrix(self.path("nan_out.h5"), "u"))
+        self.assertEqual(want.sum(), 12 * 15 - 13)
+        for element in ("f16", "f32", "f64"):
+            self.succeed("stencil", "--shape", "60", "--weights", "1 -1 1", "--steps", 3000, "--boundary", "periodic", "--type",
+                         element, ranks=2)
+
     def test_more_ranks_than_rows_leave_some_without_a_part(self):
         for shape in ("1", "2x2", "3x1x1", "0x5"):
             self.succeed("stencil", "--shape", shape, "--steps", 4, "--out", "u.h5:/u", "--overwrite", "--results", "r.h5",
