@@ -177,6 +177,14 @@ class Watching(tessera.Case):
                 height, width, _ = pyplot_image(self.path(f"f_{step:08d}.png")).shape
                 self.assertEqual((width - 12 - 12 - 20 - 90, height - 3 * 12 - 7), size)
 
+    def test_a_field_without_points_has_a_picture_without_any(self):
+        for shape in ("0x5", "5x0", "0"):
+            result = self.run_tessera("stencil", "--shape", shape, "--steps", 1, "--preview", "u.png", ranks=2)
+            if result.code == tessera.USAGE and "libpng" in result.err:
+                self.skipTest("built without libpng")
+            self.assertEqual(result.code, 0, str(result))
+            self.assertGreater(pyplot_image(self.path("u.png")).size, 0)
+
     def test_refusals(self):
         for more, message in [
                 (("--probe", "1,2", "--results", "r.h5", "--shape", "5"), "write x,"),
