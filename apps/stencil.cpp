@@ -190,10 +190,12 @@ class Run {
       begin();
       first_ = resume(point, u_);
     }
-    datasets_.snapshots =
-        add_output(request, point.values, "snapshots", frames_of(request, first_), outputs_);
+    datasets_.snapshots = add_output(
+        request, point.values, "snapshots",
+        point.values.has("snapshots") ? frames_of(request, first_) : std::vector<index_t>{}, outputs_);
     datasets_.out = add_output(request, point.values, "out", {}, outputs_);
     outputs_.open(point.comm, point.values);
+    require_place_for_pictures(point);
   }
 
   bool run() {
@@ -262,7 +264,7 @@ class Run {
       stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_of(point_.request, first_),
                               phases);
     if (values.has("probe") || values.flag("norms")) stops.series.emplace(point_, u_, phases);
-    if (values.has("frames")) stops.frames.emplace(point_, u_, frames_of(point_.request, first_), phases);
+    if (values.has("frames")) stops.frames.emplace(point_, u_, first_, phases);
     if (values.has("checkpoint")) stops.checkpoints.emplace(point_, u_, first_, phases);
   }
 

@@ -177,6 +177,14 @@ class Watching(tessera.Case):
                 height, width, _ = pyplot_image(self.path(f"f_{step:08d}.png")).shape
                 self.assertEqual((width - 12 - 12 - 20 - 90, height - 3 * 12 - 7), size)
 
+    def test_a_picture_that_cannot_be_written_ends_a_run_before_it_computes(self):
+        os.mkdir(self.path("folder.png"))
+        for option in ("--preview", "--frames"):
+            for name in ("no/folder/u.png", *(("folder.png",) if option == "--preview" else ())):
+                with self.subTest(option, name=name):
+                    self.fail_with(tessera.CANNOT_CREATE, "stencil", "--shape", "64x64", "--steps", 10**12, option, name,
+                                   words=name, ranks=2, timeout=60)
+
     def test_a_field_without_points_has_a_picture_without_any(self):
         for shape in ("0x5", "5x0", "0"):
             result = self.run_tessera("stencil", "--shape", shape, "--steps", 1, "--preview", "u.png", ranks=2)
