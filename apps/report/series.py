@@ -2,6 +2,7 @@
 import dataclasses
 import math
 import re
+import textwrap
 
 import numpy as np
 
@@ -122,6 +123,17 @@ def label_of(point, names):
     """What tells a point apart; where it has nothing of a column, nothing is said of it."""
     words = [word(n, point.config[n]) for n in names if point.config[n] != ""]
     return ", ".join(words or [f"without {n.replace('_', ' ')}" for n in names[:1]]) or "all"
+
+
+def in_lines(label):
+    """A label beside a bar, in lines of a third of a picture's width."""
+    return "\n".join(textwrap.wrap(label, 32, break_long_words=False)) or label
+
+
+def height_of(labels, each):
+    """Inches for so many bars, at least three, `each` where a label has one line."""
+    lines = max((in_lines(label).count("\n") for label in labels), default=0)
+    return (each + 0.15 * lines) * max(3, len(labels))
 
 
 def split(points, names):
