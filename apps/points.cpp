@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/progress.hpp"
 #include "io/dataset.hpp"
@@ -89,6 +90,19 @@ bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& ses
   return actions.run(point, session);
 }
 
+/// Each point once: not what an axis names twice, nor --threads 0 where another says as many. Collective.
+std::vector<run::Values> each_once(const Sweep& sweep, const run::Session& session,
+                                   const std::vector<run::Values>& points) {
+  std::string first;
+  std::set<std::string> seen;
+  for (const run::Values& point : points) first += seen.insert(session.identity(point)).second ? '1' : '0';
+  first = sweep.comm.broadcast(first, 0);
+  std::vector<run::Values> kept;
+  for (std::size_t p = 0; p < points.size(); ++p)
+    if (first[p] == '1') kept.push_back(points[p]);
+  return kept;
+}
+
 /// The outputs that the command knows: "--out or --argsort".
 std::string known_outputs(const run::Parsed& parsed) {
   std::vector<std::string> known;
@@ -138,7 +152,7 @@ void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
 ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
   run::Session session(sweep.comm, sweep.set, sweep.parsed, sweep.arguments);
   bool right = true;
-  const auto points = points_of(sweep.set, sweep.parsed);
+  const auto points = each_once(sweep, session, points_of(sweep.set, sweep.parsed));
   Progress progress("points", static_cast<double>(points.size()),
                     sweep.comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
   std::size_t done = 0;

@@ -76,7 +76,8 @@ void describe(const Point& point, const std::string& hashes, index_t messages, c
   measured.work = request.updates();
   measured.rate_units = "Gpoints/s";
   measured.ceiling = "copy";
-  const auto fields = static_cast<double>(2 + request.problem().terms.count());
+  const index_t levels = request.problem().stencil.two_levels() ? 3 : 2;
+  const auto fields = static_cast<double>(levels + request.problem().terms.count());
   measured.per_ceiling = fields * static_cast<double>(bytes(request.element));
 }
 
@@ -189,10 +190,12 @@ class Run {
       begin();
       first_ = resume(point, u_);
     }
-    datasets_.snapshots =
-        add_output(request, point.values, "snapshots", frames_of(request, first_), outputs_);
+    datasets_.snapshots = add_output(
+        request, point.values, "snapshots",
+        point.values.has("snapshots") ? frames_of(request, first_) : std::vector<index_t>{}, outputs_);
     datasets_.out = add_output(request, point.values, "out", {}, outputs_);
     outputs_.open(point.comm, point.values);
+    require_place_for_pictures(point);
   }
 
   bool run() {
@@ -261,7 +264,7 @@ class Run {
       stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_of(point_.request, first_),
                               phases);
     if (values.has("probe") || values.flag("norms")) stops.series.emplace(point_, u_, phases);
-    if (values.has("frames")) stops.frames.emplace(point_, u_, frames_of(point_.request, first_), phases);
+    if (values.has("frames")) stops.frames.emplace(point_, u_, first_, phases);
     if (values.has("checkpoint")) stops.checkpoints.emplace(point_, u_, first_, phases);
   }
 
@@ -329,6 +332,10 @@ std::unique_ptr<run::Input> open_one(const run::Parsed& parsed, const char* opti
 
 void require_checkpoint_of_its_own(const run::Parsed& parsed) {
   const std::string& checkpoint = parsed.lists.at("checkpoint").front();
+  const std::string& results = parsed.lists.at("results").front();
+  require(checkpoint.empty() || results.empty() || !io::same_file(results, checkpoint), ExitCode::usage,
+          fmt::format("--checkpoint and --results name the same file '{}'; give checkpoints one of their own",
+                      checkpoint));
   for (const char* output : {"out", "snapshots"}) {
     for (const std::string& name : io::split_names(parsed.lists.at(output).front())) {
       require(name.empty() || checkpoint.empty() ||

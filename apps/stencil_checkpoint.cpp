@@ -63,6 +63,23 @@ auto levels_of(Field& u) {
   return levels;
 }
 
+/// Whether a checkpoint may take its place: none, nothing, a checkpoint or, where the run goes on from what
+/// is left, one that is damaged. Local.
+bool may_be_replaced(const std::string& file, bool resumed) {
+  std::error_code error;
+  if (!io::file_exists(file) || std::filesystem::file_size(file, error) == 0) return true;
+  try {
+    const io::Handle readable = io::open_file(file);
+  } catch (const Error&) {
+    return resumed;
+  }
+  try {
+    return io::Notes(file).has("checkpoint_problem");
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// What rank 0 finds in a checkpoint, on all ranks.
 struct Found {
   index_t step = -1;  ///< -1: none
@@ -142,6 +159,8 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
             ExitCode::cannot_create,
             fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
                         file_, folder));
+    require(may_be_replaced(file_, resumes(point_.values)), ExitCode::cannot_create,
+            fmt::format("'{}' is no checkpoint and would be replaced by one; name another file", file_));
   });
 }
 

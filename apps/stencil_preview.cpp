@@ -176,7 +176,7 @@ Picture draw(const std::vector<Panel>& panels, Range range, const std::string& c
   const double span = range.high > range.low ? range.high - range.low : 1;
   index_t left = margin;
   for (const Panel& panel : panels) {
-    const index_t tall = height_of(panel) / panel.height;
+    const index_t tall = height_of(panel) / std::max<index_t>(panel.height, 1);
     for (index_t i = 0; i < panel.height; ++i) {
       for (index_t j = 0; j < panel.width; ++j) {
         const double value = panel.values[static_cast<std::size_t>(i * panel.width + j)];

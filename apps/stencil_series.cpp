@@ -1,10 +1,15 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <limits>
 
 #include "base/text.hpp"
+#include "io/raw_file.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "stencil_preview.hpp"
@@ -138,20 +143,36 @@ void Series<T>::add(index_t step, index_t field, const std::string& quantity, do
 }
 
 template <class T>
-Frames<T>::Frames(const Point& point, const DistributedField<T>& u, std::vector<index_t> steps,
-                  mpi::Phases& phases)
-    : point_(point), u_(u), steps_(std::move(steps)), phases_(phases) {}
+Frames<T>::Frames(const Point& point, const DistributedField<T>& u, index_t first, mpi::Phases& phases)
+    : point_(point), u_(u), first_(first), phases_(phases) {}
 
 template <class T>
 index_t Frames<T>::next(index_t step) const {
-  const auto frame = std::lower_bound(steps_.begin(), steps_.end(), step);
-  return frame == steps_.end() ? dist::stencil::never : *frame;
+  const index_t last = point_.request.shape.steps, every = point_.request.every;
+  if (step > last) return dist::stencil::never;
+  return step <= first_ ? first_ : std::min(ceil_div(step, every) * every, last);
 }
 
 template <class T>
 void Frames<T>::at(index_t step) {
   const mpi::PhaseScope scope(phases_, "picture");
   draw_picture(point_, u_, step, named_file(point_.values.text("frames"), fmt::format("{:08d}", step)));
+}
+
+void require_place_for_pictures(const Point& point) {
+  mpi::on_root(point.comm, "picture", [&] {
+    for (const char* option : {"preview", "frames"}) {
+      if (!point.values.has(option)) continue;
+      const std::string& file = point.values.text(option);
+      const std::string folder = io::directory_of(file);
+      const int reason = access(folder.c_str(), W_OK | X_OK) != 0 ? errno
+                         : std::filesystem::is_directory(file)    ? EISDIR
+                                                                  : 0;
+      require(reason == 0, ExitCode::cannot_create,
+              fmt::format("cannot write '{}' of --{} ({}); name another file", file, option,
+                          std::strerror(reason)));
+    }
+  });
 }
 
 template <class T>

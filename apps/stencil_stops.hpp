@@ -120,16 +120,20 @@ class Series : public Stop {
 template <class T>
 class Frames : public Stop {
  public:
-  Frames(const Point& point, const DistributedField<T>& u, std::vector<index_t> steps, mpi::Phases& phases);
+  Frames(const Point& point, const DistributedField<T>& u, index_t first, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override;
   void at(index_t step) override;
 
  private:
   const Point& point_;
   const DistributedField<T>& u_;
-  std::vector<index_t> steps_;
+  index_t first_;
   mpi::Phases& phases_;
 };
+
+/// That the pictures of --preview and --frames have a folder that takes them. Throws
+/// AgreedError(cannot_create). Collective.
+void require_place_for_pictures(const Point& point);
 
 /// Every field after so many steps as a picture. Collective.
 template <class T>

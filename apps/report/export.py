@@ -103,7 +103,7 @@ def phase_samples(path, run):
     found = {}
     for point, phase, repetition, seconds in zip(*(table[c] for c in ("point", "phase", "repetition", "seconds"))):
         if repetition >= 0:
-            found.setdefault((point, phase), {}).setdefault(int(repetition), []).append(float(seconds))
+            found.setdefault((results.identity_of(point), phase), {}).setdefault(int(repetition), []).append(float(seconds))
     return {key: [float(np.mean(found[key][r])) for r in sorted(found[key])] for key in found}
 
 

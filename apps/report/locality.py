@@ -179,6 +179,7 @@ def draw_diagram(axes, point):
         axes.axhline(row + lines, color="#888888", linewidth=0.5)
     axes.set_yticks([row + lines / 2 for _, lines, row in arrays.values()], list(arrays))
     axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_formatter(lambda value, _: style.plain(value))
     axes.set_xlabel("time (accesses)")
     axes.set_ylabel("cache lines of the arrays")
     style.legend_below(axes, markerscale=3 if bool(point.rows("arrays")["exact"][0]) else 1)

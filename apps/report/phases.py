@@ -39,7 +39,7 @@ def draw_shares(axes, rows):
                       hatch=None if timed else "////", label=label)
             left += 100 * value / total
         axes.annotate(tables.seconds(total), (1.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=8)
-    axes.set_yticks(range(len(rows)), [label for label, _ in rows])
+    axes.set_yticks(range(len(rows)), [s.in_lines(label) for label, _ in rows])
     axes.invert_yaxis()
     axes.set_xlim(0, 100)
     axes.set_xticks(range(0, 101, 25))
@@ -68,7 +68,8 @@ def by_variant(run):
         "phases", f"{run.workload}, where the time goes{': ' + ', '.join(words) if words else ''}",
         "Mean of the ranks, median of the repetitions; hatched phases happen once a point, not in every repetition. "
         "Waiting is the part of the slowest rank's time that no phase of this one names.",
-        lambda axes: draw_shares(axes, rows), lambda: textplot.stacks(flat, list(names)), 1.5 + 0.28 * max(3, len(rows)))
+        lambda axes: draw_shares(axes, rows), lambda: textplot.stacks(flat, list(names)),
+        1.5 + s.height_of([label for label, _ in rows], 0.28))
 
 
 def imbalance(values):

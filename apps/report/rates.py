@@ -42,7 +42,7 @@ def draw_bars(axes, rows, units, ceiling=None):
     log = s.wants_log(rates)
     axes.barh(where, rates, xerr=errors, color=style.COLOURS[0], height=0.62, ecolor="#222222",
               error_kw={"elinewidth": 1})
-    axes.set_yticks(where, [row[0] for row in rows])
+    axes.set_yticks(where, [s.in_lines(row[0]) for row in rows])
     axes.invert_yaxis()
     right = max(max(row[3] for row in rows), max(rates))
     if ceiling and ceiling < 3 * right:
@@ -109,7 +109,7 @@ def variants(run):
             INTERVAL + " In brackets " + ("the share of the measured ceiling, and " if noted else "")
             + f"how many times as fast as the first ({rows[0][0]}).",
             lambda axes, r=rows, c=chosen: draw_bars(axes, r, run.rate_units, ceiling_of(c)),
-            lambda r=rows: textplot.bars(r, run.rate_units), 1.3 + 0.3 * max(3, len(rows)))
+            lambda r=rows: textplot.bars(r, run.rate_units), 1.3 + s.height_of([row[0] for row in rows], 0.3))
 
 
 def draw_lines(axes, groups, axis, units, ceiling):

@@ -101,6 +101,11 @@ def options_of(key):
     return dict(zip(parts[1::2], parts[2::2]))
 
 
+def identity_of(key):
+    """The key without the threads that were asked for, 0 perhaps: those that ran stand at its end."""
+    return re.sub(r" threads=\d+(?=.* threads=\d+$)", "", key, count=1)
+
+
 def columns(group):
     """The columns of a table, by name in the order they were made."""
     out = {}
@@ -159,7 +164,7 @@ def read_run(name, group):
         phases, timed = phases_of(phase_table, phase_rows[key]) if key in phase_rows else ({}, ())
         seconds = sample_table["seconds"][sample_rows[key]] if key in sample_rows else np.array([])
         measured = {c: summary[c][row] for c in MEASURED} | {c: summary[c][row] if c in summary else 0.0 for c in KERNELS}
-        run.points.append(Point(key, {c: summary[c][row] for c in config}, measured, phases, timed, seconds, run,
+        run.points.append(Point(identity_of(key), {c: summary[c][row] for c in config}, measured, phases, timed, seconds, run,
                                 timeline=timelines.get(key, {})))
     return run
 

@@ -9,16 +9,47 @@ import textplot
 from picture import Picture
 
 BYTES = {"f32": 4, "f64": 8}
+BOX_SUMS = {3: 2, 5: 3, 7: 4, 9: 4}  # additions for a sum over so many neighbours, by doubling: points share the partial sums
+TERMS = {"coefficients": 5, "source": 2, "mask": 0}  # FLOP of each
 
 
-def weights_of(stencil, dims):
-    """How many weights a named stencil has; None for those that do not add weighted values."""
+def box_edge(stencil, given):
+    """3, 5, 7 or 9 for a mean over so many points squared, by name or by weights that are all the same; else 0."""
+    named = re.fullmatch(r"box([3579])x\1", stencil)
+    if named:
+        return int(named[1])
+    rows = [[float(word) for word in re.split(r"[ ,]+", row) if word] for row in given.split(";") if row.strip()] \
+        if given and "/" not in given else []
+    edge = len(rows) if len(rows) in (3, 5, 7, 9) and all(len(row) == len(rows) for row in rows) else 0
+    return edge if len({weight for row in rows for weight in row}) == 1 else 0
+
+
+def weights_of(stencil, dims, given):
+    """How many points a step reads (given: the weights as text, or none), that one step before apart; None: nobody knows."""
+    if given:
+        return len([w for w in re.split(r"[ ,;/]+", given) if w and float(w) != 0])
     box, star = re.fullmatch(r"box(\d+)x\1", stencil), re.fullmatch(r"star(\d+)", stencil)
     if box:
         return int(box[1]) ** 2
     if star:
         return 2 * dims * int(star[1]) + 1
-    return {"heat": 2 * dims + 1, "laplace": 2 * dims, "advection": dims + 1, "wave": 2 * dims + 2}.get(stencil)
+    return {"heat": 2 * dims + 1, "laplace": 2 * dims, "advection": dims + 1, "wave": 2 * dims + 1}.get(stencil)
+
+
+def of_an_update(point):
+    """(FLOP, numbers to and from memory) of a point in a step, as every kernel computes it; None where that is not known."""
+    c, options = point.config, point.options
+    given = options.get("weights", "")
+    if ":/" in given:  # a dataset, which may be anywhere by now
+        return None
+    count = weights_of(c["stencil"], len(s.dims_of(c["shape"])), given)
+    if not count:
+        return None
+    two_levels = c["stencil"] == "wave" or float(options.get("previous") or 0) != 0
+    edge = 0 if two_levels else box_edge(c["stencil"], given)
+    flops = 2 * BOX_SUMS[edge] + 1 if edge else 2 * count - 1
+    terms = [name for name in TERMS if options.get(name)]
+    return flops + 2 * two_levels + sum(TERMS[name] for name in terms), 2 + two_levels + len(terms)
 
 
 def flops_and_bytes(point, workload):
@@ -29,11 +60,8 @@ def flops_and_bytes(point, workload):
         m, n, k = (float(c[d]) for d in "mnk")
         return (2 * m * n * k, size * (m * k + k * n + m * n)) if m * n * k > 0 else None
     if workload == "stencil" and size:
-        given = point.options.get("weights")
-        count = len([w for w in re.split(r"[ ,;/]+", given) if w and float(w) != 0]) if given else \
-            weights_of(c["stencil"], len(s.dims_of(c["shape"])))
-        if count:
-            return float(point.measured["work"]) * (2 * count - 1), float(point.measured["work"]) * 2 * size
+        found = of_an_update(point)
+        return tuple(float(point.measured["work"]) * n for n in (found[0], found[1] * size)) if found else None
     return None
 
 
@@ -101,8 +129,8 @@ def pictures(run):
         while names and s.count(mine, names) > s.MOST_KERNELS:
             names.pop()
         groups = {label: [counted(p, run.workload) for p in points] for label, points in s.split(mine, names).items()}
-        step = " in every step, as the definition has it: kernels that keep several steps in cache, or share sums between " \
-            "points, rise above the roof" if run.workload == "stencil" else ""
+        step = " in every step, so that kernels that keep several steps in cache rise above the slanted roof. Sums over boxes count as " \
+            "they are done, by doubling" if run.workload == "stencil" else ""
         plain = {label: tuple(np.array(points).T) for label, points in groups.items()}
         xs, ridge = [x for g in groups.values() for x, _ in g], tops[0] / tops[1]
         roof = np.geomspace(min(*xs, ridge) / 3, max(*xs, ridge) * 3, 64)

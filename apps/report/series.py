@@ -2,6 +2,7 @@
 import dataclasses
 import math
 import re
+import textwrap
 
 import numpy as np
 
@@ -124,6 +125,17 @@ def label_of(point, names):
     return ", ".join(words or [f"without {n.replace('_', ' ')}" for n in names[:1]]) or "all"
 
 
+def in_lines(label):
+    """A label beside a bar, in lines of a third of a picture's width."""
+    return "\n".join(textwrap.wrap(label, 32, break_long_words=False)) or label
+
+
+def height_of(labels, each):
+    """Inches for so many bars, at least three, `each` where a label has one line."""
+    lines = max((in_lines(label).count("\n") for label in labels), default=0)
+    return (each + 0.15 * lines) * max(3, len(labels))
+
+
 def split(points, names):
     """{label: points} by the values of these columns, in the order of the file."""
     found = {}
@@ -154,8 +166,9 @@ def facets(points, taken, most):
 def common(points, names):
     """What all points share of these, in words for a title."""
     first = points[0].config
-    return ", ".join(word(n, first[n]) for n in names if n in first and len({p.config[n] for p in points}) == 1
-                     and first[n] != "")
+    same = [n for n in names if n in first and len({p.config[n] for p in points}) == 1 and first[n] != ""]
+    # A kernel may have the name of an algorithm.
+    return ", ".join(f"algorithm {first[n]}" if n == "algorithm" else word(n, first[n]) for n in same)
 
 
 def errors_of(points):

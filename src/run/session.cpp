@@ -51,6 +51,14 @@ io::Value number_of(const Option& option, const Values& point) {
   return point.real(option.name);
 }
 
+/// A key ends with the threads that ran; those that were asked for, 0 perhaps, tell nothing apart.
+std::string without_asked_threads(std::string key) {
+  constexpr std::string_view word = " threads=";
+  const auto first = key.find(word);
+  if (first != key.rfind(word)) key.erase(first, key.find(' ', first + 1) - first);
+  return key;
+}
+
 }  // namespace
 
 int threads_of(const Values& point) {
@@ -79,8 +87,8 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
     if (io::file_exists(results_)) io::probe_results(results_);
     run_ = io::new_run_name(results_, options.command());
     if (parsed.lists.at("again").front() == "true") return;
-    for (std::string& point : io::text_column(results_, io::schema::summary, "point"))
-      known_.insert(std::move(point));
+    for (const std::string& point : io::text_column(results_, io::schema::summary, "point"))
+      known_.insert(without_asked_threads(point));
   });
 }
 
@@ -88,8 +96,10 @@ std::string Session::key(const Values& point) const {
   return options_.key(point) + fmt::format(" ranks={} threads={}", comm_.size(), threads_of(point));
 }
 
+std::string Session::identity(const Values& point) const { return without_asked_threads(key(point)); }
+
 bool Session::has(const Values& point) const {
-  return comm_.max(index_t{known_.contains(key(point)) ? 1 : 0}) != 0;
+  return comm_.max(index_t{known_.contains(identity(point)) ? 1 : 0}) != 0;
 }
 
 void Session::skip(const Values&) { ++skipped_; }

@@ -89,6 +89,9 @@ class Session {
   Session(const mpi::Communicator& comm, const OptionSet& options, const Parsed& parsed,
           const std::vector<std::string>& arguments);
 
+  /// What tells a point apart: its key, of whose threads only those count that run. Local.
+  [[nodiscard]] std::string identity(const Values& point) const;
+
   /// The results file holds this point already (and --again was not given).
   [[nodiscard]] bool has(const Values& point) const;
   void skip(const Values& point);

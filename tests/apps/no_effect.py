@@ -50,6 +50,19 @@ class NoEffect(tessera.Case):
             with self.subTest(words):
                 self.succeed(*words)
 
+    def test_a_point_named_twice_is_measured_once(self):
+        """--threads 0 is one that says as many, in the same run or in the results."""
+        def measured(*words):
+            request = ("matmul", *words, "--repetitions", 1, "--warmups", 0, "--results", "r.h5")
+            result = self.succeed(*request, threads=2, ranks=2)
+            with h5py.File(self.path("r.h5")) as file:
+                return result.out, len(file[sorted(file)[-1]]["summary/n"])
+
+        self.assertEqual(measured("--n", "8,9,8", "--kernel", "naive,tiled,naive")[1], 4)
+        self.assertEqual(measured("--n", 10, "--threads", "1,0,2")[1], 2)
+        for words in ((), ("--threads", 2), ("--threads", 0)):
+            self.assertIn("1 point already in r.h5: skipped", measured("--n", 10, *words)[0])
+
     def test_scratch_that_was_not_needed_is_said(self):
         request = ("sort", "--in", "in.h5:/k", "--scratch", "runs", "--out")
         self.assertIn("--scratch was not needed", self.succeed(*request, "s.h5:/k").out)

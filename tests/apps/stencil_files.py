@@ -177,6 +177,22 @@ class Watching(tessera.Case):
                 height, width, _ = pyplot_image(self.path(f"f_{step:08d}.png")).shape
                 self.assertEqual((width - 12 - 12 - 20 - 90, height - 3 * 12 - 7), size)
 
+    def test_a_picture_that_cannot_be_written_ends_a_run_before_it_computes(self):
+        os.mkdir(self.path("folder.png"))
+        for option in ("--preview", "--frames"):
+            for name in ("no/folder/u.png", *(("folder.png",) if option == "--preview" else ())):
+                with self.subTest(option, name=name):
+                    self.fail_with(tessera.CANNOT_CREATE, "stencil", "--shape", "64x64", "--steps", 10**12, option, name,
+                                   words=name, ranks=2, timeout=60)
+
+    def test_a_field_without_points_has_a_picture_without_any(self):
+        for shape in ("0x5", "5x0", "0"):
+            result = self.run_tessera("stencil", "--shape", shape, "--steps", 1, "--preview", "u.png", ranks=2)
+            if result.code == tessera.USAGE and "libpng" in result.err:
+                self.skipTest("built without libpng")
+            self.assertEqual(result.code, 0, str(result))
+            self.assertGreater(pyplot_image(self.path("u.png")).size, 0)
+
     def test_refusals(self):
         for more, message in [
                 (("--probe", "1,2", "--results", "r.h5", "--shape", "5"), "write x,"),
@@ -308,6 +324,27 @@ class Checkpoints(tessera.Case):
                 self.fail_with(tessera.USAGE, *words, *more, words=message, ranks=2)
         self.fail_with(tessera.USAGE, "stencil", "--resume", "auto", words="--checkpoint")
         self.fail_with(tessera.CANNOT_CREATE, *words[:5], "--checkpoint", "no/folder/ck.h5", words="no/folder", ranks=2)
+
+    def test_a_file_that_is_no_checkpoint_is_not_replaced_by_one(self):
+        words = ["stencil", "--shape", "20x20", "--steps", 5, "--checkpoint-every", 2, "--checkpoint"]
+        tessera.write_matrix(self.path("data.h5"), numpy.arange(6.0).reshape(2, 3))
+        self.succeed("stencil", "--shape", "9", "--steps", 1, "--out", "field.h5:/u", "--results", "results.h5")
+        with open(self.path("notes.txt"), "w") as file:
+            file.write("of the user's own")
+        for name in ("data.h5", "field.h5", "results.h5", "notes.txt"):
+            before = tessera.digest(self.path(name))
+            self.fail_with(tessera.CANNOT_CREATE, *words, name, words="is no checkpoint", ranks=2)
+            if name != "notes.txt":  # which may be what is left of one
+                result = self.run_tessera(*words, name, "--resume", "auto")
+                self.assertEqual(result.code, tessera.CANNOT_CREATE, str(result))
+            self.assertEqual(tessera.digest(self.path(name)), before)
+        self.fail_with(tessera.USAGE, *words, "c.h5", "--results", "c.h5", words="same file", ranks=2)
+        open(self.path("empty.h5"), "w").close()
+        for _ in range(2):
+            self.succeed(*words, "empty.h5")
+        with open(self.path("empty.h5"), "r+") as file:
+            file.truncate(100)
+        self.assertEqual(self.run_tessera(*words, "empty.h5", "--resume", "auto").code, 0)
 
     def test_snapshots_of_a_resumed_run_begin_where_it_does(self):
         words = ["stencil", "--shape", "20x20", "--checkpoint", "ck.h5"]

@@ -222,10 +222,36 @@ class Command(tessera.Case):
             self.assertEqual(len(set(hashes)), 2)
             self.assertEqual(file["stencil_0001/samples/seconds"].shape, (8,))
 
+    def test_the_share_of_the_ceiling_is_that_of_the_bytes_a_step_moves(self):
+        """A field is read and written; the one a step before is read too, as every term is."""
+        with open(self.path("machine.toml"), "w") as file:
+            file.write('[[ceiling]]\nname = "copy"\nthreads = 1\nvalue = 1000.0\nunits = "GB/s"\n')
+        term = tessera.write_matrix(self.path("q.h5"), numpy.zeros((30, 40)), name="q")
+        for words, numbers in ((("heat",), 2), (("wave",), 3), (("heat", "--source", term), 3), (("wave", "--source", term), 4)):
+            with self.subTest(words):
+                self.succeed("stencil", "--shape", "30x40", "--stencil", *words, "--steps", 2, "--results", "c.h5", "--again",
+                             environment={"TESSERA_MACHINE_FILE": self.path("machine.toml")})
+                with h5py.File(self.path("c.h5")) as file:
+                    summary = file[max(file)]["summary"]
+                    self.assertAlmostEqual(summary["ceiling_share"][0] / (summary["rate"][0] * numbers * 8 / 1000), 1)
+
     def test_the_sum_is_checked_where_the_stencil_keeps_it(self):
         self.succeed("stencil", "--shape", "33x47", "--steps", 30, "--boundary", "periodic", "--results", "r.h5", ranks=3)
         with h5py.File(self.path("r.h5")) as file:
             self.assertEqual(file["stencil_0001/summary/verification_method"].asstr()[0], "samples and sum")
+
+    def test_a_sum_that_is_no_number_checks_nothing(self):
+        """Values that are none, in the file or since they outgrew the type, are no mistake of the program."""
+        u = numpy.ones((12, 15))
+        for name, value in (("nan", numpy.nan), ("inf", numpy.inf)):
+            u[3, 4] = value
+            path = tessera.write_matrix(self.path(f"{name}.h5"), u, name="u")
+            self.succeed("stencil", "--in", path, "--steps", 2, "--boundary", "periodic", "--out", f"{name}_out.h5:/u", ranks=2)
+        want = numpy.isfinite(tessera.read_matrix(self.path("nan_out.h5"), "u"))
+        self.assertEqual(want.sum(), 12 * 15 - 13)
+        for element in ("f16", "f32", "f64"):
+            self.succeed("stencil", "--shape", "60", "--weights", "1 -1 1", "--steps", 3000, "--boundary", "periodic", "--type",
+                         element, ranks=2)
 
     def test_more_ranks_than_rows_leave_some_without_a_part(self):
         for shape in ("1", "2x2", "3x1x1", "0x5"):

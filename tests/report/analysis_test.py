@@ -97,13 +97,33 @@ class Roofline(made.Case):
         path = write(self.path("roof.h5"), [row("tiled", 100, 2)])
         point = points_of(path).points[0]
         self.assertEqual(roofline.flops_and_bytes(point, "matmul"), (2e6, 8 * 3e4))
-        point.config.update(stencil="box3x3", shape="10x20")
-        point.measured["work"] = 400.0  # two steps of 200 points, 17 operations each, 16 bytes each
-        self.assertEqual(roofline.flops_and_bytes(point, "stencil"), (6800.0, 6400.0))
-        self.assertEqual([roofline.weights_of(n, d) for n, d in (("heat", 2), ("star4", 3), ("laplace", 3), ("box9x9", 2))],
+        self.assertEqual([roofline.weights_of(n, d, "") for n, d in (("heat", 2), ("star4", 3), ("laplace", 3), ("box9x9", 2))],
                          [5, 25, 6, 81])
-        self.assertIsNone(roofline.weights_of("life", 2))
+        self.assertIsNone(roofline.weights_of("life", 2, ""))
         self.assertIsNone(roofline.flops_and_bytes(point, "sort"))
+
+    def test_a_step_counts_as_kernels_compute_it(self):
+        """Sums over boxes by doubling; the past, coefficients, sources and masks with what they read."""
+        point = points_of(write(self.path("step.h5"), [row("tiled", 100, 2)])).points[0]
+        even, cross = "1 1 1; 1 1 1; 1 1 1", "0 1 0; 1 -4 1; 0 1 0"
+        for stencil, options, flops, numbers in (
+                ("heat", {}, 9, 2), ("wave", {}, 11, 3), ("laplace", {}, 7, 2), ("star2", {}, 17, 2),
+                ("box3x3", {}, 5, 2), ("box5x5", {}, 7, 2), ("box7x7", {}, 9, 2), ("box9x9", {}, 9, 2),
+                ("weights", {"weights": cross}, 9, 2), ("weights", {"weights": even}, 5, 2),
+                ("weights", {"weights": even, "previous": "-0.5"}, 19, 3), ("weights", {"weights": "1 1 1"}, 5, 2),
+                ("weights", {"weights": "1 1 / 1 1"}, 7, 2), ("weights", {"weights": even.replace("1;", "2;", 1)}, 17, 2),
+                ("heat", {"coefficients": "k.h5:/k", "source": "q.h5:/q", "mask": "m.h5:/m"}, 16, 5)):
+            with self.subTest(stencil, **options):
+                point.key = "stencil" + "".join(f" {name}={value}" for name, value in options.items())
+                point.config.update(stencil=stencil, shape="10x20")
+                point.measured["work"] = 400.0  # two steps of 200 points
+                self.assertEqual(roofline.flops_and_bytes(point, "stencil"), (400.0 * flops, 400.0 * 8 * numbers))
+
+    def test_weights_in_a_dataset_are_not_known(self):
+        point = points_of(write(self.path("unknown.h5"), [row("tiled", 100, 2)])).points[0]
+        point.key = "stencil weights=w.h5:/w"
+        point.config.update(stencil="weights", shape="10x20")
+        self.assertIsNone(roofline.flops_and_bytes(point, "stencil"))
 
     def test_ceilings_are_taken_as_the_program_takes_them(self):
         run = points_of(write(self.path("tops.h5"), [row("tiled", 100, 2)]))
@@ -151,6 +171,13 @@ class Others(made.Case):
         with made.h5py.File(path, "r+") as file:
             file["matmul_0001/summary/halo_steps"] = [32, 8]
         self.assertEqual({p.config["halo_steps"] for p in points_of(path).points}, {"chosen"})
+
+    def test_threads_that_were_asked_for_tell_no_points_apart(self):
+        """Those that ran do: 0 is as many as there are."""
+        path = write(self.path("asked.h5"), [row("tiled", 64, options={"threads": asked}) for asked in (0, 1)])
+        write(path, [row("tiled", 64, threads=2, options={"threads": 0})], run="matmul_0002")
+        self.assertEqual([p.config["threads"] for p in points_of(path).points], [1, 2])
+        self.assertEqual(len(points_of(path).points[0].phases["compute"]), 2)
 
     def test_a_run_that_swept_no_tile_says_its_tile_beside_one_that_did(self):
         path = write(self.path("swept.h5"), [row("tiled", options={"tile": 64})])

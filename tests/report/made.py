@@ -28,8 +28,9 @@ def row(kernel="naive", n=64, ranks=2, threads=1, seconds=None, work=None, **mor
 
 
 def key_of(workload, point):
-    options = {"n": point["n"], "kernel": point["kernel"], **point["options"], "ranks": point["ranks"], "threads": point["threads"]}
-    return workload + "".join(f" {name}={value}" for name, value in options.items())
+    options = {"n": point["n"], "kernel": point["kernel"], **point["options"]}
+    asked = "".join(f" {name}={value}" for name, value in options.items())
+    return f"{workload}{asked} ranks={point['ranks']} threads={point['threads']}"
 
 
 def write(path, points, run="matmul_0001", cpus="", phases=PHASES, **attributes):

@@ -171,6 +171,8 @@ class Report(made.Case):
             "ranks": [row("tiled", 64, r, seconds=0.01 + 1 / r) for r in (1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64, 128)],
             "wide": [row("tiled", 64, options={"tile": 2 ** t, "column-width": 3 ** w}, seconds=1e-3 * (t + w + 1))
                      for t in range(12) for w in range(10)],
+            "unlike": [row(k, 64, r, options={"halo-steps": h, "exchange": w, "stencil": f"stencil_{h}", "previous": h / 7})
+                       for k in kernels[:3] for r, w in ((1, "messages"), (2, "shared")) for h in (3, 5)],
             "zero": [row(k, n, seconds=1e-9 + n) for k in kernels[:3] for n in (0, 1, 100003)]}
         count = 0
         for name, points in cases.items():
