@@ -12,10 +12,12 @@
 #include "dist/sort/argsort.hpp"
 #include "dist/sort/forecast.hpp"
 #include "dist/sort/sort.hpp"
+#include "io/number_form.hpp"
 #include "kernels/sort/verify.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
+#include "run/outputs.hpp"
 #include "run/session.hpp"
 
 namespace tessera::apps::sort {
@@ -61,6 +63,7 @@ struct Request {
   const mpi::DeviceExchange* gpus = nullptr;  ///< the keys stay there, and travel so
   std::string kernels;                        ///< of all ranks: "cuda_hybrid+auto" where they differ
   std::vector<double> weights;                ///< plain keys: how fast each rank sorts; empty: all alike
+  std::optional<io::NumberForm> form;  ///< of plain keys in the files, where that is not how they are held
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }
   /// Rows of the result, where they are known beforehand (not with unique).
@@ -111,6 +114,13 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
 
 /// Where there are no hardware counters: random keys, pairs where rows are permuted.
 [[nodiscard]] run::Counted stand_in(const Request& request);
+/// The type that plain keys have in files: that of the input, unless --type names another.
+[[nodiscard]] io::Handle type_of_keys(const Request& request);
+/// Plain keys to a dataset of that type, from its row `first` on; the onlooker sees them as they are held. No
+/// call of HDF5. Throws Error(io, cannot_create).
+void write_keys(const Request& request, run::Outputs& outputs, std::size_t place, index_t first,
+                std::span<const std::byte> keys, const io::Onlooker& onlooker = {});
+
 /// The columns of the results that name a point.
 [[nodiscard]] std::vector<io::Cell> cells_of(const Request& request);
 /// The columns that --by names in a table. Throws Error(usage, bad_data).

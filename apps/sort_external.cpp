@@ -105,7 +105,8 @@ class External {
         if (!one.is_index && request_.is_group) name.path += "/" + one.column.name;
         std::vector<index_t> shape = one.column.info.shape;
         shape.front() = rows;
-        return outputs.add(name, shape, pieces_->stored_type(one));
+        const bool plain = request_.task == Task::keys;
+        return outputs.add(name, shape, plain ? type_of_keys(request_) : pieces_->stored_type(one));
       };
       for (const PieceColumn& one : pieces_->columns()) {
         const bool wanted = one.is_index || point_.has("out");
@@ -281,7 +282,9 @@ class External {
                   const std::shared_ptr<const void>& memory) {
     const io::Column& one = pieces_->columns()[column].column;
     const index_t at = first * (one.row_bytes() / one.info.element_bytes);
-    writing_.add([this, place = *places_[column], at, data, memory] { outputs_.write(place, at, data); });
+    writing_.add([this, place = *places_[column], at, data, memory] {
+      write_keys(request_, outputs_, place, at, data);
+    });
   }
   [[nodiscard]] std::size_t first_place() const {
     std::size_t column = 0;

@@ -72,7 +72,7 @@ class KeySort {
     measured.rate_units = "Mkeys/s";
     measured.once = once_;
     return outputs.conclude(comm_, point, session, measured, [&] {
-      if (!writes_first) outputs.write(0, first, std::as_bytes(result_));
+      if (!writes_first) write_keys(request_, outputs, 0, first, std::as_bytes(result_));
     });
   }
 
@@ -82,7 +82,9 @@ class KeySort {
 
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
     if (!point.has("out")) return;
-    outputs.add(io::parse_dataset_name(point.text("out"), "out"), {rows}, element_of<T>);
+    mpi::together(comm_, "create output", [&] {
+      outputs.add(io::parse_dataset_name(point.text("out"), "out"), {rows}, type_of_keys(request_));
+    });
     outputs.open(comm_, point);
   }
 
@@ -96,12 +98,12 @@ class KeySort {
     double seconds = 0;
     mpi::together(comm_, "write", [&] {
       const mpi::PhaseScope scope(once_, "write");
-      outputs.write(0, first, std::as_bytes(result_),
-                    {1, [&](std::span<const std::byte> keys) {
-                       const Timer timer;
-                       watch_->saw(keys.data(), static_cast<index_t>(keys.size() / sizeof(T)));
-                       seconds += timer.seconds();
-                     }});
+      write_keys(request_, outputs, 0, first, std::as_bytes(result_),
+                 {1, [&](std::span<const std::byte> keys) {
+                    const Timer timer;
+                    watch_->saw(keys.data(), static_cast<index_t>(keys.size() / sizeof(T)));
+                    seconds += timer.seconds();
+                  }});
     });
     once_.add("verify", seconds);
     once_.add("write", -seconds);

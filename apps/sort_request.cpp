@@ -249,6 +249,13 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     if (row.name == point.text("type") && !request.by.empty())
       request.by.front().form = KeyForm::of(row.element);
   }
+  if (request.task == Task::keys && inputs.data && point.text("type") == "auto") {
+    mpi::together(comm, "open input", [&] {
+      const SortColumn& key = request.by.front();
+      request.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
+    });
+    if (request.form && request.form->is_as_held()) request.form.reset();
+  }
   request.algorithm = point.text("algorithm");
   for (const auto& row : dist::sort::algorithms()) {
     if (row.name == request.algorithm) request.method.algorithm = row.algorithm;
