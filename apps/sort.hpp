@@ -114,10 +114,14 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
 
 /// Where there are no hardware counters: random keys, pairs where rows are permuted.
 [[nodiscard]] run::Counted stand_in(const Request& request);
-/// The type that plain keys have in files: that of the input, unless --type names another.
-[[nodiscard]] io::Handle type_of_keys(const Request& request);
-/// Plain keys to a dataset of that type, from its row `first` on; the onlooker sees them as they are held. No
-/// call of HDF5. Throws Error(io, cannot_create).
+/// Adds a column of the input, of so many rows, to what `out` names, with its attributes; returns its place.
+[[nodiscard]] std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
+                                     const Request& request, const io::Column& column, index_t rows);
+/// The same of the plain keys, in the type that they have in the input unless --type names another.
+[[nodiscard]] std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
+                                   const Request& request, index_t rows);
+/// Plain keys to where add_keys() made room, from its row `first` on; the onlooker sees them as they are
+/// held. No call of HDF5. Throws Error(io, cannot_create).
 void write_keys(const Request& request, run::Outputs& outputs, std::size_t place, index_t first,
                 std::span<const std::byte> keys, const io::Onlooker& onlooker = {});
 

@@ -100,18 +100,15 @@ class External {
   void open(run::Outputs& outputs, index_t rows) {
     places_.clear();
     mpi::together(comm_, "create output", [&] {
-      const auto add = [&](const char* option, const PieceColumn& one) {
-        io::DatasetName name = io::parse_dataset_name(point_.text(option), option);
-        if (!one.is_index && request_.is_group) name.path += "/" + one.column.name;
-        std::vector<index_t> shape = one.column.info.shape;
-        shape.front() = rows;
-        const bool plain = request_.task == Task::keys;
-        return outputs.add(name, shape, plain ? type_of_keys(request_) : pieces_->stored_type(one));
+      const auto add = [&](const PieceColumn& one) {
+        const char* const option = one.is_index ? "argsort" : "out";
+        const io::DatasetName name = io::parse_dataset_name(point_.text(option), option);
+        if (one.is_index) return outputs.add(name, {rows}, Element::i64);
+        return request_.task == Task::keys ? add_keys(outputs, name, inputs_, request_, rows)
+                                           : add_column(outputs, name, inputs_, request_, one.column, rows);
       };
-      for (const PieceColumn& one : pieces_->columns()) {
-        const bool wanted = one.is_index || point_.has("out");
-        places_.push_back(wanted ? std::optional(add(one.is_index ? "argsort" : "out", one)) : std::nullopt);
-      }
+      for (const PieceColumn& one : pieces_->columns())
+        places_.push_back(one.is_index || point_.has("out") ? std::optional(add(one)) : std::nullopt);
     });
     outputs.open(comm_, point_);
   }

@@ -83,7 +83,7 @@ class KeySort {
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
     if (!point.has("out")) return;
     mpi::together(comm_, "create output", [&] {
-      outputs.add(io::parse_dataset_name(point.text("out"), "out"), {rows}, type_of_keys(request_));
+      (void)add_keys(outputs, io::parse_dataset_name(point.text("out"), "out"), inputs_, request_, rows);
     });
     outputs.open(comm_, point);
   }

@@ -6,8 +6,26 @@
 
 namespace tessera::apps::sort {
 
-io::Handle type_of_keys(const Request& request) {
-  return request.form ? request.form->type() : io::owned_type(*request.by.front().form.number);
+std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
+                       const Request& request, const io::Column& column, index_t rows) {
+  const io::DatasetName input = inputs.data->name(column);
+  const std::string path = request.is_group ? out.path + "/" + column.name : out.path;
+  std::vector<index_t> shape = column.info.shape;
+  shape.front() = rows;
+  const std::size_t place = outputs.add({out.file, path}, shape, io::stored_type(input));
+  outputs.describe_as(place, input);
+  if (request.is_group && column.path == request.carried.front().path)
+    outputs.describe_group_as(place, inputs.data->name());
+  return place;
+}
+
+std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
+                     const Request& request, index_t rows) {
+  const SortColumn& key = request.by.front();
+  const std::size_t place =
+      outputs.add(out, {rows}, request.form ? request.form->type() : io::owned_type(*key.form.number));
+  if (!request.generated()) outputs.describe_as(place, inputs.data->name(key.column));
+  return place;
 }
 
 void write_keys(const Request& request, run::Outputs& outputs, std::size_t place, index_t first,

@@ -83,15 +83,9 @@ class TableSort {
     mpi::together(comm_, "create output", [&] {
       if (point.has("out")) {
         const io::DatasetName out = io::parse_dataset_name(point.text("out"), "out");
-        for (const io::Column& column : request_.carried) {
-          const std::string path = request_.is_group ? out.path + "/" + column.name : out.path;
-          std::vector<index_t> shape = column.info.shape;
-          shape.front() = rows;
-          column_places_.push_back(
-              outputs.add({out.file, path}, shape, io::stored_type(inputs_.data->name(column))));
-        }
-        if (request_.generated())
-          column_places_.push_back(outputs.add(out, {rows}, *request_.by.front().form.number));
+        for (const io::Column& column : request_.carried)
+          column_places_.push_back(add_column(outputs, out, inputs_, request_, column, rows));
+        if (request_.generated()) column_places_.push_back(add_keys(outputs, out, inputs_, request_, rows));
       }
       if (point.has("argsort"))
         permutation_place_ =

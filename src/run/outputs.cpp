@@ -27,6 +27,15 @@ io::DatasetSpec& Outputs::spec(std::size_t dataset) {
   return files_[places_[dataset].file].specs[places_[dataset].dataset];
 }
 
+void Outputs::describe_as(std::size_t dataset, const io::DatasetName& input) {
+  spec(dataset).attributes.push_back({spec(dataset).path, input});
+}
+
+void Outputs::describe_group_as(std::size_t dataset, const io::DatasetName& input) {
+  const std::string& path = spec(dataset).path;
+  spec(dataset).attributes.push_back({path.substr(0, std::max<std::size_t>(1, path.rfind('/'))), input});
+}
+
 void Outputs::keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,
                    const std::string& state) {
   mpi::together(comm, "write", [&] { check(point); });
