@@ -239,6 +239,8 @@ void require_known_filters(hid_t creation, const DatasetName& name) {
 DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
   const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
+  require(H5Sget_simple_extent_type(space) != H5S_NULL, ExitCode::bad_data,
+          name.text() + " has a null dataspace, no elements at all; give a dataset that holds some");
   const int rank = H5Sget_simple_extent_ndims(space);
   require(rank >= 0 && rank <= H5S_MAX_RANK, ExitCode::bad_data, name.text() + " has no simple shape");
   std::array<hsize_t, H5S_MAX_RANK> extents{};
