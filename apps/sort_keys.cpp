@@ -47,7 +47,7 @@ class KeySort {
 
   bool run(const Values& point, run::Session& session) {
     run::Outputs outputs;
-    if (!request_.unique) open(point, outputs, request_.rows_out());
+    open(point, outputs, request_.unique ? 0 : request_.rows_out());
     const tessera::sort::Content input{comm_.sum(content_.count), comm_.sum(content_.hash)};
     run::Measured measured = run::measure(
         comm_, point, [&] { restore(); }, [&](mpi::Phases& phases) { sort(phases); });
@@ -65,7 +65,10 @@ class KeySort {
       const mpi::PhaseScope scope(once_, "verify");
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults(input)), 0};
     }
-    if (request_.unique) open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
+    if (request_.unique) {
+      outputs = {};  // of no rows, to know before whether there can be one
+      open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
+    }
     measured.columns = cells_of(request_);
     measured.stand_in = [this] { return stand_in(request_); };
     measured.work = static_cast<double>(request_.n);

@@ -28,7 +28,7 @@ class TableSort {
   bool run(const Values& point, run::Session& session) {
     const bool verify = !point.flag("no-verify");
     run::Outputs outputs;
-    if (!request_.unique) open(point, outputs, request_.rows_out());
+    open(point, outputs, request_.unique ? 0 : request_.rows_out());
     run::Measured measured = request_.task == Task::apply ? read_permutation() : make_permutation(point);
     index_t faults = 0;
     if (verify && request_.task == Task::permutation) {
@@ -43,7 +43,10 @@ class TableSort {
     }
     first_ = rows_here();
     comm_.sum_before(std::span(&first_, 1));
-    if (request_.unique) open(point, outputs, comm_.sum(rows_here()));
+    if (request_.unique) {
+      outputs = {};
+      open(point, outputs, comm_.sum(rows_here()));
+    }
     key_data_.clear();
     Carried carried = carry_columns(outputs, verify, faults == 0);
     if (order_) {
@@ -79,7 +82,10 @@ class TableSort {
     return columns;
   }
 
+  /// With none of the rows where their number is not known yet: so that what cannot be written is known
+  /// before anything is computed.
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
+    column_places_.clear();
     mpi::together(comm_, "create output", [&] {
       if (point.has("out")) {
         const io::DatasetName out = io::parse_dataset_name(point.text("out"), "out");

@@ -79,8 +79,6 @@ void take_attributes(hid_t file, const DatasetSpec& spec) {
   }
 }
 
-}  // namespace
-
 void require_free_path(const DatasetSpec& spec) {
   std::vector<std::string> taken{std::string("/") + schema::group + "/", "/VTKHDF/"};
   for (const std::string& dimension : spec.dimensions) taken.push_back("/" + dimension + "/");
@@ -89,6 +87,25 @@ void require_free_path(const DatasetSpec& spec) {
     require(!ours && !spec.path.starts_with(name), ExitCode::usage,
             fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another", spec.path,
                         name.substr(0, name.size() - 1)));
+  }
+}
+
+}  // namespace
+
+void require_free_paths(const std::string& file, std::span<const DatasetSpec> specs) {
+  for (std::size_t s = 0; s < specs.size(); ++s) {
+    require_free_path(specs[s]);
+    for (std::size_t t = 0; t < specs.size(); ++t) {
+      if (s == t) continue;
+      const std::string &one = specs[s].path, &other = specs[t].path;
+      require(
+          one != other, ExitCode::usage,
+          fmt::format("two outputs have the name '{}:{}'; choose another path for one of them", file, one));
+      require(!one.starts_with(other + "/"), ExitCode::usage,
+              fmt::format("the output '{}:{}' would lie below the dataset '{}' (which cannot hold another); "
+                          "choose another path",
+                          file, one, other));
+    }
   }
 }
 

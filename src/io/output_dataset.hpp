@@ -7,8 +7,9 @@
 
 namespace tessera::io {
 
-/// Throws Error(usage) where a dataset would lie where a name of ours does.
-void require_free_path(const DatasetSpec& spec);
+/// Throws Error(usage) where a dataset would lie where a name of ours does, or another one of the file, or
+/// below one.
+void require_free_paths(const std::string& file, std::span<const DatasetSpec> specs);
 
 /// Makes a contiguous dataset with its scales and attributes, its space reserved. Returns its first byte in
 /// the file; -1 when it has no element. Throws Error(cannot_create).

@@ -60,7 +60,7 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing, 
                         file_));
     require(!std::filesystem::is_directory(file_), failed,
             fmt::format("output '{}' is a directory; name a file", file_));
-    for (const DatasetSpec& spec : specs) require_free_path(spec);
+    require_free_paths(file_, specs);
     remove_abandoned(file_);
     partial_ = partial_name(file_);
     if (adopt(problem)) return;

@@ -1,7 +1,42 @@
-"""tessera sort: files that hold other than rows."""
+"""tessera sort: where tables may lie in files, and outputs beside each other."""
 
 import tessera
 from tessera import h5py, numpy
+
+OUT_OF_CORE = ("--out-of-core", "always", "--memory", "64KiB")
+
+
+class Places(tessera.Case):
+    """Outputs beside each other, refused before anything is computed."""
+
+    def setUp(self):
+        super().setUp()
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["k"] = numpy.arange(50)[::-1]
+            file["table/a"] = numpy.arange(50) % 7
+            file["table/_tessera"] = numpy.arange(50)
+
+    def test_below_one_another_or_the_same(self):
+        keys, table = ("--in", "in.h5:/k"), ("--in", "in.h5:/table", "--by", "a")
+        before = tessera.snapshot(self.folder)
+        for request, out, order, words in ((keys, "s.h5:/a", "s.h5:/a/b", "below"), (keys, "s.h5:/a/b", "s.h5:/a", "below"),
+                                           (keys, "s.h5:/a", "./s.h5:/a/b", "below"), (table, "s.h5:/p/t", "s.h5:/p", "below"),
+                                           (table, "s.h5:/t", "s.h5:/t/a", "two outputs"), (table, "s.h5:/t", "s.h5:/t/a/p", "below"),
+                                           (keys, "s.h5:/a", f"{self.folder}/s.h5:/a", "two outputs")):
+            for more in ((), ("--unique",), OUT_OF_CORE, ("--unique", *OUT_OF_CORE)):
+                for ranks in (0, 2):
+                    with self.subTest((out, order, more, ranks)):
+                        result = self.fail_with(tessera.USAGE, "sort", *request, "--out", out, "--argsort", order, *more, ranks=ranks, words=words)
+                        self.assertNotIn("H5", result.err)
+                        self.assertNotIn("unable", result.err)
+                        self.assertEqual(tessera.snapshot(self.folder), before)
+
+    def test_beside_one_another_in_a_file_by_two_names(self):
+        for order in ("s.h5:/p", "./s.h5:/t/p"):
+            self.succeed("sort", "--in", "in.h5:/table", "--by", "a", "--out", "s.h5:/t", "--argsort", order, "--overwrite")
+            with h5py.File(self.path("s.h5")) as file:
+                self.assertEqual((len(file["t/a"]), len(file[order.split(":/")[1]])), (50, 50))
+            self.succeed("verify", "s.h5")
 
 
 class Nothing(tessera.Case):
