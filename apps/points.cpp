@@ -46,12 +46,18 @@ bool can_go_on(const run::OptionSet& set, const run::Parsed& parsed) {
 
 constexpr std::array outputs = {"out", "argsort", "snapshots"};
 
+/// The columns of a sort may lie in the root of a file.
+io::DatasetName name_of(const run::OptionSet& set, const std::string& text, const std::string& output) {
+  return set.command() == "sort" && output == "out" ? io::parse_table_name(text, output)
+                                                    : io::parse_dataset_name(text, output);
+}
+
 /// Whether what an output names can be read, one dataset or several fields of a file. Local.
 bool is_there(const run::OptionSet& set, const std::string& text, const char* output) {
   const bool several = set.command() == "stencil";
   for (const std::string& one : several ? io::split_names(text) : std::vector<std::string>{text}) {
     try {
-      (void)io::probe_table(io::parse_dataset_name(one, output));
+      (void)io::probe_table(name_of(set, one, output));
     } catch (const Error&) {
       return false;
     }
@@ -98,11 +104,11 @@ std::string known_outputs(const run::Parsed& parsed) {
 }
 
 /// An output is a dataset of its own, never a part of one.
-void check_outputs(const run::Parsed& parsed) {
+void check_outputs(const run::OptionSet& set, const run::Parsed& parsed) {
   for (const char* output : outputs) {
     if (!parsed.lists.contains(output) || !names(parsed, output)) continue;
     const std::string& text = parsed.lists.at(output).front();
-    (void)io::parse_dataset_name(text, output);
+    (void)name_of(set, text, output);
     require(!text.ends_with(']'), ExitCode::usage,
             fmt::format("--{} '{}' names a part of a dataset and an output is a whole one; drop the brackets",
                         output, text));
@@ -118,7 +124,7 @@ void check_outputs(const run::Parsed& parsed) {
 
 void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
   (void)points_of(set, parsed);
-  check_outputs(parsed);
+  check_outputs(set, parsed);
   require(!names(parsed, "ranks") || parsed.lists.at("plan").front() == "true", ExitCode::usage,
           "--ranks goes with --plan, which plans for so many; start them with mpirun -n RANKS");
   const std::string resume = parsed.lists.at("resume").front();

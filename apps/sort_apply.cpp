@@ -78,7 +78,7 @@ class BlockwiseApply {
  private:
   void open() {
     mpi::together(comm_, "create output", [&] {
-      const io::DatasetName out = io::parse_dataset_name(point_.text("out"), "out");
+      const io::DatasetName out = io::parse_table_name(point_.text("out"), "out");
       for (const io::Column& column : request_.carried)
         places_.push_back(add_column(outputs_, out, inputs_, request_, column, column.rows()));
     });

@@ -43,7 +43,7 @@ class External {
     mpi::together(comm, "plan", [&] {
       plan_ = dist::sort::plan_runs(request.n, pieces_->row_bytes(), allowance, comm.size());
     });
-    const fs::path out = io::parse_dataset_name(point.text(point.has("out") ? "out" : "argsort"), "out").file;
+    const fs::path out = io::parse_table_name(point.text(point.has("out") ? "out" : "argsort"), "out").file;
     const fs::path base = point.has("scratch") ? fs::path(point.text("scratch")) / out.filename() : out;
     folder_ = base.string() + ".runs";
   }
@@ -102,7 +102,7 @@ class External {
     mpi::together(comm_, "create output", [&] {
       const auto add = [&](const PieceColumn& one) {
         const char* const option = one.is_index ? "argsort" : "out";
-        const io::DatasetName name = io::parse_dataset_name(point_.text(option), option);
+        const io::DatasetName name = io::parse_table_name(point_.text(option), option);
         if (one.is_index) return outputs.add(name, {rows}, Element::i64);
         return request_.task == Task::keys ? add_keys(outputs, name, inputs_, request_, rows)
                                            : add_column(outputs, name, inputs_, request_, one.column, rows);

@@ -9,7 +9,8 @@ namespace tessera::apps::sort {
 std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
                        const Request& request, const io::Column& column, index_t rows) {
   const io::DatasetName input = inputs.data->name(column);
-  const std::string path = request.is_group ? out.path + "/" + column.name : out.path;
+  const std::string path =
+      !request.is_group ? out.path : (out.path == "/" ? "" : out.path) + "/" + column.name;
   std::vector<index_t> shape = column.info.shape;
   shape.front() = rows;
   const std::size_t place = outputs.add({out.file, path}, shape, io::stored_type(input));

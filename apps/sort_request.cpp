@@ -64,7 +64,7 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   usage(!given("apply") || (!given("by") && !given("argsort") && !given("descending")),
         "--apply takes the order from its file; drop --by, --argsort and --descending");
   if (given("out") && given("argsort")) {
-    const io::DatasetName rows = io::parse_dataset_name(parsed.lists.at("out").front(), "out");
+    const io::DatasetName rows = io::parse_table_name(parsed.lists.at("out").front(), "out");
     const io::DatasetName order = io::parse_dataset_name(parsed.lists.at("argsort").front(), "argsort");
     usage(rows.file != order.file || rows.path != order.path,
           "--out and --argsort name the same dataset; give the permutation one of its own");
@@ -155,7 +155,7 @@ std::shared_ptr<Inputs> look_at_inputs(const run::OptionSet& set, const run::Par
     for (const char* output : {"out", "argsort"}) {
       const std::string& written = parsed.lists.at(output).front();
       if (!written.empty())
-        run::require_distinct_files(io::parse_dataset_name(written, output).file, input->name(), option);
+        run::require_distinct_files(io::parse_table_name(written, output).file, input->name(), option);
     }
     return input;
   };
@@ -223,6 +223,15 @@ void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Re
   });
 }
 
+/// The root of a file takes the columns of a group only.
+void require_name(const Values& point, const Request& request) {
+  if (!point.has("out") || (request.is_group && !request.carried.empty())) return;
+  require(io::parse_table_name(point.text("out"), "out").path != "/", ExitCode::usage,
+          fmt::format("--out '{}' is the root of a file, where only the columns of a group can lie; name a "
+                      "dataset in it",
+                      point.text("out")));
+}
+
 }  // namespace
 
 Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
@@ -270,6 +279,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   if (request.task == Task::keys && request.gpus == nullptr && !request.takes_first())
     request.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
   if (request.task == Task::apply) resolve_permutation(comm, inputs, request);
+  mpi::together(comm, "create output", [&] { require_name(point, request); });
   return request;
 }
 

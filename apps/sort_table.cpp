@@ -88,7 +88,7 @@ class TableSort {
     column_places_.clear();
     mpi::together(comm_, "create output", [&] {
       if (point.has("out")) {
-        const io::DatasetName out = io::parse_dataset_name(point.text("out"), "out");
+        const io::DatasetName out = io::parse_table_name(point.text("out"), "out");
         for (const io::Column& column : request_.carried)
           column_places_.push_back(add_column(outputs, out, inputs_, request_, column, rows));
         if (request_.generated()) column_places_.push_back(add_keys(outputs, out, inputs_, request_, rows));

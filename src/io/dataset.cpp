@@ -26,6 +26,13 @@ DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
   return {std::string(text.substr(0, colon)), path};
 }
 
+DatasetName parse_table_name(std::string_view text, std::string_view option) {
+  const auto colon = text.rfind(":/");
+  if (colon != std::string_view::npos && colon > 0 && colon + 2 == text.size())
+    return {std::string(text.substr(0, colon)), "/"};
+  return parse_dataset_name(text, option);
+}
+
 DatasetName parse_selected_name(std::string_view text, std::string_view option) {
   std::string path(text);
   Selection selection = cut_selection(path);

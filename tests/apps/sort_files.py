@@ -6,6 +6,48 @@ from tessera import h5py, numpy
 OUT_OF_CORE = ("--out-of-core", "always", "--memory", "64KiB")
 
 
+class Root(tessera.Case):
+    """Columns that lie in the root of a file."""
+
+    def setUp(self):
+        super().setUp()
+        rng = numpy.random.default_rng(tessera.SEED)
+        self.columns = {"time": rng.integers(0, 100, 3001), "energy": rng.normal(size=3001), "name": rng.integers(0, 99, 3001).astype("S4")}
+        self.order = numpy.argsort(self.columns["time"], kind="stable")
+        with h5py.File(self.path("t.h5"), "w") as file:
+            file.attrs["title"] = "of the file"
+            file.create_group("other")["x"] = [1, 2]
+            for name, values in self.columns.items():
+                file[name] = values
+
+    def check(self, out, folder):
+        with h5py.File(self.path(out)) as file:
+            for name, values in self.columns.items():
+                self.assertEqual(file[folder][name][()].tobytes(), values[self.order].tobytes(), name)
+            self.assertEqual(file[folder].attrs["title"], "of the file")
+        self.succeed("verify", out)
+
+    def test_is_sorted_into_a_group_or_a_root(self):
+        for way in ((), OUT_OF_CORE):
+            for ranks in (1, 2, 3, 5):
+                for folder in ("/", "/s"):
+                    self.succeed("sort", "--in", "t.h5:/", "--by", "time", "--out", f"s.h5:{folder}", "--argsort", "p.h5:/p", "--overwrite",
+                                 *way, ranks=ranks)
+                    self.check("s.h5", folder)
+            self.succeed("sort", "--in", "t.h5:/", "--apply", "p.h5:/p", "--out", "s.h5:/", "--overwrite", *way, ranks=2)
+            self.check("s.h5", "/")
+        self.succeed("sort", "--in", "s.h5:/", "--by=-time", "--unique", "--out", "u.h5:/")  # an output of ours, too
+        with h5py.File(self.path("u.h5")) as file:
+            numpy.testing.assert_array_equal(file["time"], numpy.unique(self.columns["time"])[::-1])
+
+    def test_what_is_no_table_has_no_place_there(self):
+        for words in (("--in", "t.h5:/time"), ("--in", "t.h5:/time", "--argsort", "p.h5:/p"), ("--n", 9),
+                      ("--in", "t.h5:/", "--by", "time", "--quantiles", 0.5)):
+            self.fail_with(tessera.USAGE, "sort", *words, "--out", "s.h5:/", words=("'s.h5:/'", "root"))
+        self.fail_with(tessera.USAGE, "sort", "--in", "t.h5:/", "--by", "time", "--argsort", "s.h5:/", words="--argsort")
+        self.fail_with(tessera.USAGE, "transpose", "--in", "t.h5:/", words="--in")
+
+
 class Places(tessera.Case):
     """Outputs beside each other, refused before anything is computed."""
 
@@ -22,7 +64,7 @@ class Places(tessera.Case):
         for request, out, order, words in ((keys, "s.h5:/a", "s.h5:/a/b", "below"), (keys, "s.h5:/a/b", "s.h5:/a", "below"),
                                            (keys, "s.h5:/a", "./s.h5:/a/b", "below"), (table, "s.h5:/p/t", "s.h5:/p", "below"),
                                            (table, "s.h5:/t", "s.h5:/t/a", "two outputs"), (table, "s.h5:/t", "s.h5:/t/a/p", "below"),
-                                           (keys, "s.h5:/a", f"{self.folder}/s.h5:/a", "two outputs")):
+                                           (keys, "s.h5:/a", f"{self.folder}/s.h5:/a", "two outputs"), (table, "s.h5:/", "p.h5:/p", "_tessera")):
             for more in ((), ("--unique",), OUT_OF_CORE, ("--unique", *OUT_OF_CORE)):
                 for ranks in (0, 2):
                     with self.subTest((out, order, more, ranks)):
