@@ -96,7 +96,6 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
 [[nodiscard]] bool run_quantiles(const mpi::Communicator& comm, const run::Values& point,
                                  const Inputs& inputs, const Request& request, run::Session& session);
 /// From file to file through sorted runs.
-[[nodiscard]] bool can_go_out_of_core(const run::Values& point, const Request& request);
 [[nodiscard]] bool run_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                                 const Request& request, run::Session& session);
 void print_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,

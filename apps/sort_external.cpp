@@ -80,6 +80,15 @@ class External {
     return right;
   }
 
+  /// After an error: finished runs and parts stay for another attempt, a folder without any does not.
+  /// Collective.
+  void leave_runs() {
+    queue_.finish();
+    if (files_) files_->drop_unfinished();
+    comm_.barrier();
+    if (files_ && comm_.is_root()) files_->remove_empty_folder();
+  }
+
   void print() const {
     index_t stored = 0;
     for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();
@@ -366,16 +375,16 @@ class External {
 
 }  // namespace
 
-bool can_go_out_of_core(const Values& point, const Request& request) {
-  const bool rows = request.task == Task::keys || (request.task == Task::permutation && !request.generated());
-  if (request.task == Task::apply) return point.has("out");
-  return rows && (point.has("out") || point.has("argsort"));
-}
-
 bool run_external(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                   const Request& request, run::Session& session) {
   if (request.task == Task::apply) return run_apply_in_blocks(comm, point, inputs, request, session);
-  return External(comm, point, inputs, request).run(session);
+  External external(comm, point, inputs, request);
+  try {
+    return external.run(session);
+  } catch (const mpi::AgreedError&) {
+    external.leave_runs();
+    throw;
+  }
 }
 
 void print_external(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,

@@ -1,4 +1,7 @@
-"""tessera sort: where tables may lie in files, and outputs beside each other."""
+"""tessera sort: where tables may lie in files, and outputs beside each other; what an attempt that fails leaves."""
+
+import fcntl
+import os
 
 import tessera
 from tessera import h5py, numpy
@@ -79,6 +82,46 @@ class Places(tessera.Case):
             with h5py.File(self.path("s.h5")) as file:
                 self.assertEqual((len(file["t/a"]), len(file[order.split(":/")[1]])), (50, 50))
             self.succeed("verify", "s.h5")
+
+
+class Runs(tessera.Case):
+    """Of an attempt that fails out of core: only what another one can go on with."""
+
+    def setUp(self):
+        super().setUp()
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["everywhere"] = numpy.full(30000, -1)
+            file["late"] = numpy.where(numpy.arange(30000) == 29990, -1, numpy.arange(30000))
+
+    def test_an_empty_folder_does_not_stay(self):
+        for ranks in (0, 2, 3):
+            self.fail_with(tessera.BAD_DATA, "sort", "--in", "in.h5:/everywhere", "--type", "u32", "--out", "s.h5:/k", *OUT_OF_CORE, ranks=ranks,
+                           words="cannot hold")
+            self.assertEqual(os.listdir(self.folder), ["in.h5"])
+        os.makedirs(self.path("runs/s.h5.runs"))
+        for name in ("notes.txt", ""):
+            if name:
+                open(self.path(f"runs/s.h5.runs/{name}"), "w").close()
+            self.fail_with(tessera.BAD_DATA, "sort", "--in", "in.h5:/everywhere", "--type", "u32", "--out", "s.h5:/k", "--scratch", "runs", *OUT_OF_CORE)
+            if name:
+                os.unlink(self.path(f"runs/s.h5.runs/{name}"))
+        self.assertEqual(os.listdir(self.path("runs")), [])
+
+    def test_finished_runs_stay(self):
+        for ranks in (0, 2, 3):
+            self.fail_with(tessera.BAD_DATA, "sort", "--in", "in.h5:/late", "--type", "u32", "--out", "s.h5:/k", *OUT_OF_CORE, ranks=ranks)
+            runs = os.listdir(self.path("s.h5.runs"))
+            self.assertGreater(len(runs), 0)
+            self.assertTrue(all(name[0] != "." for name in runs), runs)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in.h5", "s.h5.runs"])
+
+    def test_the_folder_of_another_sort_is_not_touched(self):
+        os.makedirs(self.path("s.h5.runs"))
+        folder = os.open(self.path("s.h5.runs"), os.O_RDONLY)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        self.fail_with(tessera.CANNOT_CREATE, "sort", "--in", "in.h5:/everywhere", "--out", "s.h5:/k", *OUT_OF_CORE, words="another sort")
+        self.assertTrue(os.path.exists(self.path("s.h5.runs")))
+        os.close(folder)
 
 
 class Nothing(tessera.Case):
