@@ -31,9 +31,17 @@ std::vector<run::Values> points_of(const run::OptionSet& set, const run::Parsed&
 
 bool names(const run::Parsed& parsed, const char* option) { return !parsed.lists.at(option).front().empty(); }
 
-/// A run keeps something on its way that a later one can go on from.
-bool keeps_on_the_way(const run::Parsed& parsed) {
-  return names(parsed, "results") || names(parsed, "resume") ||
+/// A sort from file to file keeps its runs, however it ends.
+bool keeps_runs(const run::OptionSet& set, const run::Parsed& parsed) {
+  return set.command() == "sort" && parsed.lists.at("out-of-core").front() != "never" &&
+         (names(parsed, "out") || (names(parsed, "argsort") && names(parsed, "in"))) &&
+         !names(parsed, "apply") && !names(parsed, "quantiles");
+}
+
+/// A run that is asked to stop keeps something on its way that a later one can go on from. Not runs: a sort
+/// looks for signals between points only, and ends at once without loss where these are all that it keeps.
+bool keeps_on_the_way(const run::OptionSet& set, const run::Parsed& parsed) {
+  return names(parsed, "results") || (names(parsed, "resume") && !keeps_runs(set, parsed)) ||
          (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint"));
 }
 
@@ -41,7 +49,7 @@ bool keeps_on_the_way(const run::Parsed& parsed) {
 bool can_go_on(const run::OptionSet& set, const run::Parsed& parsed) {
   const bool in_tiles = set.command() == "transpose" && parsed.lists.at("out-of-core").front() != "never";
   return names(parsed, "results") || (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint")) ||
-         (in_tiles && names(parsed, "out"));
+         (in_tiles && names(parsed, "out")) || keeps_runs(set, parsed);
 }
 
 constexpr std::array outputs = {"out", "argsort", "snapshots"};
@@ -134,7 +142,10 @@ void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
           fmt::format("--resume '{}' is not known to {}; write --resume auto", resume, set.command()));
   require(resume != "auto" || can_go_on(set, parsed), ExitCode::usage,
           fmt::format("--resume auto finds nothing to go on from; name the file of --results{}",
-                      from_file ? " or --checkpoint" : ""));
+                      from_file ? " or --checkpoint"
+                      : set.command() == "sort" || set.command() == "transpose"
+                          ? ", or what goes from file to file (--out)"
+                          : ""));
   require(!names(parsed, "again"), ExitCode::usage,
           "--resume goes on and --again measures everything once more; give one of them");
 }
@@ -179,7 +190,7 @@ Command workload_command(const run::OptionSet& set, std::function<Actions(run::P
         parsed.lists.at("timeline").front() != "true" || names(parsed, "results"), ExitCode::usage,
         "--timeline goes to the results file; name it with --results");  // a batch script names one itself
     const Actions actions = look(parsed);
-    if (keeps_on_the_way(parsed)) run::take_stop_signals();
+    if (keeps_on_the_way(set, parsed)) run::take_stop_signals();
     return [&set, parsed, arguments, actions](const mpi::Communicator& comm) {
       return run_points({comm, set, parsed, arguments}, actions(comm));
     };

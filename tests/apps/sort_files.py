@@ -115,6 +115,23 @@ class Runs(tessera.Case):
             self.assertTrue(all(name[0] != "." for name in runs), runs)
         self.assertEqual(sorted(os.listdir(self.folder)), ["in.h5", "s.h5.runs"])
 
+    def test_resume_goes_on_with_them_without_results(self):
+        with h5py.File(self.path("in.h5"), "r+") as file:
+            file["k"] = numpy.arange(30000)[::-1]
+        for words, want in ((("--in", "in.h5:/k", "--out", "s.h5:/k"), numpy.arange(30000)),
+                            (("--in", "in.h5:/k", "--argsort", "s.h5:/k"), numpy.arange(30000)[::-1]),
+                            (("--n", 30000, "--out", "s.h5:/k"), None)):
+            request = ("sort", *words, *OUT_OF_CORE, "--overwrite", "--resume", "auto")
+            os.makedirs(self.path("s.h5.runs/000003.h5/x"))  # in the place of a run
+            self.fail_with(tessera.CANNOT_CREATE, *request, words="000003")
+            os.rmdir(self.path("s.h5.runs/000003.h5/x"))
+            os.rmdir(self.path("s.h5.runs/000003.h5"))
+            self.assertIn("resumed: 3 of", self.succeed(*request).out)
+            got = tessera.read_matrix(self.path("s.h5"), "k")
+            numpy.testing.assert_array_equal(got, numpy.sort(got) if want is None else want)
+        for words in ((), ("--out", "s.h5:/k", "--out-of-core", "never"), ("--quantiles", 0.5, "--out", "q.h5:/q")):
+            self.fail_with(tessera.USAGE, "sort", "--in", "in.h5:/k", *words, "--resume", "auto", words=("--results", "--out"))
+
     def test_the_folder_of_another_sort_is_not_touched(self):
         os.makedirs(self.path("s.h5.runs"))
         folder = os.open(self.path("s.h5.runs"), os.O_RDONLY)
