@@ -12,6 +12,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "run/common_options.hpp"
+#include "run/device.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -154,6 +155,11 @@ void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
 
 ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
   run::Session session(sweep.comm, sweep.set, sweep.parsed, sweep.arguments);
+  if (sweep.comm.is_root()) {
+    if (const std::string idle = run::idle_gpu_flags(sweep.set, sweep.parsed); !idle.empty())
+      fmt::print(stderr, "{} without effect: no kernel for a GPU is taken (--device gpu asks for one)\n",
+                 idle);
+  }
   bool right = true;
   const auto points = points_of(sweep.set, sweep.parsed);
   Progress progress("points", static_cast<double>(points.size()),

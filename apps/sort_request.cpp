@@ -82,6 +82,11 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   if (given("quantiles")) (void)parse_quantiles(parsed.lists.at("quantiles").front());
   const auto unsaid = [&](const char* option) { return parsed.sources.at(option) == "default"; };
   usage(!given("in") || (unsaid("n") && unsaid("input")), "--n and --input are of generated keys; drop --in");
+  for (const char* option : {"kernel", "algorithm"}) {
+    for (const char* task : {"apply", "quantiles"})
+      require(!given(task) || unsaid(option), ExitCode::usage,
+              fmt::format("--{} is how rows are sorted and --{} sorts none; drop it", option, task));
+  }
   usage((!given("out") && !given("argsort")) || set.points(parsed).size() == 1,
         "--out and --argsort take the result of one sort and this is a sweep of several; drop them or the "
         "lists");

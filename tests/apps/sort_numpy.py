@@ -99,9 +99,10 @@ class Drawn:
                 result.append(INPUTS[name](self.values, self.n, kind).astype(kind))
         return result
 
-    def method(self):
+    def method(self, sorts):
         out_of_core = ["--out-of-core", "always", "--memory", "64KiB"] if self.streams and self.task != "quantiles" else []
-        return ["--kernel", self.kernel, "--algorithm", self.algorithm, *(self.part if self.part[0] else ()), *out_of_core]
+        method = ["--kernel", self.kernel, "--algorithm", self.algorithm] if sorts else []
+        return [*method, *(self.part if self.part[0] else ()), *out_of_core]
 
     def __str__(self):
         return (f"case {self.number}: {self.task}, {self.n} rows, {self.elements} {self.inputs} descending "
@@ -111,7 +112,8 @@ class Drawn:
 
 class AgainstNumpy(tessera.Case):
     def sort(self, case, *arguments, ranks=None):
-        return self.run_tessera("sort", *case.method(), *arguments, ranks=case.ranks if ranks is None else ranks,
+        sorts = "--apply" not in arguments and "--quantiles" not in arguments
+        return self.run_tessera("sort", *case.method(sorts), *arguments, ranks=case.ranks if ranks is None else ranks,
                                 threads=case.threads, environment=PASSIVE)
 
     def check_keys(self, case, columns, out):
