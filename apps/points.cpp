@@ -13,6 +13,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "run/common_options.hpp"
+#include "run/device.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -32,9 +33,17 @@ std::vector<run::Values> points_of(const run::OptionSet& set, const run::Parsed&
 
 bool names(const run::Parsed& parsed, const char* option) { return !parsed.lists.at(option).front().empty(); }
 
-/// A run keeps something on its way that a later one can go on from.
-bool keeps_on_the_way(const run::Parsed& parsed) {
-  return names(parsed, "results") || names(parsed, "resume") ||
+/// A sort from file to file keeps its runs, however it ends.
+bool keeps_runs(const run::OptionSet& set, const run::Parsed& parsed) {
+  return set.command() == "sort" && parsed.lists.at("out-of-core").front() != "never" &&
+         (names(parsed, "out") || (names(parsed, "argsort") && names(parsed, "in"))) &&
+         !names(parsed, "apply") && !names(parsed, "quantiles");
+}
+
+/// A run that is asked to stop keeps something on its way that a later one can go on from. Not runs: a sort
+/// looks for signals between points only, and ends at once without loss where these are all that it keeps.
+bool keeps_on_the_way(const run::OptionSet& set, const run::Parsed& parsed) {
+  return names(parsed, "results") || (names(parsed, "resume") && !keeps_runs(set, parsed)) ||
          (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint"));
 }
 
@@ -42,17 +51,23 @@ bool keeps_on_the_way(const run::Parsed& parsed) {
 bool can_go_on(const run::OptionSet& set, const run::Parsed& parsed) {
   const bool in_tiles = set.command() == "transpose" && parsed.lists.at("out-of-core").front() != "never";
   return names(parsed, "results") || (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint")) ||
-         (in_tiles && names(parsed, "out"));
+         (in_tiles && names(parsed, "out")) || keeps_runs(set, parsed);
 }
 
 constexpr std::array outputs = {"out", "argsort", "snapshots"};
+
+/// The columns of a sort may lie in the root of a file.
+io::DatasetName name_of(const run::OptionSet& set, const std::string& text, const std::string& output) {
+  return set.command() == "sort" && output == "out" ? io::parse_table_name(text, output)
+                                                    : io::parse_dataset_name(text, output);
+}
 
 /// Whether what an output names can be read, one dataset or several fields of a file. Local.
 bool is_there(const run::OptionSet& set, const std::string& text, const char* output) {
   const bool several = set.command() == "stencil";
   for (const std::string& one : several ? io::split_names(text) : std::vector<std::string>{text}) {
     try {
-      (void)io::probe_table(io::parse_dataset_name(one, output));
+      (void)io::probe_table(name_of(set, one, output));
     } catch (const Error&) {
       return false;
     }
@@ -112,11 +127,11 @@ std::string known_outputs(const run::Parsed& parsed) {
 }
 
 /// An output is a dataset of its own, never a part of one.
-void check_outputs(const run::Parsed& parsed) {
+void check_outputs(const run::OptionSet& set, const run::Parsed& parsed) {
   for (const char* output : outputs) {
     if (!parsed.lists.contains(output) || !names(parsed, output)) continue;
     const std::string& text = parsed.lists.at(output).front();
-    (void)io::parse_dataset_name(text, output);
+    (void)name_of(set, text, output);
     require(!text.ends_with(']'), ExitCode::usage,
             fmt::format("--{} '{}' names a part of a dataset and an output is a whole one; drop the brackets",
                         output, text));
@@ -132,7 +147,7 @@ void check_outputs(const run::Parsed& parsed) {
 
 void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
   (void)points_of(set, parsed);
-  check_outputs(parsed);
+  check_outputs(set, parsed);
   require(!names(parsed, "ranks") || parsed.lists.at("plan").front() == "true", ExitCode::usage,
           "--ranks goes with --plan, which plans for so many; start them with mpirun -n RANKS");
   const std::string resume = parsed.lists.at("resume").front();
@@ -142,7 +157,10 @@ void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
           fmt::format("--resume '{}' is not known to {}; write --resume auto", resume, set.command()));
   require(resume != "auto" || can_go_on(set, parsed), ExitCode::usage,
           fmt::format("--resume auto finds nothing to go on from; name the file of --results{}",
-                      from_file ? " or --checkpoint" : ""));
+                      from_file ? " or --checkpoint"
+                      : set.command() == "sort" || set.command() == "transpose"
+                          ? ", or what goes from file to file (--out)"
+                          : ""));
   require(!names(parsed, "again"), ExitCode::usage,
           "--resume goes on and --again measures everything once more; give one of them");
 }
@@ -151,6 +169,11 @@ void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
 
 ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
   run::Session session(sweep.comm, sweep.set, sweep.parsed, sweep.arguments);
+  if (sweep.comm.is_root()) {
+    if (const std::string idle = run::idle_gpu_flags(sweep.set, sweep.parsed); !idle.empty())
+      fmt::print(stderr, "{} without effect: no kernel for a GPU is taken (--device gpu asks for one)\n",
+                 idle);
+  }
   bool right = true;
   const auto points = each_once(sweep, session, points_of(sweep.set, sweep.parsed));
   Progress progress("points", static_cast<double>(points.size()),
@@ -187,7 +210,7 @@ Command workload_command(const run::OptionSet& set, std::function<Actions(run::P
         parsed.lists.at("timeline").front() != "true" || names(parsed, "results"), ExitCode::usage,
         "--timeline goes to the results file; name it with --results");  // a batch script names one itself
     const Actions actions = look(parsed);
-    if (keeps_on_the_way(parsed)) run::take_stop_signals();
+    if (keeps_on_the_way(set, parsed)) run::take_stop_signals();
     return [&set, parsed, arguments, actions](const mpi::Communicator& comm) {
       return run_points({comm, set, parsed, arguments}, actions(comm));
     };

@@ -21,6 +21,14 @@ index_t most_memory(const Request& request, index_t ranks) {
   return most;
 }
 
+/// From file to file through sorted runs, or block by block.
+bool can_go_out_of_core(const Values& point, const Request& request) {
+  const bool rows =
+      request.task == sort::Task::keys || (request.task == sort::Task::permutation && !request.generated());
+  if (request.task == sort::Task::apply) return point.has("out");
+  return rows && (point.has("out") || point.has("argsort"));
+}
+
 /// Asked for, or more than the ranks may hold. Collective.
 bool goes_out_of_core(const mpi::Communicator& comm, const Values& point, const Request& request) {
   const std::string& wanted = point.text("out-of-core");

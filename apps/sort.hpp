@@ -12,10 +12,12 @@
 #include "dist/sort/argsort.hpp"
 #include "dist/sort/forecast.hpp"
 #include "dist/sort/sort.hpp"
+#include "io/number_form.hpp"
 #include "kernels/sort/verify.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
+#include "run/outputs.hpp"
 #include "run/session.hpp"
 
 namespace tessera::apps::sort {
@@ -61,6 +63,7 @@ struct Request {
   const mpi::DeviceExchange* gpus = nullptr;  ///< the keys stay there, and travel so
   std::string kernels;                        ///< of all ranks: "cuda_hybrid+auto" where they differ
   std::vector<double> weights;                ///< plain keys: how fast each rank sorts; empty: all alike
+  std::optional<io::NumberForm> form;  ///< of plain keys in the files, where that is not how they are held
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }
   /// Rows of the result, where they are known beforehand (not with unique).
@@ -93,7 +96,6 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
 [[nodiscard]] bool run_quantiles(const mpi::Communicator& comm, const run::Values& point,
                                  const Inputs& inputs, const Request& request, run::Session& session);
 /// From file to file through sorted runs.
-[[nodiscard]] bool can_go_out_of_core(const run::Values& point, const Request& request);
 [[nodiscard]] bool run_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
                                 const Request& request, run::Session& session);
 void print_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
@@ -111,6 +113,17 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
 
 /// Where there are no hardware counters: random keys, pairs where rows are permuted.
 [[nodiscard]] run::Counted stand_in(const Request& request);
+/// Adds a column of the input, of so many rows, to what `out` names, with its attributes; returns its place.
+[[nodiscard]] std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
+                                     const Request& request, const io::Column& column, index_t rows);
+/// The same of the plain keys, in the type that they have in the input unless --type names another.
+[[nodiscard]] std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
+                                   const Request& request, index_t rows);
+/// Plain keys to where add_keys() made room, from its row `first` on; the onlooker sees them as they are
+/// held. No call of HDF5. Throws Error(io, cannot_create).
+void write_keys(const Request& request, run::Outputs& outputs, std::size_t place, index_t first,
+                std::span<const std::byte> keys, const io::Onlooker& onlooker = {});
+
 /// The columns of the results that name a point.
 [[nodiscard]] std::vector<io::Cell> cells_of(const Request& request);
 /// The columns that --by names in a table. Throws Error(usage, bad_data).

@@ -78,12 +78,9 @@ class BlockwiseApply {
  private:
   void open() {
     mpi::together(comm_, "create output", [&] {
-      const io::DatasetName out = io::parse_dataset_name(point_.text("out"), "out");
-      for (const io::Column& column : request_.carried) {
-        const std::string path = request_.is_group ? out.path + "/" + column.name : out.path;
-        places_.push_back(
-            outputs_.add({out.file, path}, column.info.shape, io::stored_type(inputs_.data->name(column))));
-      }
+      const io::DatasetName out = io::parse_table_name(point_.text("out"), "out");
+      for (const io::Column& column : request_.carried)
+        places_.push_back(add_column(outputs_, out, inputs_, request_, column, column.rows()));
     });
     outputs_.open(comm_, point_);
   }

@@ -43,7 +43,7 @@ class External {
     mpi::together(comm, "plan", [&] {
       plan_ = dist::sort::plan_runs(request.n, pieces_->row_bytes(), allowance, comm.size());
     });
-    const fs::path out = io::parse_dataset_name(point.text(point.has("out") ? "out" : "argsort"), "out").file;
+    const fs::path out = io::parse_table_name(point.text(point.has("out") ? "out" : "argsort"), "out").file;
     const fs::path base = point.has("scratch") ? fs::path(point.text("scratch")) / out.filename() : out;
     folder_ = base.string() + ".runs";
   }
@@ -80,6 +80,15 @@ class External {
     return right;
   }
 
+  /// After an error: finished runs and parts stay for another attempt, a folder without any does not.
+  /// Collective.
+  void leave_runs() {
+    queue_.finish();
+    if (files_) files_->drop_unfinished();
+    comm_.barrier();
+    if (files_ && comm_.is_root()) files_->remove_empty_folder();
+  }
+
   void print() const {
     index_t stored = 0;
     for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();
@@ -100,17 +109,15 @@ class External {
   void open(run::Outputs& outputs, index_t rows) {
     places_.clear();
     mpi::together(comm_, "create output", [&] {
-      const auto add = [&](const char* option, const PieceColumn& one) {
-        io::DatasetName name = io::parse_dataset_name(point_.text(option), option);
-        if (!one.is_index && request_.is_group) name.path += "/" + one.column.name;
-        std::vector<index_t> shape = one.column.info.shape;
-        shape.front() = rows;
-        return outputs.add(name, shape, pieces_->stored_type(one));
+      const auto add = [&](const PieceColumn& one) {
+        const char* const option = one.is_index ? "argsort" : "out";
+        const io::DatasetName name = io::parse_table_name(point_.text(option), option);
+        if (one.is_index) return outputs.add(name, {rows}, Element::i64);
+        return request_.task == Task::keys ? add_keys(outputs, name, inputs_, request_, rows)
+                                           : add_column(outputs, name, inputs_, request_, one.column, rows);
       };
-      for (const PieceColumn& one : pieces_->columns()) {
-        const bool wanted = one.is_index || point_.has("out");
-        places_.push_back(wanted ? std::optional(add(one.is_index ? "argsort" : "out", one)) : std::nullopt);
-      }
+      for (const PieceColumn& one : pieces_->columns())
+        places_.push_back(one.is_index || point_.has("out") ? std::optional(add(one)) : std::nullopt);
     });
     outputs.open(comm_, point_);
   }
@@ -281,7 +288,9 @@ class External {
                   const std::shared_ptr<const void>& memory) {
     const io::Column& one = pieces_->columns()[column].column;
     const index_t at = first * (one.row_bytes() / one.info.element_bytes);
-    writing_.add([this, place = *places_[column], at, data, memory] { outputs_.write(place, at, data); });
+    writing_.add([this, place = *places_[column], at, data, memory] {
+      write_keys(request_, outputs_, place, at, data);
+    });
   }
   [[nodiscard]] std::size_t first_place() const {
     std::size_t column = 0;
@@ -366,16 +375,16 @@ class External {
 
 }  // namespace
 
-bool can_go_out_of_core(const Values& point, const Request& request) {
-  const bool rows = request.task == Task::keys || (request.task == Task::permutation && !request.generated());
-  if (request.task == Task::apply) return point.has("out");
-  return rows && (point.has("out") || point.has("argsort"));
-}
-
 bool run_external(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
                   const Request& request, run::Session& session) {
   if (request.task == Task::apply) return run_apply_in_blocks(comm, point, inputs, request, session);
-  return External(comm, point, inputs, request).run(session);
+  External external(comm, point, inputs, request);
+  try {
+    return external.run(session);
+  } catch (const mpi::AgreedError&) {
+    external.leave_runs();
+    throw;
+  }
 }
 
 void print_external(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,

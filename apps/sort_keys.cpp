@@ -47,7 +47,7 @@ class KeySort {
 
   bool run(const Values& point, run::Session& session) {
     run::Outputs outputs;
-    if (!request_.unique) open(point, outputs, request_.rows_out());
+    open(point, outputs, request_.unique ? 0 : request_.rows_out());
     const tessera::sort::Content input{comm_.sum(content_.count), comm_.sum(content_.hash)};
     run::Measured measured = run::measure(
         comm_, point, [&] { restore(); }, [&](mpi::Phases& phases) { sort(phases); });
@@ -65,14 +65,17 @@ class KeySort {
       const mpi::PhaseScope scope(once_, "verify");
       measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults(input)), 0};
     }
-    if (request_.unique) open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
+    if (request_.unique) {
+      outputs = {};  // of no rows, to know before whether there can be one
+      open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
+    }
     measured.columns = cells_of(request_);
     measured.stand_in = [this] { return stand_in(request_); };
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
     measured.once = once_;
     return outputs.conclude(comm_, point, session, measured, [&] {
-      if (!writes_first) outputs.write(0, first, std::as_bytes(result_));
+      if (!writes_first) write_keys(request_, outputs, 0, first, std::as_bytes(result_));
     });
   }
 
@@ -82,7 +85,9 @@ class KeySort {
 
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
     if (!point.has("out")) return;
-    outputs.add(io::parse_dataset_name(point.text("out"), "out"), {rows}, element_of<T>);
+    mpi::together(comm_, "create output", [&] {
+      (void)add_keys(outputs, io::parse_dataset_name(point.text("out"), "out"), inputs_, request_, rows);
+    });
     outputs.open(comm_, point);
   }
 
@@ -96,12 +101,12 @@ class KeySort {
     double seconds = 0;
     mpi::together(comm_, "write", [&] {
       const mpi::PhaseScope scope(once_, "write");
-      outputs.write(0, first, std::as_bytes(result_),
-                    {1, [&](std::span<const std::byte> keys) {
-                       const Timer timer;
-                       watch_->saw(keys.data(), static_cast<index_t>(keys.size() / sizeof(T)));
-                       seconds += timer.seconds();
-                     }});
+      write_keys(request_, outputs, 0, first, std::as_bytes(result_),
+                 {1, [&](std::span<const std::byte> keys) {
+                    const Timer timer;
+                    watch_->saw(keys.data(), static_cast<index_t>(keys.size() / sizeof(T)));
+                    seconds += timer.seconds();
+                  }});
     });
     once_.add("verify", seconds);
     once_.add("write", -seconds);

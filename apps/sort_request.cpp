@@ -64,7 +64,7 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   usage(!given("apply") || (!given("by") && !given("argsort") && !given("descending")),
         "--apply takes the order from its file; drop --by, --argsort and --descending");
   if (given("out") && given("argsort")) {
-    const io::DatasetName rows = io::parse_dataset_name(parsed.lists.at("out").front(), "out");
+    const io::DatasetName rows = io::parse_table_name(parsed.lists.at("out").front(), "out");
     const io::DatasetName order = io::parse_dataset_name(parsed.lists.at("argsort").front(), "argsort");
     usage(rows.file != order.file || rows.path != order.path,
           "--out and --argsort name the same dataset; give the permutation one of its own");
@@ -82,6 +82,11 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   if (given("quantiles")) (void)parse_quantiles(parsed.lists.at("quantiles").front());
   const auto unsaid = [&](const char* option) { return parsed.sources.at(option) == "default"; };
   usage(!given("in") || (unsaid("n") && unsaid("input")), "--n and --input are of generated keys; drop --in");
+  for (const char* option : {"kernel", "algorithm"}) {
+    for (const char* task : {"apply", "quantiles"})
+      require(!given(task) || unsaid(option), ExitCode::usage,
+              fmt::format("--{} is how rows are sorted and --{} sorts none; drop it", option, task));
+  }
   usage((!given("out") && !given("argsort")) || set.points(parsed).size() == 1,
         "--out and --argsort take the result of one sort and this is a sweep of several; drop them or the "
         "lists");
@@ -155,7 +160,7 @@ std::shared_ptr<Inputs> look_at_inputs(const run::OptionSet& set, const run::Par
     for (const char* output : {"out", "argsort"}) {
       const std::string& written = parsed.lists.at(output).front();
       if (!written.empty())
-        run::require_distinct_files(io::parse_dataset_name(written, output).file, input->name(), option);
+        run::require_distinct_files(io::parse_table_name(written, output).file, input->name(), option);
     }
     return input;
   };
@@ -223,6 +228,15 @@ void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Re
   });
 }
 
+/// The root of a file takes the columns of a group only.
+void require_name(const Values& point, const Request& request) {
+  if (!point.has("out") || (request.is_group && !request.carried.empty())) return;
+  require(io::parse_table_name(point.text("out"), "out").path != "/", ExitCode::usage,
+          fmt::format("--out '{}' is the root of a file, where only the columns of a group can lie; name a "
+                      "dataset in it",
+                      point.text("out")));
+}
+
 }  // namespace
 
 Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
@@ -249,6 +263,13 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     if (row.name == point.text("type") && !request.by.empty())
       request.by.front().form = KeyForm::of(row.element);
   }
+  if (request.task == Task::keys && inputs.data && point.text("type") == "auto") {
+    mpi::together(comm, "open input", [&] {
+      const SortColumn& key = request.by.front();
+      request.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
+    });
+    if (request.form && request.form->is_as_held()) request.form.reset();
+  }
   request.algorithm = point.text("algorithm");
   for (const auto& row : dist::sort::algorithms()) {
     if (row.name == request.algorithm) request.method.algorithm = row.algorithm;
@@ -263,6 +284,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   if (request.task == Task::keys && request.gpus == nullptr && !request.takes_first())
     request.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
   if (request.task == Task::apply) resolve_permutation(comm, inputs, request);
+  mpi::together(comm, "create output", [&] { require_name(point, request); });
   return request;
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/checksum.hpp"
@@ -71,7 +72,9 @@ FolderLock::~FolderLock() {
 bool FolderLock::take(const std::string& folder) {
   if (folder_ >= 0) close(folder_);
   folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  return folder_ < 0 || flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  if (folder_ < 0 || flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+  close(std::exchange(folder_, -1));
+  return false;
 }
 
 void SortedFiles::make_folder() {
@@ -96,6 +99,11 @@ void SortedFiles::remove_folder() const {
     if (is_of_runs(entry->path().filename().string())) ours.push_back(entry->path());
   for (const fs::path& file : ours) fs::remove(file, ignored);
   fs::remove(folder_, ignored);  // it stays where somebody keeps other files in it
+}
+
+void SortedFiles::remove_empty_folder() const {
+  std::error_code ignored;
+  if (lock_.held()) fs::remove(folder_, ignored);
 }
 
 bool SortedFiles::has(const std::string& file) const {

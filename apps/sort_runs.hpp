@@ -29,6 +29,7 @@ class FolderLock {
   ~FolderLock();
   /// False where another process has it. File systems that lock no folders keep nobody out.
   [[nodiscard]] bool take(const std::string& folder);
+  [[nodiscard]] bool held() const { return folder_ >= 0; }
 
  private:
   int folder_ = -1;
@@ -48,6 +49,10 @@ class SortedFiles {
   void make_folder();
   /// With the runs and parts in it, and nothing else.
   void remove_folder() const;
+  /// Where it is this sort's, and nothing is in it.
+  void remove_empty_folder() const;
+  /// What make() began and finish() did not end. Nothing may be under way in the queue.
+  void drop_unfinished() { file_.reset(); }
 
   /// Whether a finished file of the same sort is there, undamaged.
   [[nodiscard]] bool has(const std::string& file) const;

@@ -28,7 +28,7 @@ class TableSort {
   bool run(const Values& point, run::Session& session) {
     const bool verify = !point.flag("no-verify");
     run::Outputs outputs;
-    if (!request_.unique) open(point, outputs, request_.rows_out());
+    open(point, outputs, request_.unique ? 0 : request_.rows_out());
     run::Measured measured = request_.task == Task::apply ? read_permutation() : make_permutation(point);
     index_t faults = 0;
     if (verify && request_.task == Task::permutation) {
@@ -43,7 +43,10 @@ class TableSort {
     }
     first_ = rows_here();
     comm_.sum_before(std::span(&first_, 1));
-    if (request_.unique) open(point, outputs, comm_.sum(rows_here()));
+    if (request_.unique) {
+      outputs = {};
+      open(point, outputs, comm_.sum(rows_here()));
+    }
     key_data_.clear();
     Carried carried = carry_columns(outputs, verify, faults == 0);
     if (order_) {
@@ -79,19 +82,16 @@ class TableSort {
     return columns;
   }
 
+  /// With none of the rows where their number is not known yet: so that what cannot be written is known
+  /// before anything is computed.
   void open(const Values& point, run::Outputs& outputs, index_t rows) {
+    column_places_.clear();
     mpi::together(comm_, "create output", [&] {
       if (point.has("out")) {
-        const io::DatasetName out = io::parse_dataset_name(point.text("out"), "out");
-        for (const io::Column& column : request_.carried) {
-          const std::string path = request_.is_group ? out.path + "/" + column.name : out.path;
-          std::vector<index_t> shape = column.info.shape;
-          shape.front() = rows;
-          column_places_.push_back(
-              outputs.add({out.file, path}, shape, io::stored_type(inputs_.data->name(column))));
-        }
-        if (request_.generated())
-          column_places_.push_back(outputs.add(out, {rows}, *request_.by.front().form.number));
+        const io::DatasetName out = io::parse_table_name(point.text("out"), "out");
+        for (const io::Column& column : request_.carried)
+          column_places_.push_back(add_column(outputs, out, inputs_, request_, column, rows));
+        if (request_.generated()) column_places_.push_back(add_keys(outputs, out, inputs_, request_, rows));
       }
       if (point.has("argsort"))
         permutation_place_ =

@@ -86,8 +86,9 @@ struct Datasets {
   std::vector<std::size_t> out, snapshots;
 };
 
-std::vector<std::size_t> add_output(const Request& request, const run::Values& values, const char* option,
-                                    const std::vector<index_t>& time, run::Outputs& outputs) {
+std::vector<std::size_t> add_output(const Point& point, const char* option, const std::vector<index_t>& time,
+                                    run::Outputs& outputs) {
+  const auto& [values, request, inputs] = std::tie(point.values, point.request, point.inputs);
   std::vector<std::size_t> datasets;
   if (!values.has(option)) return datasets;
   std::vector<std::string> dimensions{"z", "y", "x"};
@@ -101,6 +102,8 @@ std::vector<std::size_t> add_output(const Request& request, const run::Values& v
     datasets.push_back(outputs.add(io::parse_dataset_name(name, option), shape, request.element, dimensions));
     outputs.spec(datasets.back()).time = time;
     outputs.spec(datasets.back()).image = true;
+    if (const std::size_t field = datasets.size() - 1; field < inputs.in.size())
+      outputs.describe_as(datasets.back(), inputs.in[field]->name());
   }
   return datasets;
 }
@@ -191,9 +194,9 @@ class Run {
       first_ = resume(point, u_);
     }
     datasets_.snapshots = add_output(
-        request, point.values, "snapshots",
+        point, "snapshots",
         point.values.has("snapshots") ? frames_of(request, first_) : std::vector<index_t>{}, outputs_);
-    datasets_.out = add_output(request, point.values, "out", {}, outputs_);
+    datasets_.out = add_output(point, "out", {}, outputs_);
     outputs_.open(point.comm, point.values);
     require_place_for_pictures(point);
   }

@@ -102,8 +102,10 @@ run::Outputs open_output(const Point& point, const std::string& problem) {
   run::Outputs outputs;
   if (point.values.has("out")) {
     mpi::together(point.comm, "create output", [&] {
-      outputs.add(io::parse_dataset_name(point.values.text("out"), "out"), point.request.result_extents(),
-                  type_of(point.request, point.inputs.in.get()));
+      const run::Input* const input = point.inputs.in.get();
+      const std::size_t place = outputs.add(io::parse_dataset_name(point.values.text("out"), "out"),
+                                            point.request.result_extents(), type_of(point.request, input));
+      if (input != nullptr) outputs.describe_as(place, input->name());
     });
   }
   outputs.open(point.comm, point.values, problem);

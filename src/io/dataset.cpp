@@ -26,6 +26,13 @@ DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
   return {std::string(text.substr(0, colon)), path};
 }
 
+DatasetName parse_table_name(std::string_view text, std::string_view option) {
+  const auto colon = text.rfind(":/");
+  if (colon != std::string_view::npos && colon > 0 && colon + 2 == text.size())
+    return {std::string(text.substr(0, colon)), "/"};
+  return parse_dataset_name(text, option);
+}
+
 DatasetName parse_selected_name(std::string_view text, std::string_view option) {
   std::string path(text);
   Selection selection = cut_selection(path);
@@ -239,6 +246,8 @@ void require_known_filters(hid_t creation, const DatasetName& name) {
 DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
   const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
+  require(H5Sget_simple_extent_type(space) != H5S_NULL, ExitCode::bad_data,
+          name.text() + " has a null dataspace, no elements at all; give a dataset that holds some");
   const int rank = H5Sget_simple_extent_ndims(space);
   require(rank >= 0 && rank <= H5S_MAX_RANK, ExitCode::bad_data, name.text() + " has no simple shape");
   std::array<hsize_t, H5S_MAX_RANK> extents{};

@@ -23,7 +23,9 @@ struct DatasetName {
 
 /// Throws Error(usage) naming the option when the text has no "file:/path" form.
 [[nodiscard]] DatasetName parse_dataset_name(std::string_view text, std::string_view option);
-/// The same with a selection behind it or not: "file.h5:/A[0:1000,50:]".
+/// The same, where "file.h5:/", the root group, is a name too.
+[[nodiscard]] DatasetName parse_table_name(std::string_view text, std::string_view option);
+/// A dataset with a selection behind it or not: "file.h5:/A[0:1000,50:]".
 [[nodiscard]] DatasetName parse_selected_name(std::string_view text, std::string_view option);
 
 /// "a.h5:/u,/v[0:9,3],b.h5:/w": several datasets, those without a file in the one named before them.

@@ -1,7 +1,6 @@
 #include "io/output_file.hpp"
 
 #include <fmt/format.h>
-#include <hdf5_hl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +11,7 @@
 #include "base/text.hpp"
 #include "io/checksum.hpp"
 #include "io/dataset.hpp"
-#include "io/image.hpp"
+#include "io/output_dataset.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "io/summed.hpp"
@@ -26,74 +25,10 @@ namespace {
 constexpr auto failed = ExitCode::cannot_create;
 constexpr index_t piece_bytes = index_t{16} << 20;  // one sum, one heartbeat
 
-/// An output may not lie where our own group and the dimension scales do.
-void require_free_path(const DatasetSpec& spec) {
-  std::vector<std::string> taken{std::string("/") + schema::group + "/", "/VTKHDF/"};
-  for (const std::string& dimension : spec.dimensions) taken.push_back("/" + dimension + "/");
-  for (const std::string& name : taken) {
-    const bool ours = name == taken.front() && spec.path + "/" == name;
-    require(!ours && !spec.path.starts_with(name), ExitCode::usage,
-            fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another", spec.path,
-                        name.substr(0, name.size() - 1)));
-  }
-}
-
-Handle make_space(const std::vector<index_t>& shape) {
-  std::vector<hsize_t> extents(shape.begin(), shape.end());
-  return {h5_check(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), failed,
-                   "cannot describe the output"),
-          H5Sclose};
-}
-
-/// Dimension scales live at the root: inside a group they make the file unreadable for netCDF (4.9.0) beside
-/// VTKHDF.
-void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec) {
-  for (std::size_t d = 0; d < spec.dimensions.size(); ++d) {
-    const std::string path = "/" + spec.dimensions[d];
-    if (path == spec.path) continue;
-    if (H5Lexists(file, path.c_str(), H5P_DEFAULT) <= 0) {
-      std::vector<index_t> values(static_cast<std::size_t>(spec.shape[d]));
-      std::iota(values.begin(), values.end(), index_t{0});
-      if (d == 0 && !spec.time.empty()) values = spec.time;
-      const Handle space = make_space({spec.shape[d]});
-      const Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT,
-                                             H5P_DEFAULT, H5P_DEFAULT),
-                                  failed, "cannot create dimension " + path),
-                         H5Dclose);
-      if (!values.empty()) {
-        h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed,
-                    path);
-      }
-      h5_check_rc(H5DSset_scale(scale, spec.dimensions[d].c_str()), failed, path);
-    }
-    const Handle scale(h5_check(H5Dopen2(file, path.c_str(), H5P_DEFAULT), failed, path), H5Dclose);
-    h5_check_rc(H5DSattach_scale(dataset, scale, static_cast<unsigned>(d)), failed, path);
-  }
-}
-
 /// What the library still holds goes to the file now, and a failure is ours to tell.
 void close_written(Handle& file, ExitCode code, const std::string& what) {
   h5_check_rc(H5Fflush(file, H5F_SCOPE_GLOBAL), code, what);
   h5_check_rc(file.finish(), code, what);
-}
-
-index_t create_dataset(hid_t file, const DatasetSpec& spec) {
-  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
-  H5Pset_create_intermediate_group(links, 1);
-  const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  H5Pset_layout(list, H5D_CONTIGUOUS);
-  H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
-  H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
-  const Handle space = make_space(spec.shape);
-  const Handle dataset(
-      h5_check(H5Dcreate2(file, spec.path.c_str(), spec.type, space, links, list, H5P_DEFAULT), failed,
-               "cannot create dataset '" + spec.path + "'"),
-      H5Dclose);
-  write_attribute(dataset, schema::checksum, std::string(16, '0'));
-  attach_scales(file, dataset, spec);
-  link_image(file, spec);
-  const haddr_t offset = H5Dget_offset(dataset);
-  return offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
 }
 
 }  // namespace
@@ -125,7 +60,7 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing, 
                         file_));
     require(!std::filesystem::is_directory(file_), failed,
             fmt::format("output '{}' is a directory; name a file", file_));
-    for (const DatasetSpec& spec : specs) require_free_path(spec);
+    require_free_paths(file_, specs);
     remove_abandoned(file_);
     partial_ = partial_name(file_);
     if (adopt(problem)) return;

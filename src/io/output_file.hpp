@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/view.hpp"
+#include "io/dataset.hpp"
 #include "io/h5.hpp"
 #include "io/raw_file.hpp"
 #include "io/runs.hpp"
@@ -22,6 +23,12 @@
 
 namespace tessera::io {
 
+/// An object of an output, and one of an input whose attributes it gets.
+struct AttributesOf {
+  std::string path;
+  DatasetName from;
+};
+
 struct DatasetSpec {
   std::string path;  ///< "/group/name"; groups are made
   std::vector<index_t> shape;
@@ -30,6 +37,7 @@ struct DatasetSpec {
   std::vector<index_t> time =
       {};              ///< values along the first dimension, where that is time; else 0, 1, 2, ...
   bool image = false;  ///< a field, also for VTK (io/image.hpp)
+  std::vector<AttributesOf> attributes = {};  ///< of the dataset itself, and of groups above it
 };
 
 class OutputFile {

@@ -18,6 +18,7 @@
 
 #include "base/text.hpp"
 #include "base/timer.hpp"
+#include "io/attributes.hpp"
 #include "io/results.hpp"
 #include "io/schema.hpp"
 
@@ -149,8 +150,12 @@ void answer_table(const DatasetName& name) {
   const Handle file = open_file(name.file);
   for (const Column& column : table.columns) {
     const DatasetName part{name.file, column.path};
-    read_sample(open_dataset(file, part), column.info, part);
+    const Handle dataset = open_dataset(file, part);
+    read_sample(dataset, column.info, part);
+    read_attributes(dataset, part.text());
   }
+  if (table.is_group)
+    read_attributes(Handle(H5Oopen(file, name.path.c_str(), H5P_DEFAULT), H5Oclose), name.text());
   fmt::print("{}", to_text(table));
 }
 
@@ -211,6 +216,7 @@ int probe_main(int argc, char** argv) {
     const Handle dataset = open_dataset(file, name);
     const DatasetInfo info = inspect(dataset, name);
     read_sample(dataset, info, name);
+    read_attributes(dataset, name.text());
     fmt::print("{} {} {} {} {}", static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
                info.self_contained ? 1 : 0, info.shape.size());
     for (const index_t extent : info.shape) fmt::print(" {}", extent);

@@ -130,14 +130,37 @@ void require_gpu(const mpi::Communicator& comm, const Values& point, const Varia
   });
 }
 
+namespace {
+
+bool any(const Parsed& parsed, const char* option, const auto& wanted) {
+  const auto found = parsed.lists.find(option);
+  return found != parsed.lists.end() && std::any_of(found->second.begin(), found->second.end(), wanted);
+}
+bool names_device_kernel(const Parsed& parsed) {
+  return any(parsed, "kernel", [](const std::string& name) { return name.starts_with("cu"); });
+}
+
+}  // namespace
+
 const machine::Gpus* concerned_gpus(const Parsed& parsed) {
-  const auto any = [&](const char* option, const auto& wanted) {
-    const auto found = parsed.lists.find(option);
-    return found != parsed.lists.end() && std::any_of(found->second.begin(), found->second.end(), wanted);
-  };
-  const bool named = any("kernel", [](const std::string& name) { return name.starts_with("cu"); });
-  const bool allowed = any("device", [](const std::string& device) { return device != "cpu"; });
-  return named || allowed ? &machine::gpus() : nullptr;
+  const bool allowed = any(parsed, "device", [](const std::string& device) { return device != "cpu"; });
+  return names_device_kernel(parsed) || allowed ? &machine::gpus() : nullptr;
+}
+
+std::string idle_gpu_flags(const OptionSet& set, const Parsed& parsed) {
+  std::vector<std::string> given;
+  for (const char* option : {"device-memory", "gpu-ranks"}) {
+    const auto source = parsed.sources.find(option);
+    if (source != parsed.sources.end() && source->second == "flag" &&
+        any(parsed, option, [](const std::string& value) { return value != "0"; }))
+      given.push_back(fmt::format("--{}", option));
+  }
+  if (given.empty() || names_device_kernel(parsed)) return "";
+  const auto is = [](const char* word) { return [word](const std::string& value) { return value == word; }; };
+  const bool may_take_one =
+      any(parsed, "device", is("gpu")) ||
+      (set.command() == "matmul" && any(parsed, "device", is("auto")) && !machine::gpus().devices.empty());
+  return may_take_one && any(parsed, "kernel", is("auto")) ? "" : join(given, " and ");
 }
 
 std::vector<Ceiling> properties(const machine::Gpu& gpu) {

@@ -40,7 +40,7 @@ io::DatasetInfo Input::share(const mpi::Communicator& comm) const {
 }
 
 TableInput::TableInput(const std::string& text, const std::string& option)
-    : name_(io::parse_dataset_name(text, option)) {
+    : name_(io::parse_table_name(text, option)) {
   if (mpi::launcher_rank() != 0) return;
   try {
     info_ = io::probe_table(name_);

@@ -3,14 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "mpi/agreement.hpp"
 
 namespace tessera::run {
 
+namespace {
+
+/// Whether two names, of files that may not be there yet, are of one.
+bool same_place(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a == b || std::filesystem::weakly_canonical(std::filesystem::absolute(a), ignored) ==
+                       std::filesystem::weakly_canonical(std::filesystem::absolute(b), ignored);
+}
+
+}  // namespace
+
 std::size_t Outputs::add(const io::DatasetName& name, std::vector<index_t> shape, io::Handle type,
                          std::vector<std::string> dimensions) {
-  auto file = std::find_if(files_.begin(), files_.end(), [&](const File& f) { return f.name == name.file; });
+  auto file = std::find_if(files_.begin(), files_.end(),
+                           [&](const File& f) { return same_place(f.name, name.file); });
   if (file == files_.end()) file = files_.insert(files_.end(), File{name.file, {}, nullptr});
   file->specs.push_back({name.path, std::move(shape), type, std::move(dimensions)});
   places_.push_back({static_cast<std::size_t>(file - files_.begin()), file->specs.size() - 1});
@@ -25,6 +38,15 @@ std::size_t Outputs::add(const io::DatasetName& name, std::vector<index_t> shape
 
 io::DatasetSpec& Outputs::spec(std::size_t dataset) {
   return files_[places_[dataset].file].specs[places_[dataset].dataset];
+}
+
+void Outputs::describe_as(std::size_t dataset, const io::DatasetName& input) {
+  spec(dataset).attributes.push_back({spec(dataset).path, input});
+}
+
+void Outputs::describe_group_as(std::size_t dataset, const io::DatasetName& input) {
+  const std::string& path = spec(dataset).path;
+  spec(dataset).attributes.push_back({path.substr(0, std::max<std::size_t>(1, path.rfind('/'))), input});
 }
 
 void Outputs::keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,

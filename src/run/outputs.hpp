@@ -20,6 +20,11 @@ class Outputs {
   std::size_t add(const io::DatasetName& name, std::vector<index_t> shape, Element element,
                   std::vector<std::string> dimensions = {});
 
+  /// The dataset that was added gets the attributes of this one of an input. Before open().
+  void describe_as(std::size_t dataset, const io::DatasetName& input);
+  /// The group that it lies in gets those of this one.
+  void describe_group_as(std::size_t dataset, const io::DatasetName& input);
+
   /// What was added, to say more of it. Before open().
   [[nodiscard]] io::DatasetSpec& spec(std::size_t dataset);
 

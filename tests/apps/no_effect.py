@@ -32,6 +32,9 @@ class NoEffect(tessera.Case):
                 ((*sort, "--scratch", "runs", "--out", "s.h5:/k", "--quantiles", 0.5), ("--scratch", "--quantiles")),
                 ((*sort, "--out-of-core", "always", "--out", "s.h5:/k", "--quantiles", 0.5), ("--out-of-core", "--quantiles")),
                 (("sort", "--n", 9, "--argsort", "s.h5:/k", "--scratch", "runs"), ("--scratch", "generated")),
+                ((*sort, "--out", "s.h5:/k", "--apply", order, "--kernel", "radix"), ("--kernel", "--apply")),
+                ((*sort, "--out", "s.h5:/k", "--apply", order, "--algorithm", "exact"), ("--algorithm", "--apply")),
+                ((*sort, "--quantiles", 0.5, "--kernel", "radix"), ("--kernel", "--quantiles")),
                 ((*field, "--checkpoint-every", 5), ("--checkpoint-every", "--checkpoint")),
                 ((*field, "--color-range", "0:1"), ("--color-range", "--preview")),
                 ((*field, "--probe-every", 1), ("--probe-every", "--probe", "--norms")),
@@ -67,6 +70,21 @@ class NoEffect(tessera.Case):
         request = ("sort", "--in", "in.h5:/k", "--scratch", "runs", "--out")
         self.assertIn("--scratch was not needed", self.succeed(*request, "s.h5:/k").out)
         self.assertNotIn("--scratch", self.succeed(*request, "t.h5:/k", "--out-of-core", "always").out)
+
+    def test_options_of_gpus_beside_a_kernel_of_the_cpu_are_said(self):
+        for words in (("matmul", "--n", 8, "--kernel", "tiled"), ("matmul", "--n", 8, "--device", "cpu"), ("transpose", "--n", 8),
+                      ("stencil", "--shape", 8, "--steps", 1), ("sort", "--n", 8), ("sort", "--n", 8, "--kernel", "radix,std")):
+            for flags, said in ((("--device-memory", "1GiB"), "--device-memory without effect"), (("--gpu-ranks", 1), "--gpu-ranks without effect"),
+                                (("--device-memory", "1GiB", "--gpu-ranks", 1), "--device-memory and --gpu-ranks without effect"),
+                                (("--device-memory", 0), None), ((), None)):
+                with self.subTest((words, flags)):
+                    err = self.succeed(*words, *flags, "--repetitions", 1, ranks=2 if said and len(flags) == 4 else 0).err
+                    self.assertEqual(err.count("without effect"), 1 if said else 0, err)
+                    self.assertIn(said or "", err)
+        self.assertNotIn("without effect", self.run_tessera("sort", "--n", 8, "--device", "gpu", "--device-memory", "1GiB").err)
+        with open(self.path("both.toml"), "w") as file:  # of machines with GPUs and without
+            file.write('device-memory = "1GiB"\nn = 8\n')
+        self.assertNotIn("without effect", self.succeed("sort", "--config", "both.toml").err)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,111 @@
+#include "io/attributes.hpp"
+
+#include <fmt/format.h>
+#include <hdf5_hl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "io/schema.hpp"
+
+namespace tessera::io {
+namespace {
+
+/// They tell readers how a dataset lies in its file, and what other datasets stand beside it.
+constexpr std::array<std::string_view, 9> of_its_file = {
+    "CLASS",         "DIMENSION_LIST",      "DIMENSION_LABELS", "REFERENCE_LIST", "_Netcdf4Dimid",
+    "_NCProperties", "_Netcdf4Coordinates", "_nc3_strict",      schema::checksum};
+
+std::vector<std::string> names_of(hid_t object) {
+  std::vector<std::string> names;
+  const auto collect = [](hid_t, const char* name, const H5A_info_t*, void* list) -> herr_t {
+    static_cast<std::vector<std::string>*>(list)->emplace_back(name);
+    return 0;
+  };
+  for (const H5_index_t order : {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {  // not every object keeps the former
+    names.clear();
+    hsize_t at = 0;
+    if (H5Aiterate2(object, order, H5_ITER_INC, &at, collect, &names) >= 0) break;
+  }
+  return names;
+}
+
+/// An attribute with its value, as this machine holds it.
+class Attribute {
+ public:
+  Attribute(hid_t object, const std::string& name) : name_(name) {
+    const Handle attribute(h5_check(H5Aopen(object, name.c_str(), H5P_DEFAULT), ExitCode::bad_data, name),
+                           H5Aclose);
+    const Handle type(h5_check(H5Aget_type(attribute), ExitCode::bad_data, name), H5Tclose);
+    if (H5Tdetect_class(type, H5T_REFERENCE) > 0 || H5Tdetect_class(type, H5T_TIME) > 0) return;
+    stored_ = Handle(h5_check(H5Tcopy(type), ExitCode::bad_data, name), H5Tclose);
+    held_ = Handle(h5_check(H5Tget_native_type(type, H5T_DIR_ASCEND), ExitCode::bad_data, name), H5Tclose);
+    space_ = Handle(h5_check(H5Aget_space(attribute), ExitCode::bad_data, name), H5Sclose);
+    const hssize_t count = H5Sget_simple_extent_npoints(space_);
+    if (count <= 0) return;  // of no elements, or of a null dataspace
+    value_.resize(static_cast<std::size_t>(
+        checked_mul(static_cast<index_t>(count), static_cast<index_t>(H5Tget_size(held_)), "an attribute")));
+    h5_check_rc(H5Aread(attribute, held_, value_.data()), ExitCode::bad_data, name);
+  }
+  Attribute(const Attribute&) = delete;
+  Attribute& operator=(const Attribute&) = delete;
+  ~Attribute() {
+    if (!value_.empty()) H5Dvlen_reclaim(held_, space_, H5P_DEFAULT, value_.data());
+  }
+
+  /// Whether it means the same elsewhere.
+  [[nodiscard]] bool can_go() const { return stored_ >= 0; }
+  [[nodiscard]] hid_t type() const { return stored_; }
+
+  void write(hid_t object) const {
+    const Handle attribute(
+        h5_check(H5Acreate2(object, name_.c_str(), stored_, space_, H5P_DEFAULT, H5P_DEFAULT),
+                 ExitCode::cannot_create, name_),
+        H5Aclose);
+    if (!value_.empty())
+      h5_check_rc(H5Awrite(attribute, held_, value_.data()), ExitCode::cannot_create, name_);
+  }
+
+ private:
+  std::string name_;
+  Handle stored_, held_, space_;
+  std::vector<std::byte> value_;
+};
+
+/// body(attribute, its name) for those that may go along.
+void for_each_that_goes(hid_t object, const std::string& name, const auto& body) {
+  const bool scale = H5Iget_type(object) == H5I_DATASET && H5DSis_scale(object) > 0;
+  for (const std::string& one : names_of(object)) {
+    if (std::find(of_its_file.begin(), of_its_file.end(), one) != of_its_file.end()) continue;
+    if (scale && one == "NAME") continue;
+    try {
+      const Attribute attribute(object, one);
+      if (attribute.can_go()) body(attribute, one);
+    } catch (const Error& error) {
+      throw Error(
+          error.code(),
+          fmt::format("the attribute '{}' of {} cannot be {} ({}); remove it there", one, name,
+                      error.code() == ExitCode::bad_data ? "read" : "written to the output", error.what()));
+    }
+  }
+}
+
+}  // namespace
+
+void copy_attributes(hid_t from, hid_t to, const std::string& name) {
+  const bool data = H5Iget_type(to) == H5I_DATASET;
+  const Handle type(data ? H5Dget_type(to) : hid_t{-1}, H5Tclose);
+  for_each_that_goes(from, name, [&](const Attribute& attribute, const std::string& one) {
+    const bool wrong_type = one == "_FillValue" && data && H5Tequal(attribute.type(), type) <= 0;
+    if (!wrong_type && !has_attribute(to, one)) attribute.write(to);
+  });
+}
+
+void read_attributes(hid_t from, const std::string& name) {
+  for_each_that_goes(from, name, [](const Attribute&, const std::string&) {});
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,96 @@
+#include "io/number_form.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "base/half.hpp"
+
+namespace tessera::io {
+namespace {
+
+template <class From, class To, class Make>
+void convert_each(const std::byte* elements, index_t n, std::byte* to, const Make& make) {
+  for (index_t i = 0; i < n; ++i) {
+    From value;
+    std::memcpy(&value, elements + i * index_t{sizeof(From)}, sizeof(From));
+    const To number = make(value);
+    std::memcpy(to + i * index_t{sizeof(To)}, &number, sizeof(To));
+  }
+}
+
+/// The low bits: of values that fit, the values, with or without a sign.
+template <class To>
+void cut_each(const std::byte* elements, index_t n, std::byte* to) {
+  convert_each<std::uint32_t, To>(elements, n, to,
+                                  [](std::uint32_t value) { return static_cast<To>(value); });
+}
+
+template <class Bits>
+void swap_each(std::byte* numbers, index_t n) {
+  convert_each<Bits, Bits>(numbers, n, numbers, [](Bits bits) -> Bits {
+    if constexpr (sizeof(Bits) == 2) return __builtin_bswap16(bits);
+    if constexpr (sizeof(Bits) == 4) return __builtin_bswap32(bits);
+    if constexpr (sizeof(Bits) == 8) return __builtin_bswap64(bits);
+  });
+}
+
+/// HDF5's type of such numbers in this machine's byte order.
+Handle native(bool real, bool has_sign, index_t bytes) {
+  if (real && bytes == 2) return owned_type(Element::f16);
+  DatasetInfo info;
+  info.kind = real ? DatasetInfo::Kind::real : DatasetInfo::Kind::integer;
+  info.element_bytes = bytes;
+  info.is_signed = has_sign;
+  return number_type(info);
+}
+
+/// The same with the bytes the other way round.
+Handle swapped(Handle type) {
+  const H5T_order_t own = H5Tget_order(type);
+  h5_check_rc(H5Tset_order(type, own == H5T_ORDER_LE ? H5T_ORDER_BE : H5T_ORDER_LE), ExitCode::internal,
+              "H5Tset_order");
+  return type;
+}
+
+}  // namespace
+
+std::optional<NumberForm> NumberForm::of(const DatasetName& name, Element element) {
+  const Handle stored = stored_type(name), held = owned_type(element);
+  const H5T_class_t type_class = H5Tget_class(stored);
+  if (type_class != H5Tget_class(held) || (type_class != H5T_FLOAT && type_class != H5T_INTEGER))
+    return std::nullopt;
+  NumberForm form;
+  const bool real = type_class == H5T_FLOAT;
+  const bool has_sign = !real && H5Tget_sign(held) == H5T_SGN_2;
+  form.kind_ = real ? Kind::real : has_sign ? Kind::integer : Kind::natural;
+  form.held_bytes_ = static_cast<index_t>(H5Tget_size(held));
+  form.bytes_ = static_cast<index_t>(H5Tget_size(stored));
+  const bool narrower = form.held_bytes_ == 4 && (form.bytes_ == 2 || (form.bytes_ == 1 && !real));
+  if (!narrower && form.bytes_ != form.held_bytes_) return std::nullopt;
+  for (const bool other : {false, true}) {
+    form.swapped_ = other;
+    if (H5Tequal(stored, form.type()) > 0) return form;
+  }
+  return std::nullopt;
+}
+
+Handle NumberForm::type() const {
+  Handle type = native(kind_ == Kind::real, kind_ == Kind::integer, bytes_);
+  return swapped_ ? swapped(std::move(type)) : std::move(type);
+}
+
+void NumberForm::convert(const std::byte* elements, index_t n, std::byte* to) const {
+  if (bytes_ == held_bytes_)
+    std::copy_n(elements, n * bytes_, to);
+  else if (kind_ == Kind::real)
+    convert_each<float, std::uint16_t>(elements, n, to, half_bits);
+  else
+    (bytes_ == 1 ? cut_each<std::uint8_t> : cut_each<std::uint16_t>)(elements, n, to);
+  if (!swapped_) return;
+  if (bytes_ == 2) swap_each<std::uint16_t>(to, n);
+  if (bytes_ == 4) swap_each<std::uint32_t>(to, n);
+  if (bytes_ == 8) swap_each<std::uint64_t>(to, n);
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,134 @@
+#include "io/output_dataset.hpp"
+
+#include <fmt/format.h>
+#include <hdf5_hl.h>
+
+#include <numeric>
+
+#include "io/attributes.hpp"
+#include "io/dataset.hpp"
+#include "io/image.hpp"
+#include "io/schema.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr auto failed = ExitCode::cannot_create;
+
+Handle make_space(const std::vector<index_t>& shape) {
+  std::vector<hsize_t> extents(shape.begin(), shape.end());
+  return {h5_check(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), failed,
+                   "cannot describe the output"),
+          H5Sclose};
+}
+
+/// Dimension scales live at the root: inside a group they make the file unreadable for netCDF (4.9.0) beside
+/// VTKHDF.
+void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec) {
+  for (std::size_t d = 0; d < spec.dimensions.size(); ++d) {
+    const std::string path = "/" + spec.dimensions[d];
+    if (path == spec.path) continue;
+    if (H5Lexists(file, path.c_str(), H5P_DEFAULT) <= 0) {
+      std::vector<index_t> values(static_cast<std::size_t>(spec.shape[d]));
+      std::iota(values.begin(), values.end(), index_t{0});
+      if (d == 0 && !spec.time.empty()) values = spec.time;
+      const Handle space = make_space({spec.shape[d]});
+      const Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT,
+                                             H5P_DEFAULT, H5P_DEFAULT),
+                                  failed, "cannot create dimension " + path),
+                         H5Dclose);
+      if (!values.empty()) {
+        h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed,
+                    path);
+      }
+      h5_check_rc(H5DSset_scale(scale, spec.dimensions[d].c_str()), failed, path);
+    }
+    const Handle scale(h5_check(H5Dopen2(file, path.c_str(), H5P_DEFAULT), failed, path), H5Dclose);
+    h5_check_rc(H5DSattach_scale(dataset, scale, static_cast<unsigned>(d)), failed, path);
+  }
+}
+
+/// Objects that are to have attributes of any number and size: those beyond 64 KiB lie outside of the
+/// object's header, of which the oldest form knows nothing.
+Handle for_attributes(Handle list) {
+  H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  H5Pset_attr_phase_change(list, 1000, 0);
+  return list;
+}
+
+/// The groups that get attributes.
+void make_groups(hid_t file, const DatasetSpec& spec, hid_t links) {
+  for (const auto& [path, from] : spec.attributes) {
+    const bool there = path == "/" || H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0;
+    if (there || path == spec.path) continue;
+    const Handle list = for_attributes(creation_ordered(H5P_GROUP_CREATE));
+    const Handle group(h5_check(H5Gcreate2(file, path.c_str(), links, list, H5P_DEFAULT), failed,
+                                "cannot create group '" + path + "'"),
+                       H5Gclose);
+  }
+}
+
+/// Those of the inputs that it is made of.
+void take_attributes(hid_t file, const DatasetSpec& spec) {
+  for (const auto& [path, from] : spec.attributes) {
+    const Handle input = open_file(from.file);
+    const Handle source(
+        h5_check(H5Oopen(input, from.path.c_str(), H5P_DEFAULT), ExitCode::bad_data, from.text()), H5Oclose);
+    const Handle object(h5_check(H5Oopen(file, path.c_str(), H5P_DEFAULT), failed, path), H5Oclose);
+    copy_attributes(source, object, from.text());
+  }
+}
+
+void require_free_path(const DatasetSpec& spec) {
+  std::vector<std::string> taken{std::string("/") + schema::group + "/", "/VTKHDF/"};
+  for (const std::string& dimension : spec.dimensions) taken.push_back("/" + dimension + "/");
+  for (const std::string& name : taken) {
+    const bool ours = name == taken.front() && spec.path + "/" == name;
+    require(!ours && !spec.path.starts_with(name), ExitCode::usage,
+            fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another", spec.path,
+                        name.substr(0, name.size() - 1)));
+  }
+}
+
+}  // namespace
+
+void require_free_paths(const std::string& file, std::span<const DatasetSpec> specs) {
+  for (std::size_t s = 0; s < specs.size(); ++s) {
+    require_free_path(specs[s]);
+    for (std::size_t t = 0; t < specs.size(); ++t) {
+      if (s == t) continue;
+      const std::string &one = specs[s].path, &other = specs[t].path;
+      require(
+          one != other, ExitCode::usage,
+          fmt::format("two outputs have the name '{}:{}'; choose another path for one of them", file, one));
+      require(!one.starts_with(other + "/"), ExitCode::usage,
+              fmt::format("the output '{}:{}' would lie below the dataset '{}' (which cannot hold another); "
+                          "choose another path",
+                          file, one, other));
+    }
+  }
+}
+
+index_t create_dataset(hid_t file, const DatasetSpec& spec) {
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(links, 1);
+  make_groups(file, spec, links);
+  Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  if (!spec.attributes.empty()) list = for_attributes(std::move(list));
+  H5Pset_layout(list, H5D_CONTIGUOUS);
+  H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(list, H5D_FILL_TIME_NEVER);
+  const Handle space = make_space(spec.shape);
+  const Handle dataset(
+      h5_check(H5Dcreate2(file, spec.path.c_str(), spec.type, space, links, list, H5P_DEFAULT), failed,
+               "cannot create dataset '" + spec.path + "'"),
+      H5Dclose);
+  write_attribute(dataset, schema::checksum, std::string(16, '0'));
+  attach_scales(file, dataset, spec);
+  take_attributes(file, spec);
+  link_image(file, spec);
+  const haddr_t offset = H5Dget_offset(dataset);
+  return offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
+}
+
+}  // namespace tessera::io
