@@ -63,7 +63,7 @@ struct Request {
   const mpi::DeviceExchange* gpus = nullptr;  ///< the keys stay there, and travel so
   std::string kernels;                        ///< of all ranks: "cuda_hybrid+auto" where they differ
   std::vector<double> weights;                ///< plain keys: how fast each rank sorts; empty: all alike
-  std::optional<io::NumberForm> form;  ///< of plain keys in the files, where that is not how they are held
+  std::optional<io::NumberForm> form;  ///< in which the input stores plain keys, where the output does, too
 
   [[nodiscard]] bool takes_first() const { return top.has_value(); }
   /// Rows of the result, where they are known beforehand (not with unique).

@@ -23,15 +23,17 @@ std::size_t add_column(run::Outputs& outputs, const io::DatasetName& out, const 
 std::size_t add_keys(run::Outputs& outputs, const io::DatasetName& out, const Inputs& inputs,
                      const Request& request, index_t rows) {
   const SortColumn& key = request.by.front();
+  if (request.generated()) return outputs.add(out, {rows}, *key.form.number);
+  const io::DatasetName input = inputs.data->name(key.column);
   const std::size_t place =
-      outputs.add(out, {rows}, request.form ? request.form->type() : io::owned_type(*key.form.number));
-  if (!request.generated()) outputs.describe_as(place, inputs.data->name(key.column));
+      outputs.add(out, {rows}, request.form ? io::stored_type(input) : io::owned_type(*key.form.number));
+  outputs.describe_as(place, input);
   return place;
 }
 
 void write_keys(const Request& request, run::Outputs& outputs, std::size_t place, index_t first,
                 std::span<const std::byte> keys, const io::Onlooker& onlooker) {
-  if (!request.form) {
+  if (!request.form || request.form->is_as_held()) {
     outputs.write(place, first, keys, onlooker);
     return;
   }

@@ -268,7 +268,6 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
       const SortColumn& key = request.by.front();
       request.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
     });
-    if (request.form && request.form->is_as_held()) request.form.reset();
   }
   request.algorithm = point.text("algorithm");
   for (const auto& row : dist::sort::algorithms()) {

@@ -56,34 +56,31 @@ Handle swapped(Handle type) {
 }  // namespace
 
 std::optional<NumberForm> NumberForm::of(const DatasetName& name, Element element) {
-  const Handle stored = stored_type(name), held = owned_type(element);
+  Handle stored = stored_type(name);
+  if (H5Tget_class(stored) == H5T_ENUM)
+    stored = Handle(h5_check(H5Tget_super(stored), ExitCode::bad_data, name.text()), H5Tclose);
+  const Handle held = owned_type(element);
   const H5T_class_t type_class = H5Tget_class(stored);
   if (type_class != H5Tget_class(held) || (type_class != H5T_FLOAT && type_class != H5T_INTEGER))
     return std::nullopt;
   NumberForm form;
   const bool real = type_class == H5T_FLOAT;
   const bool has_sign = !real && H5Tget_sign(held) == H5T_SGN_2;
-  form.kind_ = real ? Kind::real : has_sign ? Kind::integer : Kind::natural;
+  form.real_ = real;
   form.held_bytes_ = static_cast<index_t>(H5Tget_size(held));
   form.bytes_ = static_cast<index_t>(H5Tget_size(stored));
   const bool narrower = form.held_bytes_ == 4 && (form.bytes_ == 2 || (form.bytes_ == 1 && !real));
   if (!narrower && form.bytes_ != form.held_bytes_) return std::nullopt;
-  for (const bool other : {false, true}) {
-    form.swapped_ = other;
-    if (H5Tequal(stored, form.type()) > 0) return form;
-  }
-  return std::nullopt;
-}
-
-Handle NumberForm::type() const {
-  Handle type = native(kind_ == Kind::real, kind_ == Kind::integer, bytes_);
-  return swapped_ ? swapped(std::move(type)) : std::move(type);
+  Handle type = native(real, has_sign, form.bytes_);
+  if (H5Tequal(stored, type) > 0) return form;
+  form.swapped_ = true;
+  return H5Tequal(stored, swapped(std::move(type))) > 0 ? std::optional(form) : std::nullopt;
 }
 
 void NumberForm::convert(const std::byte* elements, index_t n, std::byte* to) const {
   if (bytes_ == held_bytes_)
     std::copy_n(elements, n * bytes_, to);
-  else if (kind_ == Kind::real)
+  else if (real_)
     convert_each<float, std::uint16_t>(elements, n, to, half_bits);
   else
     (bytes_ == 1 ? cut_each<std::uint8_t> : cut_each<std::uint16_t>)(elements, n, to);

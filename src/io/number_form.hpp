@@ -10,11 +10,11 @@ namespace tessera::io {
 
 class NumberForm {
  public:
-  /// Of a dataset of integers or IEEE numbers, in either byte order, of the size of `element` or, where that
-  /// has 4 bytes, of 1 or 2; nothing where it holds others, or some that are no values of `element`.
+  /// Of a dataset of integers, also such that have names (numpy's bool among them), or of IEEE numbers, in
+  /// either byte order, of the size of `element` or, where that has 4 bytes, of 1 or 2; nothing where it
+  /// holds others, or some that are no values of `element`.
   [[nodiscard]] static std::optional<NumberForm> of(const DatasetName& name, Element element);
 
-  [[nodiscard]] Handle type() const;
   /// Whether these are the bytes of the elements themselves.
   [[nodiscard]] bool is_as_held() const { return bytes_ == held_bytes_ && !swapped_; }
   [[nodiscard]] index_t bytes() const { return bytes_; }
@@ -23,8 +23,7 @@ class NumberForm {
   void convert(const std::byte* elements, index_t n, std::byte* to) const;
 
  private:
-  enum class Kind { real, natural, integer };
-  Kind kind_ = Kind::natural;
+  bool real_ = false;
   index_t bytes_ = 0, held_bytes_ = 0;  // of a number
   bool swapped_ = false;                // its bytes, against this machine's
 };

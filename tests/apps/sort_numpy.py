@@ -267,7 +267,7 @@ class AgainstNumpy(tessera.Case):
         for number, kind in enumerate(numpy.dtype(k) for k in ("u1", "i1", "<u2", ">i2", "<f2", ">f2", ">u4", ">f4", ">i8", ">f8", "<i4")):
             values = uniform(rng, 270001 if number < 3 else 3001, kind).astype(kind)
             source = tessera.write_matrix(self.path("in.h5"), values, name="K")
-            for how, words in enumerate((way, *part) for way in ways for part in ((), ("--unique",), ("--top", 1000))):
+            for how, words in enumerate((way, *part) for way in ways for part in ((), ("--unique",), ("--top", 1000))[:3 if number % 2 else 1]):
                 way, *part = words
                 order = part_of(permutation([values], [False]), [values], part or ("",))
                 self.succeed("sort", "--in", source, "--out", "out.h5:/K", "--overwrite", *way, *part, ranks=RANKS[(number + how) % 4],
@@ -275,6 +275,17 @@ class AgainstNumpy(tessera.Case):
                 got = tessera.read_matrix(self.path("out.h5"), "K")
                 self.assertEqual((got.dtype, got.tobytes()), (kind, values[order].tobytes()), words)
             self.succeed("verify", "out.h5")
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["bool"] = rng.random(3001) < 0.5
+            for base in ("i1", ">i2", "<u2", "<i4", "<i8"):
+                file.create_dataset(base, data=rng.integers(0, 3, 3001), dtype=h5py.enum_dtype({"a": 0, "b": 1, "c": 2}, base))
+            kinds = {name: (values.id.get_type(), numpy.sort(values[()])) for name, values in file.items()}
+        for name, (kind, want) in kinds.items():
+            for way in ways:
+                self.succeed("sort", "--in", f"in.h5:/{name}", "--out", "out.h5:/K", "--overwrite", *way, ranks=2, environment=PASSIVE)
+                with h5py.File(self.path("out.h5")) as file:
+                    self.assertEqual((file["K"].id.get_type(), file["K"][()].tobytes()), (kind, want.tobytes()), name)
+        tessera.write_matrix(self.path("in.h5"), values, name="K")
         self.succeed("sort", "--in", source, "--out", "out.h5:/K", "--overwrite", "--type", "f64")
         self.assertEqual(tessera.read_matrix(self.path("out.h5"), "K").dtype, numpy.dtype("f8"))
 
