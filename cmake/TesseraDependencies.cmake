@@ -20,7 +20,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 
 # Any flavour of the HDF5 C library serves: files are created serially and raw data is written at its offset by
-# every rank (src/README.md, decisions). The parallel flavour is preferred where both are there.
+# every rank (src/decisions/io.md). The parallel flavour is preferred where both are there.
 option(TESSERA_HDF5_PARALLEL "Prefer the parallel flavour of HDF5" ON)
 set(HDF5_PREFER_PARALLEL ${TESSERA_HDF5_PARALLEL})
 find_package(HDF5 REQUIRED COMPONENTS C HL)
