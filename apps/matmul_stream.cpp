@@ -235,9 +235,12 @@ std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run:
   std::optional<Stream> stream;
   const bool maps_a = can_map(comm, inputs.a, request.element),
              maps_b = can_map(comm, inputs.b, request.element);
+  const bool device_here = request.method.kernel->space == Space::device;
+  const bool on_device = comm.max(index_t{device_here ? 0 : 1}) == 0;  // one plan for all ranks
+  const index_t cache = run::free_share(comm);
   mpi::together(comm, "plan", [&] {
     stream = plan_stream({request.shape, request.a_chunk, request.b_chunk, request.method.threads,
-                          check_bytes(request), maps_a, maps_b},
+                          check_bytes(request), maps_a, maps_b, on_device, cache},
                          allowance);
   });
   return stream;

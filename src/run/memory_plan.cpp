@@ -26,10 +26,11 @@ index_t free_memory() { return static_cast<index_t>(0.9 * static_cast<double>(ma
 
 }  // namespace
 
+index_t free_share(const mpi::Communicator& comm) { return -comm.max(-(free_memory() / comm.node().size())); }
+
 index_t memory_allowance(const mpi::Communicator& comm, const Values& point) {
-  const index_t limit = point.bytes("memory");
-  const index_t share = free_memory() / comm.node().size();
-  return -comm.max(-(limit > 0 ? std::min(limit, share) : share));
+  const index_t limit = point.bytes("memory"), share = free_share(comm);
+  return limit > 0 ? std::min(limit, share) : share;
 }
 
 void require_memory(const mpi::Communicator& comm, const Values& point, index_t bytes,

@@ -21,6 +21,8 @@ void require_memory(const mpi::Communicator& comm, const Values& point, index_t 
 void print_if_too_large(const mpi::Communicator& comm, const Values& point, index_t bytes,
                         const std::function<index_t(index_t ranks)>& most_on);
 
+/// The bytes that are any rank's share of 90 % of what its node has free. Collective.
+[[nodiscard]] index_t free_share(const mpi::Communicator& comm);
 /// The bytes that any rank may plan to hold: --memory, and its share of 90 % of what the node has free.
 /// Collective.
 [[nodiscard]] index_t memory_allowance(const mpi::Communicator& comm, const Values& point);

@@ -19,31 +19,36 @@ using layout::Range;
 // To weigh tiles against each other: what a core multiplies and a file system's cache delivers. A faster
 // device or a slower core asks for no larger tiles than these.
 constexpr double flop_rate = 5e10, read_rate = 1e9;  // of a thread and of a rank, a second
+constexpr double device_flop_rate = 2e13, bus_rate = 1e10;
 constexpr index_t longest_panel = 4096;
 constexpr index_t packed_bytes = index_t{64} << 20;  // of an operand, that the kernels pack at most
 constexpr index_t edge_unit = 48;                    // rows and columns of whole micro-tiles
 
 double real(index_t x) { return static_cast<double>(x); }
 
-Leaves leaves_of(index_t k) { return tessera::matmul::leaves<double>(k); }
+constexpr index_t unit = tessera::matmul::chunk_length<double>;  // of panels' lengths, for all types
 
-/// Panels of k at most `width` wide, each in one leaf.
-std::vector<Range> panels_of(index_t k, index_t width) {
-  const layout::BlockMap all(k, 1);
-  return summa_panels(all, all, leaves_of(k), width);
+/// Panels of k at most `width` wide, at least one, each in one leaf.
+std::vector<Range> panels_of(const Leaves& leaves, index_t width) {
+  std::vector<Range> panels;
+  for (index_t leaf = 0; leaf < leaves.count(); ++leaf) {
+    for (index_t p = leaves.begin(leaf); p < leaves.begin(leaf + 1); p += width)
+      panels.push_back({p, std::min(leaves.begin(leaf + 1), p + width)});
+  }
+  if (panels.empty()) panels.push_back({0, 0});  // k == 0: c = beta * c still happens
+  return panels;
 }
 
 /// Two tiles of C, one that is made and one that is written, and those that wait to be added; two panels of
 /// either operand that is not mapped; what the kernels pack of them.
-index_t rank_bytes(const StreamRequest& request, index_t m, index_t n, index_t k) {
-  const ForecastRequest& q = request.shape;
-  const Leaves leaves = leaves_of(q.k);
-  const index_t element = q.element_bytes, chunk = std::min(k, leaves.chunk());
+index_t rank_bytes(const StreamRequest& request, const Stream& s) {
+  const index_t element = s.shape.element_bytes;
   const auto packed = [&](index_t rows) {
-    return std::min(packed_bytes, (rows + edge_unit) * chunk * element);
+    return std::min(packed_bytes, (rows + edge_unit) * std::min(s.k, unit) * element);
   };
-  const index_t panels = (request.maps_a ? 0 : m * k) + (request.maps_b ? 0 : k * n);
-  return (2 + most_waiting(leaves)) * m * n * element + 2 * panels * element + packed(m) + packed(n);
+  const index_t panels = (s.maps_a ? 0 : s.m * s.k) + (s.maps_b ? 0 : s.k * s.n);
+  return (2 + most_waiting(s.leaves())) * s.m * s.n * element + 2 * panels * element + packed(s.m) +
+         packed(s.n) + request.beside_bytes;
 }
 
 /// A whole number of the chunks in which the operand is stored, or of micro-tiles where that is too much.
@@ -66,6 +71,26 @@ Chunks chunks_of(const StreamRequest& request) {
           std::max(of(request.a_chunk, a_turns), of(request.b_chunk, !b_turns))};
 }
 
+/// What multiplies takes, of all tiles.
+double multiply_seconds(const StreamRequest& request, const Stream& s) {
+  const ForecastRequest& q = request.shape;
+  const double flops = q.flops_each * real(q.m) * real(q.n) * real(q.k);
+  if (!request.on_device) return flops / (flop_rate * request.threads);
+  const index_t panels = ceil_div(q.k, std::max<index_t>(1, s.k));
+  const double moved = real(s.tiles()) * (real((s.m + s.n) * q.k) + real(s.m * s.n * (2 * panels - 1)));
+  return flops / device_flop_rate + moved * real(q.element_bytes) / bus_rate;
+}
+
+/// What reading takes, of all ranks: from the device every time, but ten times as fast where the file cache
+/// can hold what was read before.
+double reading_seconds(const StreamRequest& request, const Stream& s) {
+  const ForecastRequest& q = request.shape;
+  const index_t once = (q.m + q.n) * q.k * q.element_bytes;
+  const bool stays = s.maps_a && s.maps_b && s.rank_bytes + once <= request.cache_bytes;
+  const double again = real(s.read_bytes - once);
+  return (real(once) + (request.on_device && stays ? 0.1 : 1.0) * again) / read_rate;
+}
+
 /// The stream of so many rows and columns of tiles.
 Stream try_stream(const StreamRequest& request, index_t rows, index_t cols, index_t k) {
   const ForecastRequest& q = request.shape;
@@ -73,16 +98,18 @@ Stream try_stream(const StreamRequest& request, index_t rows, index_t cols, inde
   Stream s{.shape = q, .m = edge(q.m, rows, chunks.m), .n = edge(q.n, cols, chunks.n), .k = k};
   s.maps_a = request.maps_a;
   s.maps_b = request.maps_b;
-  s.rank_bytes = rank_bytes(request, s.m, s.n, k) + request.beside_bytes;
+  s.one_leaf = request.on_device;
+  s.rank_bytes = rank_bytes(request, s);
   s.read_bytes =
       (s.tiles_n() * q.m * q.k + s.tiles_m() * q.k * q.n + (q.reads_c ? q.m * q.n : 0)) * q.element_bytes;
   const double share = real(ceil_div(s.tiles(), q.ranks)) / real(s.tiles());  // of the rank with most
-  const double all = q.flops_each * real(q.m) * real(q.n) * real(q.k) / (flop_rate * request.threads);
-  const double reading = real(s.read_bytes) / read_rate;
+  const double all = multiply_seconds(request, s);
+  const double reading = reading_seconds(request, s);
   // The first panels are waited for; short ones take more calls, and a pass over C each.
   const double start = real((s.m + s.n) * k * q.element_bytes) / read_rate;
-  s.seconds = share * (std::max(all, reading) + 0.1 * (all + reading)) + start;
-  s.seconds *= 1 + 0.02 * real(leaves_of(q.k).chunk()) / real(std::max<index_t>(1, k));
+  s.seconds =
+      share * (request.on_device ? all + reading : std::max(all, reading) + 0.1 * (all + reading)) + start;
+  s.seconds *= 1 + 0.02 * real(unit) / real(std::max<index_t>(1, k));
   return s;
 }
 
@@ -102,13 +129,15 @@ struct Search {
 
   void try_all(const StreamRequest& request) {
     const ForecastRequest& q = request.shape;
-    const index_t chunk = leaves_of(q.k).chunk();
+    const index_t longest = request.on_device ? q.k : longest_panel;
     const auto cuts_n = parts_of(q.n);
     for (const index_t rows : parts_of(q.m)) {
       for (const index_t cols : cuts_n) {
-        for (index_t k = chunk; k <= longest_panel && (k == chunk || k / 2 < q.k); k *= 2) {
+        for (index_t k = unit; k == unit || (k / 2 < q.k && k / 2 < longest); k *= 2) {
           const Stream s = try_stream(request, rows, cols, std::min(k, q.k));
           least = std::min(least, s.rank_bytes);
+          const index_t two_panels = 2 * (s.m + s.n) * s.k * q.element_bytes;
+          if (s.k > longest_panel && s.rank_bytes + two_panels > request.cache_bytes) break;
           if (s.rank_bytes <= bytes && (!best || s.seconds < best->seconds)) best = s;
         }
       }
@@ -157,8 +186,8 @@ class Streaming {
         method_(method),
         files_(files),
         phases_(phases),
-        leaves_(tessera::matmul::leaves<T>(stream.shape.k)),
-        panels_(panels_of(stream.shape.k, stream.k)),
+        leaves_(stream.leaves()),
+        panels_(panels_of(leaves_, stream.k)),
         sums_(leaves_, stream.m * stream.n) {
     for (auto& buffer : a_) buffer = machine::Buffer<T>(stream.maps_a ? 0 : stream.m * stream.k);
     for (auto& buffer : b_) buffer = machine::Buffer<T>(stream.maps_b ? 0 : stream.k * stream.n);

@@ -3,6 +3,7 @@
 // and B that it reads, the next ones while it multiplies, and needs no other rank. Every tile of C is written
 // once, while the next one is made.
 
+#include <algorithm>
 #include <functional>
 
 #include "dist/matmul/multiply.hpp"
@@ -15,6 +16,10 @@ struct StreamRequest {
   int threads = 1;
   index_t beside_bytes = 0;             ///< that a rank holds besides
   bool maps_a = false, maps_b = false;  ///< read where the file cache holds them, not copied
+  /// A GPU multiplies: every panel goes there, and C with each there and back, so that panels are as long as
+  /// they may be. Its bits follow no tree of sums.
+  bool on_device = false;
+  index_t cache_bytes = 0;  ///< what a rank holds and the file cache for its long panels, together at most
 };
 
 /// Edges of the tiles of C and of the panels along k, those at the ends may be smaller.
@@ -25,10 +30,16 @@ struct Stream {
   index_t read_bytes = 0;  ///< of all ranks
   double seconds = 0;      ///< by an estimate: to compare streams
   bool maps_a = false, maps_b = false;
+  bool one_leaf = false;  ///< all of k is summed as it comes
 
   [[nodiscard]] index_t tiles_m() const { return m == 0 ? 0 : ceil_div(shape.m, m); }
   [[nodiscard]] index_t tiles_n() const { return n == 0 ? 0 : ceil_div(shape.n, n); }
   [[nodiscard]] index_t tiles() const { return tiles_m() * tiles_n(); }
+  /// Every panel lies in one of them.
+  [[nodiscard]] Leaves leaves() const {
+    return one_leaf ? Leaves(shape.k, std::max<index_t>(1, shape.k))
+                    : tessera::matmul::leaves<double>(shape.k);
+  }
   /// Row by row of tiles, every other row backwards: neighbours in the order share a panel of A or B, which
   /// the file system may still hold.
   [[nodiscard]] layout::Box tile(index_t number) const;

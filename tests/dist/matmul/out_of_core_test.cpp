@@ -65,6 +65,19 @@ TEST(Stream, HasNoRoomForPanelsThatAreMapped) {
   EXPECT_LE(mapped.rank_bytes, index_t{96} << 20);
 }
 
+TEST(Stream, HasLongPanelsForADevice) {
+  StreamRequest request{
+      .shape = shape(16384, 16384, 16384), .maps_a = true, .maps_b = true, .on_device = true};
+  const index_t limit = index_t{1} << 30;
+  EXPECT_LE(plan_stream(request, limit).k, 4096) << "no room in the file cache";
+  request.cache_bytes = index_t{8} << 30;
+  const Stream stream = plan_stream(request, limit);
+  EXPECT_GT(stream.k, 4096);
+  EXPECT_EQ(stream.leaves().count(), 1);
+  EXPECT_LE(stream.rank_bytes, limit);
+  EXPECT_LE(stream.rank_bytes + 2 * (stream.m + stream.n) * stream.k * 8, request.cache_bytes);
+}
+
 TEST(Stream, GivesEveryRankWork) {
   for (const index_t ranks : {2, 4, 7}) {
     const Stream stream = plan_stream({.shape = shape(20000, 20000, 20000, ranks)}, index_t{1} << 30);
@@ -179,6 +192,23 @@ TYPED_TEST(StreamedProduct, HasTheBitsOfOneInMemory) {
         }
       }
     }
+  }
+}
+
+TEST(StreamedProduct, SumsPanelsAsTheyComeWhereNoTreeIsAskedFor) {
+  for (const double beta : {0.0, -2.0}) {
+    ForecastRequest q = shape(70, 90, 9000);
+    q.reads_c = beta != 0;
+    const Stream stream{.shape = q, .m = 40, .n = 90, .k = 2048, .one_leaf = true};
+    Held<double> files({70, 9000}, {9000, 90}, 70, 90);
+    const Factors<double> factors{3, beta};
+    mpi::Phases phases;
+    const Method method{.kernel = tessera::find_variant(tessera::matmul::variants(), "transposed")};
+    EXPECT_EQ(multiply_stream<double>(
+                  stream, {0, 2}, factors, method, files, [] { return false; }, phases),
+              2);
+    const auto want = files.want(stream, factors);
+    for (std::size_t at = 0; at < want.size(); ++at) ASSERT_NEAR(files.got()[at], want[at], 1e-9);
   }
 }
 
