@@ -159,8 +159,9 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
             ExitCode::cannot_create,
             fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
                         file_, folder));
-    require(may_be_replaced(file_, resumes(point_.values)), ExitCode::cannot_create,
-            fmt::format("'{}' is no checkpoint and would be replaced by one; name another file", file_));
+    for (const std::string& file : {file_, previous_name(file_)})
+      require(may_be_replaced(file, resumes(point_.values)), ExitCode::cannot_create,
+              fmt::format("'{}' is no checkpoint and would be replaced by one; name another file", file));
   });
 }
 

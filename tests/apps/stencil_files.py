@@ -338,6 +338,10 @@ class Checkpoints(tessera.Case):
                 result = self.run_tessera(*words, name, "--resume", "auto")
                 self.assertEqual(result.code, tessera.CANNOT_CREATE, str(result))
             self.assertEqual(tessera.digest(self.path(name)), before)
+            os.rename(self.path(name), self.path("n.h5.previous"))  # where the second one would push the first
+            self.fail_with(tessera.CANNOT_CREATE, *words, "n.h5", words="is no checkpoint", ranks=2)
+            self.assertEqual(tessera.digest(self.path("n.h5.previous")), before)
+            self.assertFalse(os.path.exists(self.path("n.h5")))
         self.fail_with(tessera.USAGE, *words, "c.h5", "--results", "c.h5", words="same file", ranks=2)
         open(self.path("empty.h5"), "w").close()
         for _ in range(2):
