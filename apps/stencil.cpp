@@ -322,7 +322,8 @@ std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const c
                                       option);
       }
     }
-    run::require_distinct_files(value("checkpoint"), inputs.back()->name(), option);
+    for (const std::string& file : checkpoint_files(value("checkpoint")))
+      run::require_distinct_files(file, inputs.back()->name(), option);
   }
   return inputs;
 }
@@ -334,18 +335,16 @@ std::unique_ptr<run::Input> open_one(const run::Parsed& parsed, const char* opti
 }
 
 void require_checkpoint_of_its_own(const run::Parsed& parsed) {
-  const std::string& checkpoint = parsed.lists.at("checkpoint").front();
-  const std::string& results = parsed.lists.at("results").front();
-  require(checkpoint.empty() || results.empty() || !io::same_file(results, checkpoint), ExitCode::usage,
-          fmt::format("--checkpoint and --results name the same file '{}'; give checkpoints one of their own",
-                      checkpoint));
-  for (const char* output : {"out", "snapshots"}) {
-    for (const std::string& name : io::split_names(parsed.lists.at(output).front())) {
-      require(name.empty() || checkpoint.empty() ||
-                  !io::same_file(io::parse_dataset_name(name, output).file, checkpoint),
-              ExitCode::usage,
-              fmt::format("--checkpoint and --{} name the same file '{}'; give checkpoints one of their own",
-                          output, checkpoint));
+  const auto require_apart = [](const std::string& other, const char* option, const std::string& file) {
+    require(other.empty() || !io::same_file(other, file), ExitCode::usage,
+            fmt::format("--checkpoint and --{} name the same file '{}'; give checkpoints one of their own",
+                        option, file));
+  };
+  for (const std::string& file : checkpoint_files(parsed.lists.at("checkpoint").front())) {
+    require_apart(parsed.lists.at("results").front(), "results", file);
+    for (const char* output : {"out", "snapshots"}) {
+      for (const std::string& name : io::split_names(parsed.lists.at(output).front()))
+        if (!name.empty()) require_apart(io::parse_dataset_name(name, output).file, output, file);
     }
   }
 }

@@ -159,7 +159,7 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
             ExitCode::cannot_create,
             fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
                         file_, folder));
-    for (const std::string& file : {file_, previous_name(file_)})
+    for (const std::string& file : checkpoint_files(file_))
       require(may_be_replaced(file, resumes(point_.values)), ExitCode::cannot_create,
               fmt::format("'{}' is no checkpoint and would be replaced by one; name another file", file));
   });
@@ -222,6 +222,11 @@ void Checkpoints<T>::write(index_t step) {
   });
   written_ = step;
   since_written_.restart();
+}
+
+std::vector<std::string> checkpoint_files(const std::string& checkpoint) {
+  if (checkpoint.empty()) return {};
+  return {checkpoint, previous_name(checkpoint)};
 }
 
 bool resumes(const run::Values& values) {

@@ -87,6 +87,9 @@ class Checkpoints : public Stop {
   Timer since_written_, since_looked_;
 };
 
+/// The files that --checkpoint has: of the newest, and of the one before. Empty: none.
+[[nodiscard]] std::vector<std::string> checkpoint_files(const std::string& checkpoint);
+
 /// A checkpoint is to be looked for.
 [[nodiscard]] bool resumes(const run::Values& values);
 

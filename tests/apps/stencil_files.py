@@ -318,11 +318,15 @@ class Checkpoints(tessera.Case):
                 (("--checkpoint-every", "often"), "neither seconds"),
                 (("--repetitions", "3"), "one run"),
                 (("--out", "ck.h5:/u"), "same file"),
+                (("--out", "ck.h5.previous:/u"), "same file"),
+                (("--results", "./ck.h5.previous"), "same file"),
                 (("--every", "3"), "--snapshots"),
                 (("--kernel", "naive,tiled"), "one run")]:
             with self.subTest(words=more):
                 self.fail_with(tessera.USAGE, *words, *more, words=message, ranks=2)
         self.fail_with(tessera.USAGE, "stencil", "--resume", "auto", words="--checkpoint")
+        for name in ("ck.h5", "ck.h5.previous"):
+            self.fail_with(tessera.USAGE, "stencil", "--in", f"{name}:/u", "--checkpoint", "ck.h5", words="same file")
         self.fail_with(tessera.CANNOT_CREATE, *words[:5], "--checkpoint", "no/folder/ck.h5", words="no/folder", ranks=2)
 
     def test_a_file_that_is_no_checkpoint_is_not_replaced_by_one(self):
