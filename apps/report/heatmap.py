@@ -23,10 +23,14 @@ def taken_by(names, points):
     return set(names) | ({"m", "n", "k"} if "n" in names and "m" in points[0].config else set())
 
 
+def size_of(value):
+    number = s.numeric(value)
+    return math.prod(s.dims_of(value) or (0,)) if number is None else number
+
+
 def table_of(points, row, column):
     def order(name):
-        values = {p.config[name] for p in points}
-        return sorted(values, key=lambda v: (s.numeric(v) or math.prod(s.dims_of(v) or (0,)), str(v)))
+        return sorted({p.config[name] for p in points}, key=lambda v: (size_of(v), str(v)))
     rows, columns = order(row), order(column)
     values = np.full((len(rows), len(columns)), np.nan)
     for p in points:

@@ -106,8 +106,10 @@ def draw(axes, groups, peak, stream, run):
 
 
 def counted(point, workload):
+    """(FLOP per byte, GFLOP/s); None where nothing was computed: of empty fields, or in no steps."""
     found = flops_and_bytes(point, workload)
-    return (found[0] / found[1], found[0] / point.measured["median"] / 1e9) if found and point.measured["median"] > 0 else None
+    return (found[0] / found[1], found[0] / point.measured["median"] / 1e9) \
+        if found and min(found) > 0 and point.measured["median"] > 0 else None
 
 
 def pictures(run):

@@ -119,6 +119,16 @@ class Roofline(made.Case):
                 point.measured["work"] = 400.0  # two steps of 200 points
                 self.assertEqual(roofline.flops_and_bytes(point, "stencil"), (400.0 * flops, 400.0 * 8 * numbers))
 
+    def test_where_nothing_was_computed_there_is_no_point(self):
+        point = points_of(write(self.path("none.h5"), [row("tiled", 100, 2)])).points[0]
+        self.assertIsNotNone(roofline.counted(point, "matmul"))
+        for sizes in ({"n": 0, "m": 0, "k": 0}, {"n": 9, "m": 9, "k": 0}):
+            point.config.update(sizes)
+            point.measured["work"] = 0.0
+            self.assertIsNone(roofline.counted(point, "matmul"), sizes)
+        point.config.update(stencil="heat", shape="0x20")
+        self.assertIsNone(roofline.counted(point, "stencil"))
+
     def test_weights_in_a_dataset_are_not_known(self):
         point = points_of(write(self.path("unknown.h5"), [row("tiled", 100, 2)])).points[0]
         point.key = "stencil weights=w.h5:/w"
@@ -152,6 +162,11 @@ class Others(made.Case):
             file["matmul_0001/summary/point"][...] = [f"{i}" for i in range(8)]
             file["matmul_0001/summary/tile"] = [8] * 4 + [16] * 4
         self.assertEqual(heatmap.table_of(points_of(path).points, "tile", "shape")[1], ["512x512", "1024x1024", "16x100000", "4096x4096"])
+
+    def test_nothing_is_a_number_too(self):
+        """0 is what many options have that choose by themselves."""
+        path = write(self.path("zero.h5"), [row("tiled", options={"tile": t, "column-width": w}) for t in (16, 0) for w in (8, 0)])
+        self.assertEqual(heatmap.table_of(points_of(path).points, "tile", "column_width")[:2], (["0", "16"], ["0", "8"]))
 
     def test_ranks_and_sizes_alone_make_no_map(self):
         run = points_of(write(self.path("nomap.h5"), [row("tiled", n, r) for n in (64, 128) for r in (1, 2)]))
