@@ -80,6 +80,15 @@ bool may_be_replaced(const std::string& file, bool resumed) {
   }
 }
 
+/// The step of a checkpoint; -1 where it tells none. Local.
+index_t step_of(const std::string& file) {
+  try {
+    return io::Notes(file).integer("checkpoint_step");
+  } catch (const Error&) {
+    return -1;
+  }
+}
+
 /// What rank 0 finds in a checkpoint, on all ranks.
 struct Found {
   index_t step = -1;  ///< -1: none
@@ -212,9 +221,11 @@ void Checkpoints<T>::write(index_t step) {
     }
     out.check_written(io::OutputFile::ReadBack::off);
   });
-  // The newest one gives way only when its successor is whole; at any time one of the two is there.
+  // The newest one gives way only when its successor is whole; at any time one of the two is there. Where the
+  // run went on from the one before, because the newest was damaged, that one stays instead.
   mpi::on_root(point_.comm, "checkpoint", [&] {
-    if (io::file_exists(file_)) io::publish_file(file_, previous_name(file_));
+    const bool damaged = point_.values.text("resume") == "auto" && written_ > 0 && step_of(file_) != written_;
+    if (!damaged && io::file_exists(file_)) io::publish_file(file_, previous_name(file_));
   });
   out.publish([&](hid_t group) {
     io::write_attribute(group, "checkpoint_step", step);

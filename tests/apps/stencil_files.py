@@ -300,6 +300,9 @@ class Checkpoints(tessera.Case):
         self.assertEqual(self.hash_of(result), whole)
         self.assertIn("resumed: ck.h5.previous after step 30", result.out)
         self.assertIn("does not match its checksum", result.err)
+        for name, step in ("ck.h5", 40), ("ck.h5.previous", 30):  # the damaged one did not push out the good one
+            with h5py.File(self.path(name)) as file:
+                self.assertEqual(file["_tessera"].attrs["checkpoint_step"], step)
 
     def test_nothing_to_resume_is_a_start_and_a_named_checkpoint_must_be_there(self):
         words = ["stencil", "--shape", "20x20", "--steps", 5]
