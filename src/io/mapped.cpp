@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "io/home_file.hpp"
 
@@ -89,7 +90,11 @@ void MappedMatrix::will_bring(const layout::Box& box) {
   }
   const std::byte* const begin = row(box.rows.begin) + box.cols.begin * element_bytes_;
   const std::byte* const end = row(box.rows.end - 1) + box.cols.end * element_bytes_;
-  coming_ = std::async(std::launch::async, [begin, end] { (void)advise(begin, end, MADV_POPULATE_READ); });
+  try {
+    coming_ = std::async(std::launch::async, [begin, end] { (void)advise(begin, end, MADV_POPULATE_READ); });
+  } catch (const std::system_error&) {
+    // No thread is to be had: bring() reads all of it.
+  }
 }
 
 void MappedMatrix::bring(const layout::Box& box) const {

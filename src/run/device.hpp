@@ -90,9 +90,8 @@ template <class Row, class Bytes>
 /// --device is cpu, or it has nothing for GPUs).
 [[nodiscard]] const machine::Gpus* concerned_gpus(const Parsed& parsed);
 
-/// Of the options given as flags, those of GPUs that nothing in the request has a use for: "--device-memory
-/// and
-/// --gpu-ranks"; else empty.
+/// Of the options of GPUs that were given as flags those that nothing in the request has a use for, as in
+/// "--device-memory and --gpu-ranks"; empty where there are none.
 [[nodiscard]] std::string idle_gpu_flags(const OptionSet& set, const Parsed& parsed);
 
 /// What the driver says of a device, in the form of ceilings: memory, clock, bandwidth of the bus, ...

@@ -81,8 +81,8 @@ double multiply_seconds(const StreamRequest& request, const Stream& s) {
   return flops / device_flop_rate + moved * real(q.element_bytes) / bus_rate;
 }
 
-/// What reading takes, of all ranks: from the device every time, but ten times as fast where the file cache
-/// can hold what was read before.
+/// What reading takes, of all ranks: from the disk every time; for a GPU, which waits for nothing else, ten
+/// times as fast where the file cache can hold what was read before.
 double reading_seconds(const StreamRequest& request, const Stream& s) {
   const ForecastRequest& q = request.shape;
   const index_t once = (q.m + q.n) * q.k * q.element_bytes;
