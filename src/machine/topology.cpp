@@ -129,6 +129,7 @@ Caches caches() {
     Caches found;
     const Topology all = topology();
     for (const CacheLevel& level : all.caches) {
+      if (level.name == "L1d" && level.bytes > 0) found.l1 = level.bytes;
       if (level.name == "L2" && level.bytes > 0) found.l2 = level.bytes;
       if (level.name == "L3") found.l3 = level.bytes;
     }

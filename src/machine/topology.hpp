@@ -35,7 +35,7 @@ struct Topology {
 
 /// The caches that kernels reckon with, bytes: of a core, and of the cores that share the last one.
 struct Caches {
-  index_t l2 = index_t{1} << 20, l3 = 0;
+  index_t l1 = index_t{48} << 10, l2 = index_t{1} << 20, l3 = 0;
   bool l3_takes_evicted = false;  ///< what second levels give up goes there and comes back from there (AMD)
 };
 /// As topology() says, looked up once.

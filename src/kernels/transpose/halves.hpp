@@ -34,20 +34,29 @@ namespace tessera::transpose {
 struct Walk {
   LeafShape leaf;
   index_t strip;
-  bool asks_ahead = true;
+  Ahead ahead = Ahead::first_level;
 };
 
 /// A second level of 2 MiB: Intel's servers.
 [[nodiscard]] inline bool has_large_second_level() { return machine::caches().l2 >= index_t{2} << 20; }
 
-/// Whether lines of a are asked for ahead of their time. Not where such a processor's own prefetchers follow
-/// the rows of a panel, up to 32, each in a page of its own: what is asked for probably waits in the buffers
-/// that streaming stores leave through (Emerald Rapids, one core, GB/s, asked for 512 bytes ahead and not at
-/// all; 128 to 8192 bytes are as bad: f64 8000 x 8000 22.0 and 24.7, 8192 x 8192 21.5 and 24.1, f32 8192 x
-/// 8192 20.8 and 23.2). Rows that share pages (f64 100000 x 100 23.0 and 20.7), more rows (u16 8000 x
-/// 8000 16.3 and 14.3) and rows that are carried (f32 8001 x 8001 21.5 and 19.2) need it.
-[[nodiscard]] inline bool asks_ahead(Store store, const ConstRecords& a) {
-  return store != Store::streaming || a.bytes < 4 || a.stride() < 4096 || !has_large_second_level();
+/// A first level of 32 KiB: half of the lines that would wait there for a panel are thrown out by their turn.
+[[nodiscard]] inline bool has_small_first_level() { return machine::caches().l1 < index_t{48} << 10; }
+
+/// Not at all where the prefetchers of a processor with a large second level follow the rows of a panel, up
+/// to 32, each in a page of its own: what is asked for probably waits in the buffers that streaming stores
+/// leave through (Emerald Rapids, one core, GB/s, asked for 512 bytes ahead and not at all; 128 to 8192 bytes
+/// are as bad: f64 8000 x 8000 22.0 and 24.7, 8192 x 8192 21.5 and 24.1, f32 8192 x 8192 20.8 and 23.2). Rows
+/// that share pages (f64 100000 x 100 23.0 and 20.7), more rows (u16 8000 x 8000 16.3 and 14.3) and rows that
+/// are carried (f32 8001 x 8001 21.5 and 19.2) need it. Into the second level where the first is small (Zen
+/// 4, one core, first and second level: f32 4000 x 4000 28 and 32, 100000 x 100 19 and 29, carried 8001 x
+/// 8001 22 and 32, f64 100000 x 100 23 and 32, u16 8000 x 8000 17 and 35, u8 16000 x 16000 14 and 24). Zen 5,
+/// of 48 KiB, has up to a quarter more by the first (f32 4096 x 4096 40 and 37, 100000 x 100 46 and 45).
+[[nodiscard]] inline Ahead ahead_of(Store store, const ConstRecords& a) {
+  if (has_small_first_level()) return Ahead::second_level;
+  return store != Store::streaming || a.bytes < 4 || a.stride() < 4096 || !has_large_second_level()
+             ? Ahead::first_level
+             : Ahead::nothing;
 }
 
 /// Long strips keep the prefetchers of a busy: measured on Zen 5 with f32 and f64 at n = 4000, 4096, 8000 and
@@ -59,9 +68,10 @@ struct Walk {
 [[nodiscard]] inline Walk walk_of(Store store, const ConstRecords& a, const Records& b) {
   if (store == Store::cached) return {{1536, 8192}, 64};
   const index_t strip = (b.bytes < 4 ? 4096 : 16384) / b.bytes;
-  if (store == Store::carried) return {{a.rows, carried_columns(b.bytes)}, strip};
+  const Ahead ahead = ahead_of(store, a);
+  if (store == Store::carried) return {{a.rows, carried_columns(b.bytes)}, strip, ahead};
   if (store == Store::joined) return {{a.rows, 8192}, strip};
-  return {{std::max<index_t>(192, 1536 / b.bytes), 8192}, strip, asks_ahead(store, a)};
+  return {{std::max<index_t>(192, 1536 / b.bytes), 8192}, strip, ahead};
 }
 
 /// Leaves of about one size, a multiple of `grain`, at most `most`; as many for one thread as for the next.
@@ -92,7 +102,7 @@ void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int 
   const Walk walk = walk_of(store, a, b);
   const auto visit = [&](const Block& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
-                   block.cols, a.bytes, store, walk.strip, walk.asks_ahead});
+                   block.cols, a.bytes, store, walk.strip, walk.ahead});
     if (store != Store::cached) set.fence();
   };
   walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, walk.leaf, threads), visit, both);

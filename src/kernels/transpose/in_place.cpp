@@ -21,8 +21,11 @@ index_t leaf_side(index_t bytes) {
 
 /// Nothing where lines would throw each other out of the caches. 8000 x 8000, GB/s, one core, nothing, lower
 /// alone and both: Zen 5, f64 37, 41, 46, f32 33, 37, 46; Emerald Rapids, nothing and lower, f64 17.5, 20.8,
-/// f32 13.2, 15.7, in another run nothing and both, f32 12.4, 8.9.
+/// f32 13.2, 15.7, in another run nothing and both, f32 12.4, 8.9. Where lines wait in the second level they
+/// do not: Zen 4, one core, what follows from the lines below and both far, f64 4096 18, 24, 8000 23, 36,
+/// 8192 16, 21, f32 4000 23, 38, 8000 21, 36, 8192 19, 22.
 Asks asks_of(const Records& m) {
+  if (has_small_first_level()) return Asks::both_far;
   if (rows_share_sets(m.stride())) return Asks::nothing;
   const bool cached = stays_in_cache(m.rows * m.cols * m.bytes, m.rows * m.stride());
   return cached || has_large_second_level() ? Asks::lower : Asks::both;

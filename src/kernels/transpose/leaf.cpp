@@ -9,16 +9,20 @@
 namespace tessera::transpose::TESSERA_ISA {
 namespace {
 
-/// How far ahead in a row lines are asked for, into the first level.
+/// How far ahead in a row lines are asked for.
 constexpr index_t prefetch_bytes = 512;
 
 /// Squares, one above the other, in a panel of carried or streamed lines: a run of two lines is as fast as a
 /// longer one on Zen 5 and Emerald Rapids, and reading three or four rows at a time for each is slower (f32
-/// 8192 x 8192, two and three squares, 37 and 30 GB/s; 17 and 13). Each is unrolled, with loads of its own:
-/// prefetchers tell streams apart by the instruction (two squares in one loop body: 35 to 40 GB/s of f64 on
-/// Zen 5; the same squares through one copy of the code: 26).
-template <int Bytes>
-inline constexpr int squares_in_panel = Bytes == 1 ? 3 : 2;
+/// 8192 x 8192, two and three squares, 37 and 30 GB/s; 17 and 13). Streamed ones whose lines wait in the
+/// second level have three: Zen 4, two and three, f32 4000 x 4000 32 and 37, 8000 x 8000 28.5 and 33.4, 8192
+/// x 8192 27 and 29, f64 42 and 40, 36 and 38, 34 and 35; carried f32 8001 x 8001 32 and 30. Each is
+/// unrolled, with loads of its own: prefetchers tell streams apart by the instruction (two squares in one
+/// loop body: 35 to 40 GB/s of f64 on Zen 5; the same squares through one copy of the code: 26).
+template <int Bytes, Store Kind, Ahead To>
+inline constexpr int squares_in_panel = Bytes == 1 || (Kind == Store::streaming && To == Ahead::second_level)
+                                            ? 3
+                                            : 2;
 
 /// A panel of squares from left to right, straight into b by ordinary stores. The rows of the next panel are
 /// asked for meanwhile.
@@ -39,13 +43,14 @@ template <int Bytes, int Squares>
 }
 
 /// The squares of a panel at column `at` into a stage, whose rows lie `pitch` apart; meanwhile the lines of a
-/// that come next are on their way: prefetch_bytes to the right of column j, or beyond the end of the panel,
-/// where reading goes on at `next`; nowhere, where that is null.
-template <int Bytes, int Squares>
+/// that come next are on their way to level `To`: prefetch_bytes to the right of column j, or beyond the end
+/// of the panel, where reading goes on at `next`; nowhere, where that is null.
+template <int Bytes, int Squares, Ahead To>
 [[gnu::always_inline]] inline void stage_squares(const std::byte* a, index_t a_stride, index_t j, index_t at,
                                                  index_t cols, const std::byte* next, std::byte* stage,
                                                  index_t pitch) {
   constexpr index_t side = line_bytes / Bytes;
+  constexpr int keep_near = To == Ahead::first_level ? 3 : 2;
   const bool asks = next != nullptr;
   const index_t beyond = (j - cols) * Bytes + prefetch_bytes;
   const std::byte* const ahead = beyond < 0 ? a + j * Bytes + prefetch_bytes : next + beyond;
@@ -53,7 +58,8 @@ template <int Bytes, int Squares>
   for (int q = 0; q < Squares; ++q) {
     line_square<Bytes, Put::stage>(a + q * side * a_stride + at * Bytes, a_stride, stage + q * line_bytes,
                                    pitch);
-    for (index_t r = q * side; asks && r < (q + 1) * side; ++r) __builtin_prefetch(ahead + r * a_stride);
+    for (index_t r = q * side; asks && r < (q + 1) * side; ++r)
+      __builtin_prefetch(ahead + r * a_stride, 0, keep_near);
   }
 }
 
@@ -61,7 +67,7 @@ template <int Bytes, int Squares>
 /// right after the other, as memory wants its writes. `next`: where reading goes on after the panel. (Squares
 /// of 1 and 2 bytes are slower for it, 0.8 of their rate, but where rows of b share few sets: u16 4096 x 4096
 /// 0.55 -> 0.71 of memcpy, u8 16000 x 16000 0.75 -> 0.84.)
-template <int Bytes, int Squares>
+template <int Bytes, int Squares, Ahead To>
 void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t cols,
                   const std::byte* next) {
   constexpr index_t side = line_bytes / Bytes;
@@ -69,7 +75,7 @@ void staged_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_
   alignas(line_bytes) std::byte stage[side * run];
   for (index_t j = 0; j < cols; j += side) {
     const index_t at = square_column<Bytes>(j, cols);
-    stage_squares<Bytes, Squares>(a, a_stride, j, at, cols, next, stage, run);
+    stage_squares<Bytes, Squares, To>(a, a_stride, j, at, cols, next, stage, run);
     for (index_t r = 0; r < side; ++r) stream_lines(b + (at + r) * b_stride, stage + r * run, Squares);
   }
 }
@@ -107,7 +113,7 @@ template <int Lines>
 
 /// As staged_panel, where rows of b begin anywhere in a line: each of its lines begins in what was carried
 /// and ends in the stage. The first panel of a strip has nothing before it: its first line is not whole.
-template <int Bytes, int Squares>
+template <int Bytes, int Squares, Ahead To>
 void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b_stride, index_t cols,
                    const std::byte* next, Carry& carry, bool first) {
   constexpr index_t side = line_bytes / Bytes;
@@ -119,7 +125,7 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
     const index_t at = square_column<Bytes>(j, cols);
     for (index_t column = j; column < at + side && !shifts; ++column)
       __builtin_memcpy(stage + (column - at) * pitch, carry.line(column), line_bytes);
-    stage_squares<Bytes, Squares>(a, a_stride, j, at, cols, next, stage + line_bytes, pitch);
+    stage_squares<Bytes, Squares, To>(a, a_stride, j, at, cols, next, stage + line_bytes, pitch);
     for (index_t column = j; column < at + side; ++column) {
       std::byte* const row = stage + (column - at) * pitch;
       std::byte* const to = b + column * b_stride;
@@ -162,7 +168,7 @@ void carried_panel(const std::byte* a, index_t a_stride, std::byte* b, index_t b
 /// The last panel of a strip, not its first, with the rows below it, fewer than a square has, which the last
 /// square of rows tells: all that is left of a row of b, and the line that it shares with the next one,
 /// leaves at once.
-template <int Bytes, int Squares>
+template <int Bytes, int Squares, Ahead To>
 void last_panel(const Leaf& strip, index_t i, const std::byte* next, Carry& carry) {
   constexpr index_t side = line_bytes / Bytes;
   constexpr index_t run = Squares * line_bytes;
@@ -174,8 +180,8 @@ void last_panel(const Leaf& strip, index_t i, const std::byte* next, Carry& carr
     const index_t at = square_column<Bytes>(j, strip.cols);
     for (index_t column = j; column < at + side; ++column)
       __builtin_memcpy(stage + (column - at) * pitch, carry.line(column), line_bytes);
-    stage_squares<Bytes, Squares>(strip.a + i * strip.a_stride, strip.a_stride, j, at, strip.cols, next,
-                                  stage + line_bytes, pitch);
+    stage_squares<Bytes, Squares, To>(strip.a + i * strip.a_stride, strip.a_stride, j, at, strip.cols, next,
+                                      stage + line_bytes, pitch);
     if (rest > 0)
       line_square<Bytes, Put::stage>(strip.a + (strip.rows - side) * strip.a_stride + at * Bytes,
                                      strip.a_stride, stage + line_bytes + run, pitch);
@@ -241,22 +247,22 @@ void flush(const Leaf& strip, Carry& carry) {
 }
 
 /// The rows of a strip from row i on that make a panel. `next`: where reading goes on after it.
-template <int Bytes, Store Kind, int Squares>
+template <int Bytes, Store Kind, int Squares, Ahead To>
 [[gnu::always_inline]] inline void panel(const Leaf& strip, index_t i, const std::byte* next, Carry* carry) {
   const std::byte* const a = strip.a + i * strip.a_stride;
   std::byte* const b = strip.b + i * Bytes;
   if constexpr (Kind == Store::cached) {
     plain_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols);
   } else if constexpr (Kind == Store::carried) {
-    carried_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols, next, *carry, i == 0);
+    carried_panel<Bytes, Squares, To>(a, strip.a_stride, b, strip.b_stride, strip.cols, next, *carry, i == 0);
   } else {
-    staged_panel<Bytes, Squares>(a, strip.a_stride, b, strip.b_stride, strip.cols, next);
+    staged_panel<Bytes, Squares, To>(a, strip.a_stride, b, strip.b_stride, strip.cols, next);
   }
 }
 
 /// A strip from top to bottom: panels, and what is left of those that are carried. `next`: where reading goes
 /// on after it.
-template <int Bytes, Store Kind, int Squares>
+template <int Bytes, Store Kind, int Squares, Ahead To>
 void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes, high = Squares * side;
   const index_t rows = strip.rows / side * side;
@@ -266,25 +272,25 @@ void walk_strip(const Leaf& strip, const std::byte* next, Carry* carry) {
     return next == nullptr || i >= rows ? next : strip.a + i * strip.a_stride;
   };
   index_t i = 0;
-  for (; i + high <= end; i += high) panel<Bytes, Kind, Squares>(strip, i, from(i + high), carry);
-  for (; i < end; i += side) panel<Bytes, Kind, 1>(strip, i, from(i + side), carry);
+  for (; i + high <= end; i += high) panel<Bytes, Kind, Squares, To>(strip, i, from(i + high), carry);
+  for (; i < end; i += side) panel<Bytes, Kind, 1, To>(strip, i, from(i + side), carry);
   if constexpr (Kind == Store::cached) {  // the last panel tells rows of the one before again
-    if (rows < strip.rows) panel<Bytes, Kind, 1>(strip, strip.rows - side, next, carry);
+    if (rows < strip.rows) panel<Bytes, Kind, 1, To>(strip, strip.rows - side, next, carry);
   }
   if constexpr (Kind == Store::carried) {
     if (rows == end) {
       if (rows < strip.rows) carry_rest<Bytes>(strip, strip.rows - rows, *carry);
       flush(strip, *carry);
     } else if (rows - end == high) {
-      last_panel<Bytes, Squares>(strip, end, next, *carry);
+      last_panel<Bytes, Squares, To>(strip, end, next, *carry);
     } else {
-      last_panel<Bytes, 1>(strip, end, next, *carry);
+      last_panel<Bytes, 1, To>(strip, end, next, *carry);
     }
   }
 }
 
 /// Strips of at most `widest` columns, then what fills no square.
-template <int Bytes, Store Kind, int Squares>
+template <int Bytes, Store Kind, int Squares, Ahead To>
 void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
   constexpr index_t side = line_bytes / Bytes;
   if (leaf.rows < side || leaf.cols < side)
@@ -297,12 +303,24 @@ void walk_strips(const Leaf& leaf, index_t widest, Carry* carry) {
     strip.b = leaf.b + left * leaf.b_stride;
     const bool last = left + strip.cols == leaf.cols;
     const std::byte* const next = last ? leaf.a : strip.a + strip.cols * Bytes;
-    walk_strip<Bytes, Kind, Squares>(strip, leaf.asks_ahead ? next : nullptr, carry);
+    walk_strip<Bytes, Kind, Squares, To>(strip, leaf.ahead == Ahead::nothing ? nullptr : next, carry);
   }
   if constexpr (Kind != Store::streaming) return;
   const index_t rows = leaf.rows / side * side;
   edge<Bytes>(leaf.a + rows * leaf.a_stride, leaf.a_stride, leaf.b + rows * Bytes, leaf.b_stride,
               leaf.rows - rows, leaf.cols);
+}
+
+/// Streamed or carried, with lines ahead in the level that they are asked for into.
+template <int Bytes, Store Kind>
+void panels_leaf(const Leaf& leaf, index_t widest, Carry* carry) {
+  const auto walk = [&]<Ahead To>() {
+    walk_strips<Bytes, Kind, squares_in_panel<Bytes, Kind, To>, To>(leaf, widest, carry);
+  };
+  if (leaf.ahead == Ahead::second_level)
+    walk.template operator()<Ahead::second_level>();
+  else
+    walk.template operator()<Ahead::first_level>();
 }
 
 template <int Bytes>
@@ -311,17 +329,16 @@ void carried_leaf(const Leaf& leaf) {
   Carry carry;
   carry.joins = leaf.b_stride == leaf.rows * Bytes;
   carry.shifts = Bytes % 4 == 0 && bytes_past_line(leaf.b) % 4 == 0 && leaf.b_stride % 4 == 0;
-  walk_strips<Bytes, Store::carried, squares_in_panel<Bytes>>(leaf, leaf.strip < widest ? leaf.strip : widest,
-                                                              &carry);
+  panels_leaf<Bytes, Store::carried>(leaf, leaf.strip < widest ? leaf.strip : widest, &carry);
 }
 
 template <int Bytes>
 void leaf_of(const Leaf& leaf) {
   switch (leaf.store) {
     case Store::cached:
-      return walk_strips<Bytes, Store::cached, 1>(leaf, leaf.strip, nullptr);
+      return walk_strips<Bytes, Store::cached, 1, Ahead::nothing>(leaf, leaf.strip, nullptr);
     case Store::streaming:
-      return walk_strips<Bytes, Store::streaming, squares_in_panel<Bytes>>(leaf, leaf.strip, nullptr);
+      return panels_leaf<Bytes, Store::streaming>(leaf, leaf.strip, nullptr);
     case Store::carried:
       return carried_leaf<Bytes>(leaf);
     default:

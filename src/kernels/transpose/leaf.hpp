@@ -18,6 +18,9 @@ enum class Store {
   joined,     ///< the same, where b has no gaps and rows that are whole and short (joins_rows)
 };
 
+/// Where lines of a are asked for ahead of their time; nothing: they are left to the processor's prefetchers.
+enum class Ahead { nothing, first_level, second_level };
+
 /// b[0:cols, 0:rows] = transpose(a[0:rows, 0:cols]); strides in bytes; records of 1, 2, 4, 8 or 16 bytes.
 struct Leaf {
   const std::byte* a;
@@ -28,8 +31,8 @@ struct Leaf {
   index_t bytes;
   Store store;
   index_t strip =
-      index_t{1} << 40;    ///< columns of a that are walked together; a multiple of line_bytes / bytes
-  bool asks_ahead = true;  ///< whether lines of a are asked for, or left to the processor's prefetchers
+      index_t{1} << 40;  ///< columns of a that are walked together; a multiple of line_bytes / bytes
+  Ahead ahead = Ahead::first_level;
 };
 
 /// The columns of the widest strip whose lines are carried.
@@ -49,8 +52,8 @@ inline constexpr index_t most_joined_rows = 128;
          rows * bytes <= 5 * line_bytes;
 }
 
-/// Lines of which blocks are asked for ahead of their time.
-enum class Asks { nothing, lower, both };
+/// Lines of which blocks are asked for ahead of their time; far: further ahead, into the second level.
+enum class Asks { nothing, lower, both, both_far };
 
 /// upper[0:rows, 0:cols] and lower[0:cols, 0:rows] of one matrix; rows and cols are multiples of line_bytes /
 /// bytes. The same place: a block on the diagonal.

@@ -149,7 +149,8 @@ TEST(Variants, HaveTheReferenceFirstAndABest) {
 }
 
 /// A leaf of every instruction set for a shape, in strips that end inside a square, too.
-void expect_leaf_right(const Shape& shape, index_t bytes, Store store, index_t ld, index_t skew) {
+void expect_leaf_right(const Shape& shape, index_t bytes, Store store, index_t ld, index_t skew,
+                       Ahead ahead = Ahead::first_level) {
   for (int which = 0; which <= static_cast<int>(machine::isa()); ++which) {
     const LeafSet& set = leaf_set(static_cast<machine::Isa>(which));
     for (const index_t strip : {index_t{64}, index_t{1} << 40}) {
@@ -158,8 +159,8 @@ void expect_leaf_right(const Shape& shape, index_t bytes, Store store, index_t l
       a.fill(3);
       const ConstRecords from = a.view();
       const Records to = b.view();
-      set.transpose(
-          {from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes, store, strip});
+      set.transpose({from.data, from.stride(), to.data, to.stride(), shape.rows, shape.cols, bytes, store,
+                     strip, ahead});
       set.fence();
       EXPECT_EQ(differences(from, to), 0) << which << " " << shape.rows << "x" << shape.cols << " of "
                                           << bytes << " strips of " << strip << " skew " << skew;
@@ -172,7 +173,8 @@ TEST(Leaf, IsRightOnEveryInstructionSetHere) {
   for (const Shape& shape : shapes) {
     for (const index_t bytes : {1, 2, 4, 8, 16}) {
       expect_leaf_right(shape, bytes, Store::cached, shape.rows, 0);
-      expect_leaf_right(shape, bytes, Store::streaming, round_up(shape.rows, 64), 0);
+      for (const Ahead ahead : {Ahead::nothing, Ahead::first_level, Ahead::second_level})
+        expect_leaf_right(shape, bytes, Store::streaming, round_up(shape.rows, 64), 0, ahead);
     }
   }
 }
@@ -203,7 +205,7 @@ void expect_swap_right(index_t bytes, index_t down, index_t right, bool diagonal
 
 TEST(Leaf, SwapsSquaresOnEveryInstructionSetHere) {
   for (const index_t bytes : {1, 2, 4, 8, 16}) {
-    for (const Asks asks : {Asks::nothing, Asks::lower, Asks::both}) {
+    for (const Asks asks : {Asks::nothing, Asks::lower, Asks::both, Asks::both_far}) {
       expect_swap_right(bytes, 1, 2, false, asks);
       expect_swap_right(bytes, 3, 1, false, asks);
       expect_swap_right(bytes, 2, 0, true, asks);
@@ -239,7 +241,8 @@ TEST(Leaf, CarriesWhatFillsNoLine) {
   for (const Shape& shape : shapes) {
     for (const index_t bytes : {1, 2, 4, 8, 16}) {
       for (const index_t skew : {0, 4, 8, 63}) {
-        expect_leaf_right(shape, bytes, Store::carried, shape.rows, skew);
+        for (const Ahead ahead : {Ahead::first_level, Ahead::second_level})
+          expect_leaf_right(shape, bytes, Store::carried, shape.rows, skew, ahead);
         expect_leaf_right(shape, bytes, Store::carried, round_up(shape.rows, 64) + 1, skew);
       }
     }
