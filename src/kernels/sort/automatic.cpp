@@ -20,6 +20,10 @@ constexpr index_t least_uneven = 1 << 16;  // below, radix works in the cache al
 constexpr index_t few_in_cache = 1 << 21;  // keys; no more than a last-level cache has
 constexpr index_t least_roomy = 1 << 12;   // of 64 bits; 32 bits are as fast by radix up to least_uneven
 constexpr double few_distinct = 0.45;      // of a sample
+constexpr double seen_again = 0.375;       // of a sample at most once
+constexpr std::uint64_t scattered_range = 1 << 10;
+template <class B>
+constexpr double handful = sizeof(B) == 8 ? 1.0 / 128 : 1.0 / 16;  // distinct of a sample
 constexpr index_t alone_bytes = 16 << 20;  // are sorted without a team if in order, nearly so, or reversed
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
 
@@ -76,14 +80,34 @@ bool in_roomy_cache(index_t n) {
          n >= (sizeof(B) == 8 ? least_roomy : least_uneven);
 }
 
-/// Where many keys are equal: counted in buckets if their range is narrow; else by quicksort, which leaves
-/// equal keys behind (and is faster than counting, too, of few values in a cache or of 32 bits), or one by
-/// one if there are few.
+/// Whether quicksort need not go to the memory for each of its few passes over many equal keys.
+template <class B>
+bool fits_quicksort(index_t n) {
+  return sizeof(B) == 4 || in_cache<B>(n);
+}
+
+/// A handful of values, by quicksort, which leaves equal keys behind, or else one by one.
+template <class B>
+bool sort_handful(const Block<B>& block, const Repeats& repeats) {
+  if (repeats.distinct >= handful<B>) return false;
+  return (fits_quicksort<B>(block.n) && quicksort_alone(block)) || sort_few_values(block);
+}
+
+/// Up to some thousands of values, one by one: not where few keys have to pay for putting those in order, nor
+/// where a table of them is slower than quicksort is with 32 bits.
+template <class B>
+bool sort_some_values(const Block<B>& block, const Repeats& repeats) {
+  const double most = block.n < 4 * least_uneven ? 0.2 : sizeof(B) == 4 ? few_distinct : 1;
+  return repeats.once < seen_again && repeats.distinct < most && sort_few_values(block);
+}
+
+/// Where many keys are equal: few values as above, more by quicksort, or counted in buckets if their range is
+/// narrow.
 template <class B>
 bool sort_repeated(const Block<B>& block, const Glance& glanced) {
   const Repeats repeats = glance_at_repeats(block);
-  const bool fits = sizeof(B) == 4 || in_cache<B>(block.n);
-  if (fits && repeats.distinct < few_distinct && quicksort_alone(block)) return true;
+  if (sort_handful(block, repeats) || sort_some_values(block, repeats)) return true;
+  if (fits_quicksort<B>(block.n) && repeats.distinct < few_distinct && quicksort_alone(block)) return true;
   const bool has_quicksort = team() == 1 && leaf_kernels<B>().quicksort != nullptr;
   auto narrow = std::min(static_cast<std::uint64_t>(block.n), counting_range);
   if (has_quicksort && in_roomy_cache<B>(block.n))
@@ -96,11 +120,17 @@ bool sort_repeated(const Block<B>& block, const Glance& glanced) {
       return true;
     }
   }
-  if (repeats.once >= 0.375) return false;
-  if (in_cache<B>(block.n) && quicksort_alone(block)) return true;
-  return sort_few_values(block) || quicksort_alone(block);
+  return repeats.once < seen_again && quicksort_alone(block);
 }
 bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
+
+/// What lies in a narrow range: counted, but for a handful of values in so many buckets.
+template <class B>
+void sort_narrow(const Block<B>& block, const Survey& seen) {
+  if (seen.range() < scattered_range || !sort_handful(block, glance_at_repeats(block)))
+    counting_bucketed(block, seen);
+}
+void sort_narrow(const Block<Pair>& block, const Survey& seen) { counting_bucketed(block, seen); }
 
 /// Where keys lie unevenly, pivots from among them part them better than slices of their range; inside a
 /// cache they are as good wherever slices are not even, and take no scratch memory.
@@ -183,7 +213,7 @@ void automatic(const Block<Item>& block) {
       if (nearly_sorted(glanced) || !put_back_displaced(block)) radix(block);
       return;
     case Plan::counting_bucketed:
-      counting_bucketed(block, seen);
+      sort_narrow(block, seen);
       return;
     case Plan::radix:
       if (!sort_uneven(block)) radix(block);

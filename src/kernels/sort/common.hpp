@@ -12,6 +12,9 @@ namespace tessera::sort {
 
 using machine::team;
 
+/// Products and positions of two words.
+__extension__ using Wide = unsigned __int128;
+
 /// Below this many items a task costs more than it gains.
 inline constexpr index_t task_grain = 1 << 15;
 

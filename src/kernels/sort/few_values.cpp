@@ -51,9 +51,11 @@ class Tally {
   }
 
  private:
-  /// Floating-point numbers differ in their upper bits, which a product does not move down.
+  /// Both halves of a product, which moves bits up in the lower and down in the upper one: integers differ in
+  /// their lower bits, floating-point numbers in their upper ones.
   static std::size_t slot_of(std::uint64_t key) {
-    return ((key ^ (key >> 32)) * 0x9e3779b97f4a7c15u) >> (64 - slot_bits);
+    const Wide product = Wide{key} * 0x9e3779b97f4a7c15u;
+    return static_cast<std::uint64_t>(product ^ (product >> 64)) >> (64 - slot_bits);
   }
 
   std::vector<Value<B>> slots_;

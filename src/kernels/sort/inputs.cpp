@@ -9,13 +9,12 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
-#include "machine/fork_join.hpp"
+#include "kernels/sort/common.hpp"
 
 namespace tessera::sort {
 namespace {
 
 using Word = std::uint64_t;
-__extension__ using Wide = unsigned __int128;
 using enum Input::Width;
 
 constexpr double two_to(int exponent) {

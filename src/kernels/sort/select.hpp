@@ -8,8 +8,6 @@
 namespace tessera::sort {
 
 /// The position in the order of items as one number, to bisect on.
-__extension__ using Wide = unsigned __int128;
-
 template <class Item>
 Wide position_of(const Item& item) {
   if constexpr (std::is_same_v<Plain<Item>, Pair>) {

@@ -78,5 +78,25 @@ TYPED_TEST(FewValues, RareOnesBesideThemAreSortedToo) {
   EXPECT_TRUE(keys == want);
 }
 
+/// Side by side, scattered over a narrow range, or anywhere: each has a way of its own.
+TYPED_TEST(FewValues, AreSortedByAutoWhereverTheyLie) {
+  for (const index_t n : {70000, 300000}) {
+    for (const int values : {2, 20, 100, 1000, 4000}) {
+      for (const TypeParam apart : {TypeParam{1}, TypeParam{700}, TypeParam{1000003}}) {
+        std::vector<TypeParam> keys;
+        for (index_t i = 0; i < n; ++i)
+          keys.push_back(static_cast<TypeParam>(random_bits(seed, 3, i) % static_cast<unsigned>(values)) *
+                         apart);
+        for (const int threads : {1, 3}) {
+          auto got = keys, want = keys;
+          std::sort(want.begin(), want.end());
+          sort_keys<TypeParam>("auto", std::span(got), threads);
+          EXPECT_TRUE(got == want) << n << " of " << values << ", " << apart << " apart";
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sort
