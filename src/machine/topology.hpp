@@ -40,6 +40,9 @@ struct Caches {
 };
 /// As topology() says, looked up once.
 [[nodiscard]] Caches caches();
+/// A first level of 32 KiB: half of the lines that would wait there for some rows side by side are thrown out
+/// by their turn.
+[[nodiscard]] inline bool has_small_first_level() { return caches().l1 < index_t{48} << 10; }
 
 /// Bytes that can still be had on this node: the least of MemAvailable, what the control group leaves and the
 /// address space limit.

@@ -56,41 +56,45 @@ struct Box {
     }
   }
 
-  struct Three {
-    Type before, here, after;
+  /// Vectors of sums that end at their places along x: of 1, 2, 4, 8 and of all 2r + 1 column sums.
+  struct Ending {
+    Type one, two, four, eight, all;
   };
+  /// The vector k elements left of `here`.
   template <int k>
-  [[gnu::always_inline]] static Type at(const Three& u) {
-    return beside<T, k>(nullptr, u.before, u.here, u.after);
+  [[gnu::always_inline]] static Type left(Type before, Type here) {
+    return V::template shift<V::lanes - k>(before, here);
   }
-  template <int k>
-  [[gnu::always_inline]] static Type two(const Three& u) {
-    return at<k>(u) + at<k + 1>(u);
-  }
-  template <int k>
-  [[gnu::always_inline]] static Type four(const Three& u) {
-    return two<k>(u) + two<k + 2>(u);
-  }
-  [[gnu::always_inline]] static Type along_x(const Three& u) {
-    if constexpr (r == 1) return two<-1>(u) + at<1>(u);
-    if constexpr (r == 2) return four<-2>(u) + at<2>(u);
-    if constexpr (r == 3) return (four<-3>(u) + two<1>(u)) + at<3>(u);
-    if constexpr (r == 4) return (four<-4>(u) + four<0>(u)) + at<4>(u);
+  /// The sums one vector on, where the column sums are `one`.
+  [[gnu::always_inline]] static Ending next(const Ending& u, Type one) {
+    Ending v = u;
+    v.one = one;
+    v.two = left<1>(u.one, one) + one;
+    if constexpr (r >= 2) v.four = left<2>(u.two, v.two) + v.two;
+    if constexpr (r == 4) v.eight = left<4>(u.four, v.four) + v.four;
+    if constexpr (r == 1) v.all = left<1>(u.two, v.two) + one;
+    if constexpr (r == 2) v.all = left<1>(u.four, v.four) + one;
+    if constexpr (r == 3) v.all = (left<3>(u.four, v.four) + left<1>(u.two, v.two)) + one;
+    if constexpr (r == 4) v.all = left<1>(u.eight, v.eight) + one;
+    return v;
   }
 
   TESSERA_RACY_LANES static void run(const Taps<T>& taps, const T* in, T* out, index_t stride, index_t from,
                                      index_t to, index_t n) {
     const Type w = V::all(taps.weight[0]);
-    Type before[rows], here[rows], after[rows];
-    columns(in + from - V::lanes, stride, before);
-    columns(in + from, stride, here);
+    Ending here[rows]{};
+    Type sums[rows];
+    for (index_t x = from - V::lanes; x <= from; x += V::lanes) {
+      columns(in + x, stride, sums);
+      for (int j = 0; j < rows; ++j) here[j] = next(here[j], sums[j]);
+    }
     for (index_t x = from; x < to; x += V::lanes) {
-      columns(in + x + V::lanes, stride, after);
-      if constexpr (through) ask_for_rows<T, rows>(in + r * stride, stride, x, n);
+      columns(in + x + V::lanes, stride, sums);
+      if constexpr (through) ask_for_rows<T, rows>(in + r * stride, stride, x, n, taps.far);
       for (int j = 0; j < rows; ++j) {
-        put<T, through>(out + j * stride, x, n, along_x({before[j], here[j], after[j]}) * w);
-        before[j] = here[j];
-        here[j] = after[j];
+        const Ending after = next(here[j], sums[j]);
+        put<T, through>(out + j * stride, x, n, V::template shift<r>(here[j].all, after.all) * w);
+        here[j] = after;
       }
     }
   }
@@ -108,8 +112,8 @@ void box(const Taps<T>& taps, const Rows<T>& a) {
 
 template <class T, int r>
 RowKernel<T> box_kernel(const KernelKey& key) {
-  if (key.loops == Loops::vector && shifts_are_cheap) {
-    return key.stores == Stores::through ? box<T, r, true> : box<T, r, false>;
+  if constexpr (shifts_are_cheap) {
+    if (key.loops == Loops::vector) return key.stores == Stores::through ? box<T, r, true> : box<T, r, false>;
   }
   return reference_box<T, r>;
 }

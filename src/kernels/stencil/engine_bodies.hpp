@@ -5,6 +5,7 @@
 
 #include "base/instrument.hpp"
 #include "kernels/stencil/engine.hpp"
+#include "machine/topology.hpp"
 
 namespace tessera::stencil {
 template <class F>
@@ -28,7 +29,7 @@ Engine<T>::Engine(const Sweep<T>& sweep, Loops loops, Stores stores, machine::Is
     offsets_.push_back(tap.offset[0] * stride[0] + tap.offset[1] * stride[1] + tap.offset[2]);
   }
   taps_ = {weights_.data(), offsets_.data(), static_cast<index_t>(offsets_.size()),
-           static_cast<Arithmetic<T>>(sweep.stencil.previous)};
+           static_cast<Arithmetic<T>>(sweep.stencil.previous), machine::has_small_first_level()};
   // Sums that are still to be finished stay in cache.
   KernelKey key = kernel_key(sweep.stencil, loops, sweep.terms.any() ? Stores::cached : stores);
   if (sweep.terms.any()) choose_terms(isa);

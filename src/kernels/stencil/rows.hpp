@@ -14,6 +14,7 @@ struct Taps {
   const index_t* offset;
   index_t count;
   Arithmetic<T> previous;
+  bool far = false;  ///< what is read next waits in the second level, not the first
 };
 
 /// out[y * stride_y + x] for 0 <= y < rows, 0 <= x < n from in at the same places and around them. Up to a

@@ -40,9 +40,6 @@ struct Walk {
 /// A second level of 2 MiB: Intel's servers.
 [[nodiscard]] inline bool has_large_second_level() { return machine::caches().l2 >= index_t{2} << 20; }
 
-/// A first level of 32 KiB: half of the lines that would wait there for a panel are thrown out by their turn.
-[[nodiscard]] inline bool has_small_first_level() { return machine::caches().l1 < index_t{48} << 10; }
-
 /// Not at all where the prefetchers of a processor with a large second level follow the rows of a panel, up
 /// to 32, each in a page of its own: what is asked for probably waits in the buffers that streaming stores
 /// leave through (Emerald Rapids, one core, GB/s, asked for 512 bytes ahead and not at all; 128 to 8192 bytes
@@ -53,7 +50,7 @@ struct Walk {
 /// 8001 22 and 32, f64 100000 x 100 23 and 32, u16 8000 x 8000 17 and 35, u8 16000 x 16000 14 and 24). Zen 5,
 /// of 48 KiB, has up to a quarter more by the first (f32 4096 x 4096 40 and 37, 100000 x 100 46 and 45).
 [[nodiscard]] inline Ahead ahead_of(Store store, const ConstRecords& a) {
-  if (has_small_first_level()) return Ahead::second_level;
+  if (machine::has_small_first_level()) return Ahead::second_level;
   return store != Store::streaming || a.bytes < 4 || a.stride() < 4096 || !has_large_second_level()
              ? Ahead::first_level
              : Ahead::nothing;

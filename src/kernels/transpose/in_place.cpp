@@ -25,7 +25,7 @@ index_t leaf_side(index_t bytes) {
 /// do not: Zen 4, one core, what follows from the lines below and both far, f64 4096 18, 24, 8000 23, 36,
 /// 8192 16, 21, f32 4000 23, 38, 8000 21, 36, 8192 19, 22.
 Asks asks_of(const Records& m) {
-  if (has_small_first_level()) return Asks::both_far;
+  if (machine::has_small_first_level()) return Asks::both_far;
   if (rows_share_sets(m.stride())) return Asks::nothing;
   const bool cached = stays_in_cache(m.rows * m.cols * m.bytes, m.rows * m.stride());
   return cached || has_large_second_level() ? Asks::lower : Asks::both;
