@@ -72,7 +72,11 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
   } else {
     fmt::print("  measured over predicted, median of all sizes: {:.4f}\n", fit.constant);
   }
-  fmt::print("  within a quarter of it from {} lines up: Z = {:.1f} L^2\n", fit.tall_from,
+  if (fit.tall_from == 0) {
+    fmt::print("  at every size more than a quarter above it\n");
+    return;
+  }
+  fmt::print("  at most a quarter above it from {} lines up: Z = {:.1f} L^2\n", fit.tall_from,
              static_cast<double>(fit.tall_from) / line);
 }
 
