@@ -136,7 +136,7 @@ def print_plot(found):
 def traced_of(word):
     """{key: traced point} of "file.h5" or "file.h5#run"."""
     path, name = pick.split(word)
-    return {p.key: p for p in locality.read(path) if name in ("", p.run)}
+    return {p.key: p for p in locality.tell_apart([p for p in locality.read(path) if name in ("", p.run)])}
 
 
 def compare_traced(before, after):

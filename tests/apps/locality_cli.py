@@ -157,6 +157,7 @@ class Locality(tessera.Case):
         self.succeed("locality", "matmul", "--kernel", "naive", "--n", 8, "--line", 32, "--cache", "1KiB:full", "--diagram",
                      32, "--results", "l.h5")
         self.succeed("locality", "transpose", "--kernel", "recursive", "--n", 128, "--diagram", 64, "--results", "l.h5")
+        self.succeed("locality", "stencil", "--kernel", "cuda_column", "--n", 32, "--results", "l.h5")
         result = self.run_tessera("report", "l.h5")
         if "no Python with" in result.err:
             self.skipTest("no matplotlib")
@@ -164,9 +165,10 @@ class Locality(tessera.Case):
         self.assertIn("page: l.html", result.out)
         with open(self.path("l.html"), encoding="utf-8") as file:
             page = file.read()
-        self.assertIn("2 traced points", page)
+        self.assertIn("3 traced points", page)
         self.assertNotIn("0 points in 0 runs", page)
         pictures = os.listdir(self.path("l_png"))
+        self.assertIn("locality_gpu_stencil_1.png", pictures)
         self.assertGreaterEqual(len(pictures), 3)  # the curves and two diagrams
         for name in pictures:
             self.assertGreater(os.path.getsize(self.path(os.path.join("l_png", name))), 5000)
