@@ -70,6 +70,9 @@ class Section:
                                   (f"{run.workload}: imbalance, the slowest rank over the mean", phases.table(run.points))):
                 if rows and not run.scalability:
                     yield heading, rows
+            for name, found in run.misses.items():
+                if rows := tables.misses(run.points, found):
+                    yield f"{run.workload}: {results.MISSES[name]}", rows
         if self.traced:
             yield "locality: traced points", locality.table(self.traced)
         if self.ordered:

@@ -230,6 +230,22 @@ class Others(made.Case):
                          ["size 64 KiB", "stride 64 B", "stride 1.5 KiB", "piece 3 GiB"])
         self.assertEqual([series.word(*pair) for pair in (("tile", 64), ("size", "64KiB"))], ["tile 64", "size 64KiB"])
 
+    def test_misses_that_were_counted_or_simulated_stand_in_a_table(self):
+        path = write(self.path("misses.h5"), [row("naive"), row("tiled")])
+        naive, tiled = (made.key_of("matmul", row(kernel)) for kernel in ("naive", "tiled"))
+        with made.h5py.File(path, "a") as file:
+            made.put(file["matmul_0001"], "counters", {"row": range(4), "point": [naive] * 3 + [tiled], "repetition": [0, 1, 2, -1],
+                                                       "source": ["hardware"] * 3 + ["none"], "cycles": [10.0, 30.0, 20.0, math.nan],
+                                                       "l1_misses": [5.0, 6.0, 7.0, math.nan], "llc_misses": [math.nan] * 4,
+                                                       "what": [""] * 3 + ["tiled is not traced"]})
+        text = self.run_script(report, path, "--text")
+        table = text[text.index("matmul: what was counted or simulated, median of the repetitions"):].splitlines()[1:5]
+        self.assertEqual([line.split() for line in table if "--" not in line],
+                         [["kernel", "source", "cycles", "L1", "misses", "what"], ["naive", "hardware", "20", "6", "-"],
+                          ["tiled", "none", "-", "-", "tiled", "is", "not", "traced"]])
+        run = next(iter(results.by_workload(results.read(path)).values()))
+        self.assertEqual(report.tables.misses(run.points, {}), [])
+
     def test_plots_in_characters_put_marks_where_values_are(self):
         lines = textplot.lines({"a": ([1, 2, 4], [1.0, 2.0, 4.0])}, "x", "y", log_y=True, width=21, height=9).splitlines()
         self.assertEqual([line.index("o") - line.index("|") for line in lines[1:10] if "o" in line], [21, 11, 1])
