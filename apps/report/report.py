@@ -186,6 +186,9 @@ def main(words=None):
     parser.add_argument("--title", help="of the page")
     parser.add_argument("--text", action="store_true", help="tables and plots in characters, no files")
     arguments = parser.parse_args(words)
+    for name in ("html", "png"):
+        if arguments.text and getattr(arguments, name):
+            pick.fail(64, f"--text writes no files and --{name} says where one goes; drop one of the two")
     runs, traced, ordered = read(arguments.files)
     sections = sections_of(runs, traced, ordered)
     print_tables(runs, sections)

@@ -230,6 +230,11 @@ class Others(made.Case):
                          ["size 64 KiB", "stride 64 B", "stride 1.5 KiB", "piece 3 GiB"])
         self.assertEqual([series.word(*pair) for pair in (("tile", 64), ("size", "64KiB"))], ["tile 64", "size 64KiB"])
 
+    def test_text_beside_the_name_of_a_page_is_refused(self):
+        path = write(self.path("text.h5"), [row()])
+        for name in ("--html", "--png"):
+            self.assert_refused(self.run_script(report, path, "--text", name, "x", code=64), name, "--text")
+
     def test_misses_that_were_counted_or_simulated_stand_in_a_table(self):
         path = write(self.path("misses.h5"), [row("naive"), row("tiled")])
         naive, tiled = (made.key_of("matmul", row(kernel)) for kernel in ("naive", "tiled"))
