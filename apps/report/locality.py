@@ -81,7 +81,7 @@ def table(points):
     for point in points:
         c = point.config
         rows.append([point.label, str(c["loads"] + c["stores"]), f"{c['compulsory']:.0f}", c["theorem"] or "-",
-                     f"{c['constant']:.3f}" if c["theorem"] else "-"])
+                     f"{c['constant']:.3f}" if np.isfinite(c["constant"]) else "-"])
     return rows
 
 

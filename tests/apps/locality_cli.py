@@ -2,6 +2,7 @@
 import os
 
 import h5py
+import numpy
 
 import tessera
 
@@ -143,6 +144,15 @@ class Locality(tessera.Case):
 
     def test_where_the_theorem_holds_nowhere_that_is_said(self):
         self.assertIn("at every size more than a quarter above it", self.succeed("locality", "matmul", "--n", 1).out)
+
+    def test_a_constant_that_no_size_determines_is_not_told(self):
+        words = ("locality", "matmul", "--kernel", "recursive", "--results", "l.h5", "--n")
+        out = self.succeed(*words, 32).out
+        self.assertIn("c is not fitted", out)
+        self.assertNotIn("nan", out)
+        self.assertIn("fitted from 32 to 128 lines: c = ", self.succeed(*words, 128).out)
+        self.assertEqual([numpy.isnan(self.columns("points", "constant", run=run)[0][0]) for run in ("locality_0001", "locality_0002")],
+                         [True, False])
 
     def test_gpu_points_are_kept_with_what_the_kernel_chose_and_skipped(self):
         words = ("locality", "matmul", "--kernel", "cuda_naive,cuda_column,cuda_tiled", "--n", 40, "--k", 7, "--type", "f32",
