@@ -14,27 +14,33 @@ MOST_BARS = 12
 class Ordered:
     """One simulated point: the rows of its arrays, by name; that of all under "all"."""
 
-    def __init__(self, key, rows, title):
-        self.key, self.rows, self.title = key, {row["array"]: row for row in rows}, title
-        first = {"k": -1, **rows[0]}  # files from before a product told its inner dimension
+    def __init__(self, key, rows, title, run):
+        self.key, self.rows, self.title, self.run = key, {row["array"]: row for row in rows}, title, run
         asked = results.options_of(key)
+        first = {"k": asked.get("k", rows[0]["n"]), **rows[0]}  # older files have no column of it, nor of these
         first.update({name: asked.get(name, "") for name in ("stencil", "tile") if name not in first})
         self.workload = first["workload"]
         self.label = f"{locality.label_of(first)}, blocks of {first['block']}"
+
+    @property
+    def misses(self):
+        """{level: misses of all arrays}."""
+        whole = self.rows["all"]
+        return {1: whole["fetches"], 2: round(whole["fetches"] * (1 - whole["l2_hit_rate"]))}
 
 
 def read(path):
     """The simulated points of a file; of one simulated more than once the latest."""
     found = {}
     with h5py.File(path, "r") as file:
-        for group in file.values():
+        for run, group in file.items():
             if not isinstance(group, h5py.Group) or "gpu" not in group:
                 continue
             rows = {}
             for row in results.rows_of(group["gpu"]):
                 rows.setdefault(row["point"], []).append(row)
             for key, mine in rows.items():
-                found[key] = Ordered(key, mine, group.attrs.get("option_title") or "locality")
+                found[key] = Ordered(key, mine, group.attrs.get("option_title") or "locality", run)
     return list(found.values())
 
 
