@@ -108,8 +108,12 @@ void print_levels(const lab::Analysis& a) {
   if (levels < 2) return;
   std::vector<std::string> headings{"level"};
   for (const lab::CacheReport& cache : a.caches) {
+    const auto alike = std::count_if(a.caches.begin(), a.caches.end(), [&](const lab::CacheReport& other) {
+      return other.geometry.bytes == cache.geometry.bytes;
+    });
     for (const char* kind : {"misses", "compulsory", "capacity", "conflict"})
-      headings.push_back(fmt::format("{} {}", kind, human_bytes(cache.geometry.bytes)));
+      headings.push_back(
+          fmt::format("{} {}", kind, alike > 1 ? name(cache.geometry) : human_bytes(cache.geometry.bytes)));
   }
   Table table(std::move(headings));
   for (std::size_t level = 0; level < levels; ++level) {
@@ -222,6 +226,7 @@ std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis
     for (std::size_t i = 0; i < a.arrays.size(); ++i) add(a.arrays[i], cache.arrays[i], false);
     for (std::size_t level = 0; level < cache.by_level.size(); ++level) {
       levels.rows.push_back({{"point", key},
+                             {"cache", static_cast<index_t>(c + 1)},
                              {"bytes", cache.geometry.bytes, "B"},
                              {"level", static_cast<index_t>(level)},
                              {"misses", cache.by_level[level].misses()},

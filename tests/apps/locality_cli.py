@@ -145,6 +145,16 @@ class Locality(tessera.Case):
     def test_where_the_theorem_holds_nowhere_that_is_said(self):
         self.assertIn("at every size more than a quarter above it", self.succeed("locality", "matmul", "--n", 1).out)
 
+    def test_caches_of_one_size_are_told_apart_level_by_level(self):
+        out = self.succeed("locality", "matmul", "--kernel", "recursive", "--n", 32, "--cache", "4KiB:1,4KiB:full", "--results",
+                           "l.h5").out
+        self.assertIn("misses 4 KiB 1-way", out)
+        self.assertIn("misses 4 KiB full", out)
+        cache, misses = self.columns("recursion_levels", "cache", "misses")
+        array, level, alone = self.columns("caches", "array", "level", "misses")
+        for number in (1, 2):
+            self.assertEqual(misses[cache == number].sum(), alone[(array == "all") & (level == number)][0])
+
     def test_a_constant_that_no_size_determines_is_not_told(self):
         words = ("locality", "matmul", "--kernel", "recursive", "--results", "l.h5", "--n")
         out = self.succeed(*words, 32).out
