@@ -40,11 +40,11 @@ void add_problem(run::OptionSet& set) {
            .group = "Problem",
            .choices = workloads(),
            .positional = true});
-  set.add(
-      {.name = "kernel",
-       .help = "the variants to trace, or all; their names are those of tessera list (default: the first)",
-       .group = "Problem",
-       .axis = true});
+  set.add({.name = "kernel",
+           .help = "the variants to trace, or all that can be; names as in tessera list, and cuda_ ones "
+                   "(default: the first)",
+           .group = "Problem",
+           .axis = true});
   set.add(size("n", "256", "columns of a matrix or field, keys of a sort", "Problem"));
   set.add(size("m", "", "rows (default: n)", "Problem"));
   set.add(size("k", "", "inner dimension of a product (default: n)", "Problem"));
