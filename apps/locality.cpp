@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "base/progress.hpp"
@@ -20,25 +19,6 @@ namespace {
 
 namespace lab = tessera::locality;
 
-/// `all` stands for every kernel of the workload, none for its first; names that are none end here.
-void expand_kernels(run::Parsed& parsed) {
-  const std::string workload = parsed.lists.at("workload").front();
-  require(!workload.empty(), ExitCode::usage,
-          "name a workload: tessera locality matmul --kernel naive --n 256");
-  std::vector<std::string> kernels;
-  for (const std::string& kernel : parsed.lists.at("kernel")) {
-    if (kernel == "all" || kernel.empty()) {
-      kernels = lab::traced_kernels(workload);
-      if (kernel.empty()) kernels.resize(1);
-      break;
-    }
-    const auto gpu = lab::gpu_kernels(workload);
-    if (std::find(gpu.begin(), gpu.end(), kernel) == gpu.end()) (void)lab::traced_kernel(workload, kernel);
-    kernels.push_back(kernel);
-  }
-  parsed.lists.at("kernel") = kernels;
-}
-
 /// The results file of a run, where there is one.
 class Notebook {
  public:
@@ -51,8 +31,9 @@ class Notebook {
     if (io::file_exists(file_)) io::probe_results(file_);
     run_ = io::new_run_name(file_, set.command());
     if (parsed.lists.at("again").front() == "true") return;
-    for (std::string& key : io::text_column(file_, io::schema::points, "point"))
-      known_.insert(std::move(key));
+    for (const char* table : {io::schema::points, io::schema::gpu}) {
+      for (std::string& key : io::text_column(file_, table, "point")) known_.insert(std::move(key));
+    }
   }
 
   [[nodiscard]] bool has(const std::string& key) const { return known_.contains(key); }
@@ -100,13 +81,16 @@ std::vector<io::TableRows> run_point(const std::string& key, const run::Values& 
 
 /// One rank traces; the others wait.
 ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
-                 const Arguments& arguments) {
+                 const Arguments& arguments, const std::string& left_out) {
   Notebook notebook(comm, set, parsed, arguments);
   mpi::on_root(comm, "locality", [&] {
+    fmt::print("{}", left_out);
     const auto points = set.points(parsed);
+    std::set<std::string> seen;
     Progress progress("points", static_cast<double>(points.size()), Progress::Shown::yes);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const std::string key = set.key(points[i]);
+      if (!seen.insert(key).second) continue;  // an axis names it twice
       if (notebook.has(key)) {
         notebook.skip();
         continue;
@@ -125,10 +109,9 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const
 Command locality_command() {
   static const run::OptionSet set = locality::declare();
   return {set, [](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
-            expand_kernels(parsed);
-            for (const run::Values& point : set.points(parsed)) (void)locality::request_of(point);
-            return [parsed, arguments](const mpi::Communicator& comm) {
-              return run_all(comm, set, parsed, arguments);
+            const std::string left_out = locality::settle(set, parsed);
+            return [parsed, arguments, left_out](const mpi::Communicator& comm) {
+              return run_all(comm, set, parsed, arguments, left_out);
             };
           }};
 }

@@ -12,12 +12,12 @@ namespace lab = tessera::locality;
 bool is_gpu_kernel(const std::string& kernel) { return kernel.starts_with("cuda_"); }
 
 std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& point) {
-  const lab::Problem p = request_of(point).problem;
-  const index_t block = point.integer("block");
-  const lab::GpuReport report = lab::simulate(lab::parse_gpu(point.text("gpu")), p, block);
+  const lab::GpuReport report =
+      lab::simulate(lab::parse_gpu(point.text("gpu")), request_of(point).problem, point.integer("block"));
+  const lab::Problem& p = report.problem;
   fmt::print("{} {}, {} x {}{}, {}-byte elements, blocks of {}{}: simulated in {}\n", p.workload, p.kernel,
              p.m, p.n, p.workload == "matmul" ? fmt::format(" x {}", p.k) : " " + p.stencil, p.element_bytes,
-             block, p.column_width > 0 ? fmt::format(", columns of {}", p.column_width) : "",
+             report.block, p.column_width > 0 ? fmt::format(", columns of {}", p.column_width) : "",
              human_seconds(report.seconds));
   Table table({"array", "sectors asked for", "L1 hits", "fetched from L2", "L2 hits", "F of the formula"});
   io::TableRows rows{io::schema::gpu, {}};
@@ -31,8 +31,12 @@ std::vector<io::TableRows> run_gpu(const std::string& key, const run::Values& po
                          {"kernel", p.kernel},
                          {"m", p.m},
                          {"n", p.n},
+                         {"k", p.k},
+                         {"tile", p.tile},
                          {"column_width", p.column_width},
-                         {"block", block},
+                         {"stencil", p.stencil},
+                         {"element_bytes", p.element_bytes, "B"},
+                         {"block", report.block},
                          {"gpu", point.text("gpu")},
                          {"array", array},
                          {"requests", c.requests, "sectors"},

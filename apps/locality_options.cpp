@@ -40,11 +40,11 @@ void add_problem(run::OptionSet& set) {
            .group = "Problem",
            .choices = workloads(),
            .positional = true});
-  set.add(
-      {.name = "kernel",
-       .help = "the variants to trace, or all; their names are those of tessera list (default: the first)",
-       .group = "Problem",
-       .axis = true});
+  set.add({.name = "kernel",
+           .help = "the variants to trace, or all that can be; names as in tessera list, and cuda_ ones "
+                   "(default: the first)",
+           .group = "Problem",
+           .axis = true});
   set.add(size("n", "256", "columns of a matrix or field, keys of a sort", "Problem"));
   set.add(size("m", "", "rows (default: n)", "Problem"));
   set.add(size("k", "", "inner dimension of a product (default: n)", "Problem"));
@@ -179,6 +179,8 @@ lab::Request request_of(const run::Values& point) {
   const std::string& type = point.text("type");
   p.element_bytes = type == "pair" ? 16 : type.ends_with("32") ? 4 : 8;
   require(p.workload == "sort" || type != "pair", ExitCode::usage, "--type pair is for sort");
+  require((p.workload != "matmul" && p.workload != "stencil") || type.starts_with('f'), ExitCode::usage,
+          fmt::format("{} computes in f32 or f64, not in {}", p.workload, type));
   p.n = point.integer("n");
   p.m = point.has("m") ? point.integer("m") : p.n;
   p.k = point.has("k") ? point.integer("k") : p.n;

@@ -47,10 +47,11 @@ void print_curve(const lab::Analysis& a, index_t line_bytes) {
   for (const index_t lines : sizes) {
     const double lru = a.curve.misses(lines);
     const std::string ideal = ideal_at(a, lines);
-    const double theorem = a.theorem ? a.fitted->predicted(*a.theorem, lines) : 0;
+    const double theorem = a.theorem ? a.fitted->predicted(*a.theorem, lines) : NAN;
     table.add({human_bytes(lines * line_bytes), count(lines), count(lru), ideal,
                ideal == "-" ? "-" : fmt::format("{:.2f}", lru / std::stod(ideal)),
-               a.theorem ? count(theorem) : "-", theorem > 0 ? fmt::format("{:.3f}", lru / theorem) : "-"});
+               std::isnan(theorem) ? "-" : count(theorem),
+               theorem > 0 ? fmt::format("{:.3f}", lru / theorem) : "-"});
   }
   fmt::print("{}", table.text());
 }
@@ -63,6 +64,11 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
   const lab::Fit& fit = *a.fitted;
   const double line = static_cast<double>(line_bytes) / static_cast<double>(a.problem.element_bytes);
   fmt::print("theorem: Q = {}\n", a.theorem->formula);
+  if (std::isnan(fit.constant)) {
+    fmt::print(
+        "  c is not fitted: the problem is too small for any cache size to lie in the theorem's range\n");
+    return;
+  }
   if (a.theorem->exponent != 0) {
     fmt::print("  fitted from {} to {} lines: c = {:.3f}, exponent of Z {:.3f} (theory {:g})\n",
                a.theorem->from_lines, a.theorem->to_lines, fit.constant, fit.exponent, a.theorem->exponent);
@@ -72,7 +78,11 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
   } else {
     fmt::print("  measured over predicted, median of all sizes: {:.4f}\n", fit.constant);
   }
-  fmt::print("  within a quarter of it from {} lines up: Z = {:.1f} L^2\n", fit.tall_from,
+  if (fit.tall_from == 0) {
+    fmt::print("  {} more than a quarter above it\n", a.theorem->fitted ? "up to there" : "at every size");
+    return;
+  }
+  fmt::print("  at most a quarter above it from {} lines up: Z = {:.1f} L^2\n", fit.tall_from,
              static_cast<double>(fit.tall_from) / line);
 }
 
@@ -98,8 +108,12 @@ void print_levels(const lab::Analysis& a) {
   if (levels < 2) return;
   std::vector<std::string> headings{"level"};
   for (const lab::CacheReport& cache : a.caches) {
+    const auto alike = std::count_if(a.caches.begin(), a.caches.end(), [&](const lab::CacheReport& other) {
+      return other.geometry.bytes == cache.geometry.bytes;
+    });
     for (const char* kind : {"misses", "compulsory", "capacity", "conflict"})
-      headings.push_back(fmt::format("{} {}", kind, human_bytes(cache.geometry.bytes)));
+      headings.push_back(
+          fmt::format("{} {}", kind, alike > 1 ? name(cache.geometry) : human_bytes(cache.geometry.bytes)));
   }
   Table table(std::move(headings));
   for (std::size_t level = 0; level < levels; ++level) {
@@ -212,6 +226,7 @@ std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis
     for (std::size_t i = 0; i < a.arrays.size(); ++i) add(a.arrays[i], cache.arrays[i], false);
     for (std::size_t level = 0; level < cache.by_level.size(); ++level) {
       levels.rows.push_back({{"point", key},
+                             {"cache", static_cast<index_t>(c + 1)},
                              {"bytes", cache.geometry.bytes, "B"},
                              {"level", static_cast<index_t>(level)},
                              {"misses", cache.by_level[level].misses()},

@@ -119,9 +119,12 @@ struct Group {
 
 std::vector<Group> groups_of(const run::OptionSet& set, const run::Parsed& parsed) {
   std::vector<Group> groups;
+  std::set<std::string> seen;
   for (const Values& point : set.points(parsed)) {  // threads are the axis that runs fastest
+    Values whole = completed(point);
+    if (!seen.insert(set.key(whole)).second) continue;  // an axis names it twice
     if (point.integer("threads") == 1) groups.emplace_back();
-    groups.back().points.push_back(completed(point));
+    groups.back().points.push_back(std::move(whole));
   }
   return groups;
 }
@@ -219,9 +222,11 @@ void print_plan(const Group& group) {
   const Values& point = group.first();
   std::vector<std::string> threads;
   for (const Values& p : group.points) threads.push_back(p.text("threads"));
-  fmt::print("{} {}, n {}: {}; timed on {} threads, recorded for up to {} processors\n",
-             point.text("workload"), point.text("kernel"), point.text("n"), human_bytes(bytes_of(point)),
-             join(threads, ", "), point.text("processors"));
+  const std::string on =
+      threads == std::vector<std::string>{"1"} ? "1 thread" : join(threads, ", ") + " threads";
+  fmt::print("{} {}, n {}: {}; timed on {}, recorded for up to {}\n", point.text("workload"),
+             point.text("kernel"), point.text("n"), human_bytes(bytes_of(point)), on,
+             counted(point.integer("processors"), "processor"));
 }
 
 ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::Parsed parsed,
@@ -257,6 +262,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
 Command scalability_command() {
   static const run::OptionSet set = declare_options();
   return {set, [](const run::Parsed& parsed, const Arguments& arguments, ExitCode&) -> Body {
+            scalability::refuse_idle(parsed);
             for (const Values& point : set.points(parsed)) (void)completed(point);  // wrong requests end here
             return [parsed, arguments](const mpi::Communicator& comm) {
               return run_all(comm, set, parsed, arguments);

@@ -26,6 +26,8 @@ struct Program {
 };
 
 [[nodiscard]] run::OptionSet declare_options();
+/// Throws Error(usage) for options that were given and that the workload does not look at.
+void refuse_idle(const run::Parsed& parsed);
 
 /// Sets what the point leaves open (n, threshold, type) to the kernel's own; throws Error(usage) for a kernel
 /// that the workload has not, and for what the kernel cannot do.

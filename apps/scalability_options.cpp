@@ -132,6 +132,18 @@ run::OptionSet declare_options() {
   return set;
 }
 
+void refuse_idle(const run::Parsed& parsed) {
+  const std::string& workload = parsed.lists.at("workload").front();
+  const auto given = [&](const std::string& option) { return parsed.sources.at(option) != "default"; };
+  for (const char* option : {"stencil", "steps"})
+    require(workload == "stencil" || !given(option), ExitCode::usage,
+            fmt::format("--{} is for stencil and this is {}; drop it", option, workload));
+  require(workload != "forkjoin" || !given("type"), ExitCode::usage,
+          "--type is for the kernels of workloads, and each probe of forkjoin has its own; drop it");
+  require(parsed.lists.at("timeline").front() != "true", ExitCode::usage,
+          "--timeline keeps the phases of ranks, and scalability has one rank; drop it");
+}
+
 run::Values completed(const run::Values& point) {
   run::Values result = point;
   const std::string& workload = point.text("workload");

@@ -61,6 +61,9 @@ Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& co
   const std::string what = parsed.lists.at("job").front();
   require(!what.empty(), ExitCode::usage, "name a workload, or collect; see tessera slurm --help");
   if (what == "collect") {
+    for (const auto& [option, source] : parsed.sources)
+      require(source != "flag" || option == "job" || option == "results", ExitCode::usage,
+              fmt::format("--{} is for jobs, and collect only gathers results; drop it", option));
     if (mpi::launcher_rank() == 0) collect(parsed.rest, parsed.lists.at("results").front());
     return {};
   }

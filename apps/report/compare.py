@@ -15,6 +15,7 @@ import dataclasses
 import math
 import sys
 
+import gpu_order
 import locality
 import pick
 import results
@@ -136,7 +137,8 @@ def print_plot(found):
 def traced_of(word):
     """{key: traced point} of "file.h5" or "file.h5#run"."""
     path, name = pick.split(word)
-    return {p.key: p for p in locality.read(path) if name in ("", p.run)}
+    mine = [p for p in (*locality.read(path), *gpu_order.read(path)) if name in ("", p.run)]
+    return {p.key: p for p in locality.tell_apart(mine)}
 
 
 def compare_traced(before, after):
@@ -147,11 +149,11 @@ def compare_traced(before, after):
         more = any(b[size] > a[size] for size in a if size in b)
         fewer = any(b[size] < a[size] for size in a if size in b)
         if a.keys() != b.keys() or (more and fewer):
-            why = "traced at other cache sizes" if a.keys() != b.keys() else "fewer misses at some cache sizes, more at others"
+            why = "traced at other cache sizes" if a.keys() != b.keys() else "fewer misses in some caches, more in others"
             out.append((before[key].label, "AMBIGUOUS", why))
         else:
             out.append((before[key].label, *(("SLOWER", "more misses") if more else ("FASTER", "fewer misses") if fewer
-                                             else ("SAME", "the same misses at every cache size"))))
+                                             else ("SAME", "the same misses in every cache"))))
     return out
 
 

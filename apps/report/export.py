@@ -160,6 +160,8 @@ def main(words=None):
     if arguments.csv + arguments.json + arguments.extra_p != 1:
         pick.fail(64, "say which form: one of --csv, --json, --extra-p")
     beginning = arguments.out or os.path.splitext(pick.split(arguments.files[0])[0])[0]
+    if arguments.extra_p and arguments.tables != parser.get_default("tables"):
+        pick.fail(64, "--extra-p writes samples and phases; drop --tables")
     if arguments.extra_p:
         write(as_extra_p(arguments.files), beginning)
         return
@@ -168,6 +170,8 @@ def main(words=None):
     for table in wanted or () if arguments.tables != parser.get_default("tables") else ():
         if not any(table in tables for _, _, _, tables in runs):
             pick.fail(64, f"--tables: no run has a table '{table}'; give others, or all")
+    if arguments.csv and not any(tables for _, _, _, tables in runs):
+        pick.fail(65, f"no run has a table {arguments.tables.replace(',', ' or ')} ; try --tables all")
     write({f"_{t}.csv": text for t, text in as_csv(runs).items()} if arguments.csv else {".json": as_json(runs)}, beginning)
 
 

@@ -7,7 +7,33 @@ import textplot
 from picture import Picture
 
 MOST_CURVES = 6
+MOST_CELLS = 280, 400  # down and across: two dots each at least
 RESIDENT, LOADED, STORED, FETCHED = "#D9D9D9", "#0072B2", "#009E73", "#D55E00"
+
+
+def label_of(c):
+    """What was traced, in words."""
+    sizes = {"matmul": "{m} x {n} x {k}", "sort": "n {n}", "forkjoin": "n {n}"}.get(c["workload"], "{m} x {n}").format(**c)
+    extra = f" {c['stencil']}" if c["workload"] == "stencil" else ""
+    tiles = c["kernel"].removeprefix("cuda_") in ("tiled", "transposed_tiled", "recursive")
+    extra += f", tile {c['tile']}" if tiles and c["tile"] else ""
+    columns = c["kernel"].removeprefix("cuda_") in ("column", "zigzag")
+    extra += f", columns of {c['column_width']}" if columns and c["column_width"] else ""
+    extra += f", pad {c['pad']}" if c.get("pad") else ""
+    return f"{c['workload']} {c['kernel']} {sizes}{extra}"
+
+
+def tell_apart(points):
+    """Adds to labels that several points have what they were asked for in different ways: type, line, steps, ..."""
+    alike = {}
+    for point in points:
+        alike.setdefault(point.label, []).append(point)
+    for label, mine in alike.items():
+        options = [results.options_of(point.key) for point in mine]
+        names = [n for n in dict.fromkeys(n for o in options for n in o) if len({o.get(n) for o in options}) > 1]
+        for point, asked in zip(mine, options):
+            point.label = ", ".join([label, *(f"{n.replace('-', ' ')} {asked[n]}" for n in names if n in asked)])
+    return points
 
 
 class Traced:
@@ -15,22 +41,13 @@ class Traced:
 
     def __init__(self, key, config, tables, title, run):
         self.key, self.config, self.tables, self.title, self.run = key, config, tables, title, run
+        self.workload, self.label = config["workload"], label_of(config)
 
     @property
     def misses(self):
         """{cache size: misses of an LRU cache, all arrays together}."""
         curve = self.rows("curves", array="all")
         return dict(zip(curve.get("bytes", ()), curve.get("misses", ())))
-
-    @property
-    def label(self):
-        c = self.config
-        sizes = {"matmul": "{m} x {n} x {k}", "sort": "n {n}"}.get(c["workload"], "{m} x {n}").format(**c)
-        extra = f" {c['stencil']}" if c["workload"] == "stencil" else ""
-        extra += f", tile {c['tile']}" if c["kernel"] in ("tiled", "recursive") and c["tile"] else ""
-        extra += f", columns of {c['column_width']}" if c["kernel"] in ("column", "zigzag") and c["column_width"] else ""
-        extra += f", pad {c['pad']}" if c["pad"] else ""
-        return f"{c['workload']} {c['kernel']} {sizes}{extra}"
 
     def rows(self, table, **equal):
         """The rows of a table that belong to this point, as columns."""
@@ -64,7 +81,7 @@ def table(points):
     for point in points:
         c = point.config
         rows.append([point.label, str(c["loads"] + c["stores"]), f"{c['compulsory']:.0f}", c["theorem"] or "-",
-                     f"{c['constant']:.3f}" if c["theorem"] else "-"])
+                     f"{c['constant']:.3f}" if np.isfinite(c["constant"]) else "-"])
     return rows
 
 
@@ -144,22 +161,31 @@ def draw_accesses(axes, point, arrays):
     axes.set_xlim(0, marks["time"].max() + 1)
 
 
-def draw_density(axes, point, arrays, height):
-    """Cells of time by lines: dark where it is touched often, red as far as touches fetch."""
+def cells_of(point, arrays, height):
+    """Touches and fetches by rows and columns of cells that a picture has the dots for, and how much time and how many lines
+    a cell is: of smaller ones dots would show some and drop others."""
     table = point.rows("density")
     step, lines = int(table["time_step"][0]), int(table["line_step"][0])
-    columns = int(table["time"].max()) // step + 1
-    rows = -(-height // lines)
-    touches, fetched = np.zeros((rows, columns)), np.zeros((rows, columns))
-    y = (place(point, arrays, table["array"], table["line"]) / lines).astype(int)
-    np.add.at(touches, (y, table["time"] // step), table["touches"])
-    np.add.at(fetched, (y, table["time"] // step), table["fetched"])
+    end = int(table["time"].max()) + step
+    step *= -(-end // (step * MOST_CELLS[1]))
+    lines *= -(-height // (lines * MOST_CELLS[0]))
+    cells = np.zeros((2, -(-height // lines), -(-end // step)))
+    at = (place(point, arrays, table["array"], table["line"]) // lines).astype(int), table["time"] // step
+    np.add.at(cells[0], at, table["touches"])
+    np.add.at(cells[1], at, table["fetched"])
+    return cells[0], cells[1], step, lines
+
+
+def draw_density(axes, point, arrays, height):
+    """Cells of time by lines: dark where it is touched often, red as far as touches fetch."""
+    touches, fetched, step, lines = cells_of(point, arrays, height)
+    rows, columns = touches.shape
     share = np.divide(fetched, touches, out=np.zeros_like(touches), where=touches > 0)
     shade = np.where(touches > 0, 0.25 + 0.75 * np.log1p(touches) / np.log1p(touches.max()), 0)
     blue, red = np.array([0.0, 0.447, 0.698]), np.array([0.835, 0.369, 0.0])
     share = share[..., None]
     colour = (1 - share) * blue + share * red
-    axes.imshow(1 - shade[..., None] * (1 - colour), extent=(0, columns * step, height, 0), aspect="auto",
+    axes.imshow(1 - shade[..., None] * (1 - colour), extent=(0, columns * step, rows * lines, 0), aspect="auto",
                 interpolation="nearest")
     axes.plot([], [], color=blue, linewidth=6, label="touched, found in the cache")
     axes.plot([], [], color=red, linewidth=6, label="fetched at every touch")
@@ -227,7 +253,7 @@ def counted(point):
 def by_workload(points):
     found = {}
     for point in points:
-        found.setdefault(point.config["workload"], []).append(point)
+        found.setdefault(point.workload, []).append(point)
     return found
 
 
@@ -236,9 +262,10 @@ def pictures(points):
     for workload, mine in by_workload(points).items():
         curves = [p for p in mine if len(p.rows("curves").get("misses", ()))]
         for start in range(0, len(curves), MOST_CURVES):
-            part = curves[start:start + MOST_CURVES]
-            yield Picture(f"misses_{workload}_{start // MOST_CURVES + 1}", f"{workload}, misses by cache size",
-                          "Steps: LRU. Dotted: the theorem. Triangles: the ideal cache.",
+            part, number = curves[start:start + MOST_CURVES], start // MOST_CURVES + 1
+            which = f" Picture {number} of {-(-len(curves) // MOST_CURVES)}." if len(curves) > MOST_CURVES else ""
+            yield Picture(f"misses_{workload}_{number}", f"{workload}, misses by cache size",
+                          "Steps: LRU. Dotted: the theorem. Triangles: the ideal cache." + which,
                           lambda axes, p=part: draw_curves(axes, p), lambda p=part: curves_text(p), 3.3 + 0.17 * len(part))
     for number, point in enumerate([p for p in points if len(p.rows("arrays").get("array", ()))], 1):
         table = point.rows("arrays")

@@ -5,6 +5,7 @@ Needs Python 3 with h5py and numpy, and matplotlib unless --text. `tessera repor
 import argparse
 import os
 
+import gpu_order
 import heatmap
 import locality
 import page
@@ -20,27 +21,28 @@ import timeline
 
 
 def read(paths):
-    """The runs and the traced points of all files."""
-    runs, traced = [], []
+    """The runs, the traced points and those in the order of a GPU of all files."""
+    runs, traced, ordered = [], [], []
     for path in paths:
         if not os.path.exists(path):
             pick.fail(66, f"there is no file '{path}'; check the path")
         try:
-            mine, points = results.read(path), locality.read(path)
+            mine, points, on_gpu = results.read(path), locality.read(path), gpu_order.read(path)
         except (OSError, KeyError, ValueError, IndexError) as error:
             pick.fail(65, f"'{path}' is no results file ({error}); give one that --results named")
-        if not mine and not points:
+        if not mine and not points and not on_gpu:
             pick.fail(65, f"'{path}' holds no finished point; measure something with --results {path}")
         runs += mine
         traced += points
-    return runs, traced
+        ordered += on_gpu
+    return runs, traced, ordered
 
 
 class Section:
     """What the page says under one title: a study, or all that has none of one workload."""
 
     def __init__(self, title):
-        self.title, self.runs, self.merged, self.traced = title, [], [], []
+        self.title, self.runs, self.merged, self.traced, self.ordered = title, [], [], [], []
 
     def pictures(self):
         for run in self.merged:
@@ -49,7 +51,7 @@ class Section:
                  *phases.by_variant(run), *phases.by_rank(run), *timeline.pictures(run)]
             for one in mine:
                 yield one, run.workload
-        for one in locality.pictures(self.traced):
+        for one in (*locality.pictures(self.traced), *gpu_order.pictures(self.ordered)):
             yield one, "locality"
 
     def tables(self):
@@ -68,18 +70,33 @@ class Section:
                                   (f"{run.workload}: imbalance, the slowest rank over the mean", phases.table(run.points))):
                 if rows and not run.scalability:
                     yield heading, rows
+            for name, found in run.misses.items():
+                if rows := tables.misses(run.points, found):
+                    yield f"{run.workload}: {results.MISSES[name]}", rows
         if self.traced:
             yield "locality: traced points", locality.table(self.traced)
+        if self.ordered:
+            yield "locality: in the order of a GPU's threads", gpu_order.table(self.ordered)
 
 
-def sections_of(runs, traced):
+def latest(points):
+    """By title and key: of a point that several files hold that of the last."""
+    return {(point.title, point.key): point for point in points}.values()
+
+
+def sections_of(runs, traced, ordered):
     found = {}
     for (title, _), run in results.by_workload(runs).items():
         found.setdefault(title, Section(title)).merged.append(run)
     for run in runs:
         found[run.title].runs.append(run)
-    for point in traced:
+    for point in latest(traced):
         found.setdefault(point.title, Section(point.title)).traced.append(point)
+    for point in latest(ordered):
+        found.setdefault(point.title, Section(point.title)).ordered.append(point)
+    for section in found.values():
+        locality.tell_apart(section.traced)
+        locality.tell_apart(section.ordered)
     return list(found.values())
 
 
@@ -152,7 +169,7 @@ def head(sections):
     wrong = sum(point.measured["verified"] == 0 for run in runs for point in run.points)
     machines = dict.fromkeys(f"{run.attributes.get('hosts', '')}: {run.attributes.get('processor', '')}" for run in runs)
     lines = ["; ".join(machines)] if machines else []
-    traced = sum(len(section.traced) for section in sections)
+    traced = sum(len(section.traced) + len(section.ordered) for section in sections)
     if runs:
         lines.append(f"{sum(len(run.points) for run in runs)} points in {len(runs)} runs; "
                      + ("every check passed or none was asked for" if not wrong else f"{wrong} FAILED their check"))
@@ -169,8 +186,11 @@ def main(words=None):
     parser.add_argument("--title", help="of the page")
     parser.add_argument("--text", action="store_true", help="tables and plots in characters, no files")
     arguments = parser.parse_args(words)
-    runs, traced = read(arguments.files)
-    sections = sections_of(runs, traced)
+    for name in ("html", "png"):
+        if arguments.text and getattr(arguments, name):
+            pick.fail(64, f"--text writes no files and --{name} says where one goes; drop one of the two")
+    runs, traced, ordered = read(arguments.files)
+    sections = sections_of(runs, traced, ordered)
     print_tables(runs, sections)
     if arguments.text:
         print_pictures(sections)

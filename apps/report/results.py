@@ -9,6 +9,8 @@ import numpy as np
 # Columns of /RUN/summary that say how fast it was; those before them say what was computed.
 MEASURED = ("repetitions", "median", "ci_low", "ci_high", "min", "max", "mean", "work", "rate", "ceiling_share",
             "verification_method", "verification_ratio", "verification_tolerance", "verified")
+# Tables of misses, a row a point or a repetition, and what they tell.
+MISSES = {"simulated": "simulated misses a touch", "counters": "what was counted or simulated, median of the repetitions"}
 # Seconds in device kernels alone, 0 where none ran; files from before there were devices lack them.
 KERNELS = ("kernels", "kernels_low", "kernels_high")
 
@@ -70,6 +72,7 @@ class Run:
     machine: list = dataclasses.field(default_factory=list)      # measured ceilings, as dicts
     ranks: list = dataclasses.field(default_factory=list)        # hosts and cores of the ranks, as dicts
     file: str = ""
+    misses: dict = dataclasses.field(default_factory=dict)       # {table of MISSES: {key of a point: its rows, as dicts}}
 
     @property
     def workload(self):
@@ -151,6 +154,13 @@ def rows_of(group):
     return [dict(zip(table, values)) for values in zip(*table.values())]
 
 
+def by_point(rows):
+    found = {}
+    for row in rows:
+        found.setdefault(identity_of(row["point"]), []).append(row)
+    return found
+
+
 def read_run(name, group):
     summary = columns(group["summary"])
     phase_table = columns(group["phases"]) if "phases" in group else {"point": []}
@@ -159,6 +169,7 @@ def read_run(name, group):
     config = [column for column in summary if column not in MEASURED + KERNELS and column != "point"]
     run = Run(name, dict(group.attrs), group["summary/rate"].attrs.get("units", ""), [],
               *(rows_of(group[table]) if table in group else [] for table in ("scalability", "machine", "ranks")))
+    run.misses = {table: by_point(rows_of(group[table])) for table in MISSES if table in group}
     timelines = timelines_of(group["timeline"]) if "timeline" in group else {}
     for row, key in enumerate(summary["point"]):
         phases, timed = phases_of(phase_table, phase_rows[key]) if key in phase_rows else ({}, ())
@@ -227,6 +238,8 @@ def merge(runs):
         known.update({point.key: point for point in run.points})
         whole.scalability = whole.scalability + run.scalability
         whole.machine = run.machine or whole.machine
+        for table, found in run.misses.items():
+            whole.misses.setdefault(table, {}).update(found)
     whole.points = as_asked(tell_apart(list(known.values())))
     if all(point.measured["kernels"] > 0 for point in whole.points):  # variants on a device are not told apart by transfers
         whole.points = [dataclasses.replace(point, of_kernels=True) for point in whole.points]

@@ -134,7 +134,7 @@ def draw_growth(axes, growth, series):
     style.pow_two_axis(axes.xaxis, n)
     if parallelism.max() / parallelism.min() > 20:
         axes.set_yscale("log")
-    axes.set_xlabel("n (elements)")
+    axes.set_xlabel("n")
     axes.set_ylabel("parallelism (work / span)")
     axes.grid(True, which="major")
     style.legend_below(axes)

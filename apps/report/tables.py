@@ -1,4 +1,6 @@
 """The tables, as rows of texts (the first the headings) and as the terminal shows them."""
+import math
+import statistics
 
 # What the program found out, not what was asked for: never an axis, never what tells two points apart.
 FOUND = ("grid", "messages", "hash", "kind")
@@ -77,6 +79,26 @@ def text(run):
             + grid(summary(points, run.rate_units))
             + ("phases: seconds a rank (mean of the ranks), median of the repetitions\n"
                if any(point.phases for point in points) else ""))
+
+
+def misses(points, found):
+    """What a table of misses (key of a point: its rows) says of the points, medians of numbers; columns without any are left out."""
+    known = [point for point in points if point.key in found]
+    if not known:
+        return []
+    columns = [c for c in found[known[0].key][0] if c not in ("row", "point", "repetition", "probe")]
+
+    def value(point, column):
+        values = [row.get(column, math.nan) for row in found[point.key]]
+        if isinstance(values[0], str):
+            return values[0] or "-"
+        finite = [v for v in values if math.isfinite(v)]
+        return number(statistics.median(finite)) if finite else "-"
+    cells = {c: [value(point, c) for point in known] for c in columns}
+    columns = [c for c in columns if set(cells[c]) != {"-"}]
+    shown = varying(known, always=("kernel", "probe"))
+    return [shown + [c.replace("_", " ").replace("l1", "L1").replace("l2", "L2").replace("llc", "LLC") for c in columns],
+            *([number(point.config[n]) for n in shown] + [cells[c][i] for c in columns] for i, point in enumerate(known))]
 
 
 def side_by_side(points, axis="kernel"):

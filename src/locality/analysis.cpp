@@ -26,17 +26,19 @@ struct Laboratory {
   std::vector<std::unique_ptr<Hierarchy>> random;
   LineTrace trace;
 
-  Laboratory(const Request& r, double rate, Tracer& tracer)
+  Laboratory(const Request& r, double rate)
       : lru({.line_bytes = r.line_bytes, .rate = rate, .caches = r.caches}),
         levels(r.caches),
         trace(r.line_bytes, r.ideal_limit) {
+    for (const Geometry& g : r.caches)
+      random.push_back(std::make_unique<Hierarchy>(std::vector{with_random(g)}));
+  }
+
+  void attach_to(Tracer& tracer, const Request& r) {
     tracer.attach(lru);
     tracer.attach(levels);
     if (r.ideal_limit > 0) tracer.attach(trace);
-    for (const Geometry& g : r.caches) {
-      random.push_back(std::make_unique<Hierarchy>(std::vector{with_random(g)}));
-      tracer.attach(*random.back());
-    }
+    for (const auto& one : random) tracer.attach(*one);
   }
 };
 
@@ -93,8 +95,11 @@ Analysis analyse(const Request& request) {
   a.rate = request.sample > 0 ? request.sample : std::min(1.0, exact_accesses / expected);
   const TracedKernel& kernel = traced_kernel(request.problem.workload, request.problem.kernel);
   a.leaf = kernel.leaf;
-  Tracer tracer(request.alignment);
-  Laboratory lab(request, a.rate, tracer);
+  constexpr int copies = 3;  // of a cache: alone, behind the others, alone with random replacement
+  require_memory(request.caches, copies);
+  Laboratory lab(request, a.rate);
+  Tracer tracer(request.alignment);  // after what the caches take: it looks at the memory that is left
+  lab.attach_to(tracer, request);
   for (Sink* other : request.others) tracer.attach(*other);
   a.problem = kernel.run(tracer, request.problem);
   a.arrays = tracer.arrays();

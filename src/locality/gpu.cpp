@@ -61,7 +61,7 @@ Program matmul_by_cells(const Problem& p, matmul::Walk walk, index_t block) {
 
 /// Tiles in shared memory: a thread loads one element of each tile.
 Program matmul_by_tiles(const Problem& p) {
-  const index_t tile = p.tile <= 16 && p.tile > 0 ? 16 : 32, size = p.element_bytes;
+  const index_t tile = p.tile, size = p.element_bytes;
   return {.arrays = {"a", "b"},
           .bytes = {p.m * p.k * size, p.k * p.n * size},
           .blocks = ceil_div(p.m, tile) * ceil_div(p.n, tile),
@@ -264,8 +264,8 @@ Gpu parse_gpu(std::string_view text) {
   gpu.l1_bytes = round_up(parse_bytes(parts[1]), 8 * gpu.sector_bytes);
   gpu.l2_bytes = round_up(parse_bytes(parts[2]), 16 * gpu.sector_bytes);
   gpu.threads = parse_bytes(parts[3]);
-  require(gpu.multiprocessors > 0 && gpu.threads >= lanes, ExitCode::usage,
-          "a GPU has multiprocessors and warps");
+  require(gpu.multiprocessors > 0 && gpu.l1_bytes > 0 && gpu.l2_bytes > 0 && gpu.threads >= lanes,
+          ExitCode::usage, "a GPU has multiprocessors, two levels of cache and warps of 32 threads");
   return gpu;
 }
 
@@ -275,14 +275,32 @@ std::vector<std::string> gpu_kernels(std::string_view workload) {
   return {};
 }
 
+void check(const Gpu& gpu, const Problem& p, index_t block) {
+  const std::vector<std::string> names = gpu_kernels(p.workload);
+  require(std::find(names.begin(), names.end(), p.kernel) != names.end(), ExitCode::usage,
+          fmt::format("{} has no kernel '{}' whose order is known", p.workload, p.kernel));
+  require(block > 0 && block % lanes == 0, ExitCode::usage, "--block is a multiple of 32 threads");
+  if (p.workload == "stencil") {
+    const stencil::Stencil s = stencil::named_stencil(p.stencil.empty() ? "box9x9" : p.stencil, 2);
+    require(!s.two_levels() && s.rule == stencil::Rule::linear, ExitCode::usage,
+            fmt::format("stencils of one time level are simulated; '{}' has two, or is no sum", p.stencil));
+  }
+  require_memory({{.bytes = gpu.l1_bytes, .line_bytes = gpu.sector_bytes}}, gpu.multiprocessors);
+  require_memory({{.bytes = gpu.l2_bytes, .line_bytes = gpu.sector_bytes}}, 1);
+}
+
 GpuReport simulate(const Gpu& gpu, const Problem& problem, index_t block) {
   const Timer timer;
-  require(block > 0 && block % lanes == 0, ExitCode::usage, "--block is a multiple of 32 threads");
-  Problem p = problem;
-  if (p.column_width == 0) p.column_width = 32;
+  check(gpu, problem, block);
+  GpuReport report;
+  report.problem = problem;
+  Problem& p = report.problem;
+  const bool columns = p.kernel == "cuda_column" || p.kernel == "cuda_zigzag";
+  p.column_width = !columns ? 0 : p.column_width == 0 ? 32 : p.column_width;
+  p.tile = p.kernel != "cuda_tiled" ? 0 : p.tile <= 16 && p.tile > 0 ? 16 : 32;  // those it has
   const Program program =
       program_of(p, block, static_cast<double>(gpu.sector_bytes) / static_cast<double>(p.element_bytes));
-  GpuReport report;
+  report.block = program.block;
   report.arrays = program.arrays;
   report.counts = Machine(gpu, program).run();
   for (const GpuCounts& c : report.counts) {

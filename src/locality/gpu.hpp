@@ -37,6 +37,8 @@ struct GpuCounts {
 };
 
 struct GpuReport {
+  Problem problem;    ///< with what the kernel chose itself
+  index_t block = 0;  ///< threads a block
   std::vector<std::string> arrays;
   std::vector<GpuCounts> counts;  ///< by array
   GpuCounts all;
@@ -46,6 +48,9 @@ struct GpuReport {
 };
 
 [[nodiscard]] std::vector<std::string> gpu_kernels(std::string_view workload);
+
+/// Throws Error(usage) for what simulate() does not: kernels, stencils, blocks.
+void check(const Gpu& gpu, const Problem& problem, index_t block);
 
 /// Runs a kernel of gpu_kernels on the problem (matmul: m, n, k; stencil: n wide, m high), `block` threads a
 /// block.

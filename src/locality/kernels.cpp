@@ -33,4 +33,9 @@ const TracedKernel& traced_kernel(std::string_view workload, std::string_view ke
               fmt::format("{} has no traced kernel '{}'{}", workload, kernel, suggestion(kernel, names)));
 }
 
+void check(const Problem& problem) {
+  const TracedKernel& row = traced_kernel(problem.workload, problem.kernel);
+  if (row.check != nullptr) row.check(problem);
+}
+
 }  // namespace tessera::locality

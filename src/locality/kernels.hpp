@@ -34,12 +34,16 @@ struct TracedKernel {
   /// the problem with what the kernel chose itself filled in. Throws Error(internal) when the result is
   /// wrong.
   Problem (*run)(Tracer& tracer, const Problem& problem);
+  /// Throws Error(usage) for problems on which the kernel is not traced; run() does so, too. None: on all.
+  void (*check)(const Problem& problem) = nullptr;
 };
 
 [[nodiscard]] std::span<const TracedKernel> traced_kernels();
 /// The kernels of a workload, in order.
 [[nodiscard]] std::vector<std::string> traced_kernels(std::string_view workload);
 [[nodiscard]] const TracedKernel& traced_kernel(std::string_view workload, std::string_view kernel);
+/// Throws Error(usage) for problems that cannot be traced.
+void check(const Problem& problem);
 
 // By workload, each in the file of its name.
 [[nodiscard]] std::vector<TracedKernel> matmul_kernels();

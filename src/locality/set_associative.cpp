@@ -7,6 +7,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "machine/topology.hpp"
 
 namespace tessera::locality {
 
@@ -21,6 +22,7 @@ Geometry parse_geometry(std::string_view text, index_t line_bytes) {
                              "1MiB:16:64:random",
                              text, why));
   };
+  if (parts.size() > 4) throw wrong("more than four parts");
   if (parts.size() > 1) geometry.ways = parts[1] == "full" ? 0 : parse_bytes(parts[1]);
   if (parts.size() > 2 && !parts[2].empty()) geometry.line_bytes = parse_bytes(parts[2]);
   if (parts.size() > 3 && parts[3] != "lru" && parts[3] != "random") throw wrong("lru or random");
@@ -36,6 +38,17 @@ std::string name(const Geometry& g) {
   std::string text = human_bytes(g.bytes);
   text += g.ways == 0 ? " full" : fmt::format(" {}-way", g.ways);
   return g.replacement == Replacement::random ? text + " random" : text;
+}
+
+void require_memory(const std::vector<Geometry>& caches, index_t copies) {
+  double bytes = 0;
+  for (const Geometry& g : caches)
+    bytes += static_cast<double>(copies) * static_cast<double>(g.lines()) * sizeof(std::uint64_t);
+  const double room = 0.9 * static_cast<double>(machine::available_memory());
+  require(bytes <= room, ExitCode::memory,
+          fmt::format("the simulated caches would take {:.3g} GiB and 90 % of the free memory is {}; choose "
+                      "smaller ones",
+                      bytes / (1 << 30), human_bytes(static_cast<index_t>(room))));
 }
 
 Cache::Cache(const Geometry& geometry)

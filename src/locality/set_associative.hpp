@@ -29,6 +29,9 @@ struct Geometry {
 [[nodiscard]] Geometry parse_geometry(std::string_view text, index_t line_bytes);
 [[nodiscard]] std::string name(const Geometry& geometry);
 
+/// Throws Error(memory) where so many simulated ones of each would take more memory than there is.
+void require_memory(const std::vector<Geometry>& caches, index_t copies);
+
 /// Touches of a level and how many of them missed: an access that crosses lines is one touch, and one miss if
 /// it misses any of them (as cachegrind counts).
 struct LevelCounts {

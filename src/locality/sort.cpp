@@ -94,11 +94,14 @@ Problem run_any(Tracer& tracer, const Problem& p, const Kernel& kernel) {
 }
 
 /// A counter a key: not for all of 64 bits.
-Problem counted(const Problem& problem) {
-  Problem p = problem;
-  if (p.range == 0) p.range = index_t{1} << 16;
+void check_counted(const Problem& p) {
   require(p.n == 0 || p.range <= index_t{1} << 28, ExitCode::usage,
           "--range is at most 2^28 for traced counting sorts");
+}
+Problem counted(const Problem& problem) {
+  check_counted(problem);
+  Problem p = problem;
+  if (p.range == 0) p.range = index_t{1} << 16;
   return p;
 }
 
@@ -106,10 +109,14 @@ Problem counting(Tracer& tracer, const Problem& problem) {
   return run_any(tracer, counted(problem), [](const auto& block) { sort::counting(block); });
 }
 
-Problem counting_bucketed(Tracer& tracer, const Problem& problem) {
-  require(problem.element_bytes == 16, ExitCode::usage,
+void check_bucketed(const Problem& p) {
+  require(p.element_bytes == 16, ExitCode::usage,
           "counting_bucketed is traced on pairs (--type pair); keys alone go through vector kernels that are "
           "not");
+  check_counted(p);
+}
+Problem counting_bucketed(Tracer& tracer, const Problem& problem) {
+  check_bucketed(problem);
   const Problem p = counted(problem);
   run_as<Pair>(tracer, p, [](const Block<Traced<Pair>>& block) {
     if (block.n < 2) return;
@@ -130,17 +137,23 @@ TESSERA_TRACED_SORT(samplesort)
 TESSERA_TRACED_SORT(cache_oblivious)
 #undef TESSERA_TRACED_SORT
 
-Problem radix(Tracer& tracer, const Problem& p) {
+void check_radix(const Problem& p) {
   require(p.element_bytes < 16, ExitCode::usage, "radix is traced on keys, not on pairs");
+}
+Problem radix(Tracer& tracer, const Problem& p) {
+  check_radix(p);
   return run_keys(tracer, p, [](const auto& block) { sort::radix(block); });
 }
 
 // The probes fork to the threshold, here --tile; on one thread both sides run in turn.
 constexpr index_t threshold = 4096;
 
-Problem probe(const Problem& problem) {
-  Problem p = problem;
+void check_probe(const Problem& p) {
   require(p.element_bytes < 16, ExitCode::usage, "the probes of forkjoin sort keys, not pairs");
+}
+Problem probe(const Problem& problem) {
+  check_probe(problem);
+  Problem p = problem;
   if (p.tile == 0) p.tile = threshold;
   return p;
 }
@@ -162,17 +175,19 @@ Problem probe_quicksort(Tracer& tracer, const Problem& problem) {
 }  // namespace
 
 std::vector<TracedKernel> sort_kernels() {
-  return {{"sort", "std", "scalar", standard},
-          {"sort", "counting", "scalar", counting},
-          {"sort", "counting_bucketed", "scalar", counting_bucketed},
-          {"sort", "quicksort", "scalar", quicksort},
-          {"sort", "mergesort", "scalar", mergesort},
-          {"sort", "samplesort", "scalar", samplesort},
-          {"sort", "radix", "scalar", radix},
-          {"sort", "cache_oblivious", "scalar", cache_oblivious},
-          {"forkjoin", "quicksort", "scalar", probe_quicksort},
-          {"forkjoin", "mergesort_serial_merge", "scalar", probe_mergesort<forkjoin::Merge::serial>},
-          {"forkjoin", "mergesort_parallel_merge", "scalar", probe_mergesort<forkjoin::Merge::forked>}};
+  return {
+      {"sort", "std", "scalar", standard},
+      {"sort", "counting", "scalar", counting, check_counted},
+      {"sort", "counting_bucketed", "scalar", counting_bucketed, check_bucketed},
+      {"sort", "quicksort", "scalar", quicksort},
+      {"sort", "mergesort", "scalar", mergesort},
+      {"sort", "samplesort", "scalar", samplesort},
+      {"sort", "radix", "scalar", radix, check_radix},
+      {"sort", "cache_oblivious", "scalar", cache_oblivious},
+      {"forkjoin", "quicksort", "scalar", probe_quicksort, check_probe},
+      {"forkjoin", "mergesort_serial_merge", "scalar", probe_mergesort<forkjoin::Merge::serial>, check_probe},
+      {"forkjoin", "mergesort_parallel_merge", "scalar", probe_mergesort<forkjoin::Merge::forked>,
+       check_probe}};
 }
 
 }  // namespace tessera::locality

@@ -68,17 +68,25 @@ void check(const GridView<Element>& got, std::vector<double> want, const Problem
   }
 }
 
+stencil::Stencil stencil_of(const Problem& p) {
+  return stencil::named_stencil(p.stencil.empty() ? "box3x3" : p.stencil, p.m == 1 ? 1 : 2);
+}
+
+void check_problem(const Problem& p) {
+  require(p.element_bytes == 8, ExitCode::usage, "stencils are traced in f64");
+  const stencil::Stencil s = stencil_of(p);
+  require(!s.two_levels() && s.rule == stencil::Rule::linear, ExitCode::usage,
+          "stencils of one time level are traced; '" + p.stencil + "' has two, or is no sum");
+}
+
 template <Kernel kernel>
 Problem run(Tracer& tracer, const Problem& problem) {
+  check_problem(problem);
   Problem p = problem;
-  require(p.element_bytes == 8, ExitCode::usage, "stencils are traced in f64");
   if (p.stencil.empty()) p.stencil = "box3x3";
   if (p.kernel == "tiled" && p.tile == 0) p.tile = 32;
   if (p.column_width == 0) p.column_width = 512;  // the kernels' own
-  const int dims = p.m == 1 ? 1 : 2;
-  const stencil::Stencil s = stencil::named_stencil(p.stencil, dims);
-  require(!s.two_levels() && s.rule == stencil::Rule::linear, ExitCode::usage,
-          "stencils of one time level are traced; '" + p.stencil + "' has two, or is no sum");
+  const stencil::Stencil s = stencil_of(p);
   const GridView<Element> u = level(tracer, "u", p, s), v = level(tracer, "v", p, s);
   std::vector<double> start;
   for (index_t y = 0; y < p.m; ++y) {
@@ -98,11 +106,12 @@ Problem run(Tracer& tracer, const Problem& problem) {
 }  // namespace
 
 std::vector<TracedKernel> stencil_kernels() {
-  return {{"stencil", "naive", "scalar, or vectors of 16 B", run<stencil::naive<Element>>},
-          {"stencil", "tiled", "scalar, or vectors of 16 B", run<stencil::tiled<Element>>},
-          {"stencil", "column", "scalar, or vectors of 16 B", run<stencil::column<Element>>},
-          {"stencil", "zigzag", "scalar, or vectors of 16 B", run<stencil::zigzag<Element>>},
-          {"stencil", "cache_oblivious", "vectors of 16 B", run<stencil::cache_oblivious<Element>>}};
+  return {{"stencil", "naive", "scalar, or vectors of 16 B", run<stencil::naive<Element>>, check_problem},
+          {"stencil", "tiled", "scalar, or vectors of 16 B", run<stencil::tiled<Element>>, check_problem},
+          {"stencil", "column", "scalar, or vectors of 16 B", run<stencil::column<Element>>, check_problem},
+          {"stencil", "zigzag", "scalar, or vectors of 16 B", run<stencil::zigzag<Element>>, check_problem},
+          {"stencil", "cache_oblivious", "vectors of 16 B", run<stencil::cache_oblivious<Element>>,
+           check_problem}};
 }
 
 }  // namespace tessera::locality

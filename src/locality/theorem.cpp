@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/stencil/stencil.hpp"
 
@@ -94,6 +95,26 @@ std::optional<Theorem> matmul_theorem(const Problem& p, const Sizes& s) {
   return std::nullopt;
 }
 
+/// Strips of w columns. Where they begin within lines, two of them fetch a line of a between them, until a
+/// strip stays for the next; so do rows of b. Of beginnings at the multiples of g, L - g more elements are
+/// fetched.
+Theorem transpose_by_columns(const Problem& p, const Sizes& s, double width) {
+  const auto line = std::max<index_t>(1, static_cast<index_t>(s.line));
+  const auto more = [&](index_t row, index_t each) {
+    return static_cast<double>(line - std::gcd(line, std::gcd(row, each)));
+  };
+  const double from_a = s.m * (s.n + std::ceil(s.n / width) * more(p.n + p.pad, p.column_width));
+  const double to_b = s.n * (s.m + more(p.m + p.pad, 0));
+  return {.formula =
+              "2mn/L if Z >= w(L + 1) and L divides w, mn/L + mn(w + L - g)/(wL) if not, g: their divisor; "
+              "else mn(1 + 1/L); w: --column-width",
+          .misses = [=](index_t lines) {
+            const auto room = static_cast<double>(lines);
+            if (room < width * (1 + 1 / s.line) + 1) return s.m * s.n * (1 + 1 / s.line);
+            return (room < s.m * (1 + width / s.line) + width ? from_a + to_b : 2 * s.m * s.n) / s.line;
+          }};
+}
+
 /// m x n; a line of b waits for the rows of a until it is full.
 std::optional<Theorem> transpose_theorem(const Problem& p, const Sizes& s) {
   const double once = 2 * s.m * s.n / s.line, rows_apart = s.m * s.n * (1 + 1 / s.line);
@@ -104,8 +125,7 @@ std::optional<Theorem> transpose_theorem(const Problem& p, const Sizes& s) {
   };
   const auto tile = static_cast<double>(p.tile), width = static_cast<double>(p.column_width);
   if (p.kernel == "naive") return step(s.n * (1 + 1 / s.line), "2mn/L if Z >= n(L + 1), else mn(1 + 1/L)");
-  if (p.kernel == "column")
-    return step(width * (1 + 1 / s.line) + 1, "2mn/L if Z >= w(L + 1), else mn(1 + 1/L); w: --column-width");
+  if (p.kernel == "column") return transpose_by_columns(p, s, width);
   if (p.kernel == "tiled")
     return step(tile * (1 + 1 / s.line) + 1, "2mn/L if Z >= s(L + 1), else mn(1 + 1/L); s: --tile");
   const double leaf = p.kernel == "recursive" ? std::max(tile, s.line) : s.line;
@@ -206,6 +226,10 @@ Fit fit(const Theorem& theorem, const MissCurve& curve) {
     q.push_back(measured);
     ratios.push_back(theorem.fitted ? (measured - theorem.misses(lines)) / theorem.fitted(lines)
                                     : measured / theorem.misses(lines));
+  }
+  if (theorem.fitted && ratios.empty()) {  // the problem is too small for the term to rule anywhere
+    result.constant = result.exponent = NAN;
+    return result;
   }
   result.constant = median(ratios);
   if (theorem.exponent != 0) result.exponent = slope(z, q);

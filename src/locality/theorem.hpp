@@ -29,10 +29,12 @@ struct Theorem {
 [[nodiscard]] std::optional<Theorem> sort_theorem(const Problem& problem, index_t line_bytes);
 
 struct Fit {
-  double constant = 1;  ///< of the fitted term; measured / predicted where all constants are known
-  double exponent = 0;  ///< of Z in the misses beyond those at any size, over the theorem's range
+  /// Of the fitted term, NAN where no size lies in the theorem's range; measured / predicted where all
+  /// constants are known.
+  double constant = 1;
+  double exponent = 0;  ///< of Z in the misses beyond those at any size, over the theorem's range; or NAN
   index_t tall_from =
-      0;  ///< lines: from here up the misses stay within a quarter of the theorem's; 0: nowhere
+      0;  ///< lines: from here up there are at most a quarter more misses than the theorem's; 0: nowhere
   [[nodiscard]] double predicted(const Theorem& theorem, index_t lines) const {
     return theorem.misses(lines) + (theorem.fitted ? constant * theorem.fitted(lines) : 0);
   }

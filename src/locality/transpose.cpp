@@ -52,11 +52,14 @@ void column(const ConstRecords& a, const Records& b, const transpose::Tuning& t)
 void recursive(const ConstRecords& a, const Records& b, const transpose::Tuning& t) {
   recursive_walk(a, b, t, copy_of(b), in_turn);
 }
-void cache_oblivious(const ConstRecords& a, const Records& b, const transpose::Tuning& t) {
+void check_staging(const ConstRecords& a, const Records& b) {
   require(
       stays_in_cache(a, b) || rows_meet_lines(b), ExitCode::usage,
       "cache_oblivious copies through staging blocks here, which are not traced; choose rows of whole lines "
       "(m a multiple of 64 bytes) or up to 1 MiB");
+}
+void cache_oblivious(const ConstRecords& a, const Records& b, const transpose::Tuning& t) {
+  check_staging(a, b);
   transpose_by_leaves(a, b, t.threads, transpose::traced::leaf_set, in_turn);
 }
 
@@ -71,6 +74,14 @@ void check(const Records& b, const Problem& p) {
               ExitCode::internal, "the traced kernel " + p.kernel + " computed a wrong transpose");
     }
   }
+}
+
+/// Of arrays that begin at lines, as traced ones do.
+void check_problem(const Problem& p) {
+  const auto matrix = [&](index_t rows, index_t cols) {
+    return Records{nullptr, rows, cols, cols + p.pad, p.element_bytes};
+  };
+  check_staging(matrix(p.m, p.n), matrix(p.n, p.m));
 }
 
 template <Walk walk, index_t tile>
@@ -106,7 +117,7 @@ std::vector<TracedKernel> transpose_kernels() {
           {"transpose", "tiled", "scalar", run<tiled, 32>},
           {"transpose", "column", "scalar", run<column, 32>},
           {"transpose", "recursive", "scalar", run<recursive, 8>},
-          {"transpose", "cache_oblivious", "lanes of 16 B", run<cache_oblivious, 32>}};
+          {"transpose", "cache_oblivious", "lanes of 16 B", run<cache_oblivious, 32>, check_problem}};
 }
 
 }  // namespace tessera::locality

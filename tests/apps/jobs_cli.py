@@ -190,7 +190,8 @@ class Scripts(tessera.Case):
                 (("matmul", "--time", 5, "--grid", "2x2", "--algorithm", "summa", "--tasks-per-node", 3), tessera.USAGE, "--grid"),
                 (("matmul", "--time", 5, "--a", "no.h5:/A", "--b", "no.h5:/B"), tessera.MISSING, "no.h5"),
                 (("collect",), tessera.USAGE, "collect"), (("collect", "no.h5", "--results", "a.h5"), tessera.MISSING, "no.h5"),
-                (("collect", "no.h5"), tessera.USAGE, "--results")):
+                (("collect", "no.h5"), tessera.USAGE, "--results"),
+                (("collect", "no.h5", "--results", "a.h5", "--nodes", 3), tessera.USAGE, "--nodes is for jobs")):
             with self.subTest(words=words):
                 self.fail_with(code, "slurm", *words, words=said)
         self.assertEqual(os.listdir(self.folder), [])

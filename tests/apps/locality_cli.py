@@ -2,6 +2,7 @@
 import os
 
 import h5py
+import numpy
 
 import tessera
 
@@ -100,10 +101,83 @@ class Locality(tessera.Case):
         fetches, predicted = self.columns("gpu", "fetches", "predicted_fetches")
         self.assertAlmostEqual(fetches[-1] / predicted[-1], 1, delta=0.05)
 
+    def test_all_leaves_out_what_cannot_be_traced_and_says_so(self):
+        out = self.succeed("locality", "sort", "--kernel", "all", "--n", 100, "--cache", "4KiB").out
+        self.assertIn("all but counting_bucketed: counting_bucketed is traced on pairs", out)
+        for kernel in ("std", "counting", "quicksort", "mergesort", "samplesort", "radix", "cache_oblivious"):
+            self.assertIn(f"sort {kernel} (scalar leaf)", out)
+        out = self.succeed("locality", "sort", "--kernel", "all", "--n", 100, "--type", "pair").out
+        self.assertIn("sort counting_bucketed (scalar leaf)", out)
+        self.assertIn("all but radix: ", out)
+
+    def test_nothing_is_traced_where_a_later_point_cannot_be(self):
+        for words in (("stencil", "--stencil", "box3x3,wave"), ("sort", "--kernel", "std,counting_bucketed"),
+                      ("matmul", "--kernel", "naive,cuda_naive", "--block", "48"),
+                      ("transpose", "--kernel", "naive,cache_oblivious", "--n", "8,4001")):
+            result = self.fail_with(tessera.USAGE, "locality", *words)
+            self.assertNotIn("simulated in", result.out, words)
+
+    def test_options_that_nothing_looks_at_are_refused(self):
+        for words, said in ((("matmul", "--range", 5), "--range (flag) is for sort, forkjoin and this is matmul"),
+                            (("matmul", "--steps", "1,2"), "--steps"), (("transpose", "--k", 3), "--k"),
+                            (("sort", "--m", 3), "--m"), (("sort", "--pad", 3), "--pad"), (("sort", "--tile", 3), "--tile"),
+                            (("forkjoin", "--stencil", "heat"), "--stencil"), (("matmul", "--gpu", "1:1:1:32"), "--gpu"),
+                            (("matmul", "--block", 64), "--block"),
+                            (("matmul", "--kernel", "cuda_naive", "--cache", "4KiB"), "--cache (flag) is for kernels of the CPU"),
+                            (("matmul", "--kernel", "cuda_naive", "--diagram", 16), "--diagram"),
+                            (("stencil", "--kernel", "cuda_naive", "--steps", 2), "--steps"),
+                            (("matmul", "--type", "u64"), "not in u64")):
+            with self.subTest(words):
+                self.fail_with(tessera.USAGE, "locality", *words, words=said)
+        self.succeed("locality", "matmul", "--kernel", "naive,cuda_naive", "--n", 8, "--cache", "4KiB", "--block", 64)
+
+    def test_a_point_named_twice_is_traced_once(self):
+        out = self.succeed("locality", "transpose", "--kernel", "naive,naive", "--n", "8,9,8").out
+        self.assertEqual(out.count("simulated in"), 2)
+
+    def test_caches_that_memory_does_not_hold_are_refused(self):
+        for words in (("matmul", "--n", 4, "--cache", "2TiB:full"), ("matmul", "--n", 4, "--cache", "4KiB,1TiB"),
+                      ("matmul", "--n", 4, "--kernel", "cuda_naive", "--gpu", "48:32KiB:1TiB:1024"),
+                      ("matmul", "--n", 4, "--kernel", "cuda_naive", "--gpu", "1000000000:32KiB:4MiB:1024")):
+            with self.subTest(words):
+                self.fail_with(tessera.MEMORY, "locality", *words, words="simulated caches would take")
+
+    def test_where_the_theorem_holds_nowhere_that_is_said(self):
+        self.assertIn("at every size more than a quarter above it", self.succeed("locality", "matmul", "--n", 1).out)
+
+    def test_caches_of_one_size_are_told_apart_level_by_level(self):
+        out = self.succeed("locality", "matmul", "--kernel", "recursive", "--n", 32, "--cache", "4KiB:1,4KiB:full", "--results",
+                           "l.h5").out
+        self.assertIn("misses 4 KiB 1-way", out)
+        self.assertIn("misses 4 KiB full", out)
+        cache, misses = self.columns("recursion_levels", "cache", "misses")
+        array, level, alone = self.columns("caches", "array", "level", "misses")
+        for number in (1, 2):
+            self.assertEqual(misses[cache == number].sum(), alone[(array == "all") & (level == number)][0])
+
+    def test_a_constant_that_no_size_determines_is_not_told(self):
+        words = ("locality", "matmul", "--kernel", "recursive", "--results", "l.h5", "--n")
+        out = self.succeed(*words, 32).out
+        self.assertIn("c is not fitted", out)
+        self.assertNotIn("nan", out)
+        self.assertIn("fitted from 32 to 128 lines: c = ", self.succeed(*words, 128).out)
+        self.assertEqual([numpy.isnan(self.columns("points", "constant", run=run)[0][0]) for run in ("locality_0001", "locality_0002")],
+                         [True, False])
+
+    def test_gpu_points_are_kept_with_what_the_kernel_chose_and_skipped(self):
+        words = ("locality", "matmul", "--kernel", "cuda_naive,cuda_column,cuda_tiled", "--n", 40, "--k", 7, "--type", "f32",
+                 "--tile", 8, "--results", "l.h5")
+        self.assertIn("blocks of 256", self.succeed(*words).out)
+        array, *chosen = self.columns("gpu", "array", "k", "column_width", "tile", "block", "element_bytes")
+        self.assertEqual([tuple(row) for row in zip(*(column[array == "all"] for column in chosen))],
+                         [(7, 0, 0, 1024, 4), (7, 32, 0, 1024, 4), (7, 0, 16, 256, 4)])
+        self.assertIn("3 points already in l.h5: skipped", self.succeed(*words).out)
+
     def test_report_draws_curves_and_diagrams(self):
         self.succeed("locality", "matmul", "--kernel", "naive", "--n", 8, "--line", 32, "--cache", "1KiB:full", "--diagram",
                      32, "--results", "l.h5")
         self.succeed("locality", "transpose", "--kernel", "recursive", "--n", 128, "--diagram", 64, "--results", "l.h5")
+        self.succeed("locality", "stencil", "--kernel", "cuda_column", "--n", 32, "--results", "l.h5")
         result = self.run_tessera("report", "l.h5")
         if "no Python with" in result.err:
             self.skipTest("no matplotlib")
@@ -111,9 +185,10 @@ class Locality(tessera.Case):
         self.assertIn("page: l.html", result.out)
         with open(self.path("l.html"), encoding="utf-8") as file:
             page = file.read()
-        self.assertIn("2 traced points", page)
+        self.assertIn("3 traced points", page)
         self.assertNotIn("0 points in 0 runs", page)
         pictures = os.listdir(self.path("l_png"))
+        self.assertIn("locality_gpu_stencil_1.png", pictures)
         self.assertGreaterEqual(len(pictures), 3)  # the curves and two diagrams
         for name in pictures:
             self.assertGreater(os.path.getsize(self.path(os.path.join("l_png", name))), 5000)
@@ -142,6 +217,11 @@ class Locality(tessera.Case):
                             ((), "name a workload"),
                             (("sort", "--kernel", "counting_bucketed"), "--type pair"),
                             (("matmul", "--kernel", "cuda_naive", "--gpu", "48"), "is no GPU"),
+                            (("matmul", "--kernel", "cuda_naive", "--gpu", "1:0:0:32"), "two levels of cache"),
+                            (("stencil", "--kernel", "cuda_naive", "--stencil", "wave"), "one time level"),
+                            (("matmul", "--kernel", "all,naive"), "no other beside it"),
+                            (("matmul", "--kernel", "naive,"), "no traced kernel ''"),
+                            (("matmul", "--cache", "4KiB:8:64:lru:junk"), "more than four parts"),
                             (("matmul", "--kernel", "cuda_naive", "--block", "100"), "multiple of 32")):
             result = self.run_tessera("locality", *words)
             self.assertEqual(result.code, tessera.USAGE, str(result))

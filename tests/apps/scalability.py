@@ -190,6 +190,10 @@ class Refusals(tessera.Case):
                 (("matmul", "--kernel", "fib"), ("no kernel 'fib'",)),
                 (("sort", "--threshold", 5), ("--threshold", "forkjoin")),
                 (("matmul", "--type", "u32"), ("f32 or f64",)),
+                (("matmul", "--stencil", "nonsense"), ("--stencil", "for stencil")),
+                (("sort", "--steps", 5), ("--steps", "for stencil")),
+                (("forkjoin", "--type", "f32"), ("--type", "its own")),
+                (("forkjoin", "--timeline"), ("--timeline", "one rank")),
                 (("forkjoin", "--kernel", "fib", "--n", 61), ("at most 60",)),
                 (("forkjoin", "--n", -1), ("--n", "-1")),
                 (("forkjoin", "--threshold", 0), ("--threshold",)),
@@ -198,6 +202,10 @@ class Refusals(tessera.Case):
                 (("forkjoin", "--treshold", 3), ("--treshold", "threshold"))):
             with self.subTest(words=words):
                 self.fail_with(USAGE, "scalability", *words, words=expected)
+
+    def test_a_point_named_twice_is_measured_once(self):
+        out = self.succeed("scalability", "forkjoin", "--kernel", "fib,fib", "--n", "9,10,9", "--plan").out
+        self.assertEqual(out.count("forkjoin fib, n "), 2, out)
 
     def test_several_ranks_are_refused(self):
         self.fail_with(USAGE, "scalability", "forkjoin", "--n", 10, ranks=2, words="one rank")

@@ -59,6 +59,20 @@ TEST(TracedTranspose, NaiveMissesAsTheFormulaSays) {
   EXPECT_NEAR(a.curve.misses(256) / (512 * 512 * 1.125), 1, 0.001);
 }
 
+TEST(TracedTranspose, StripsThatDoNotBeginAtLinesFetchLinesTwice) {
+  for (const auto& [m, n] : {std::array<index_t, 2>{400, 333}, {256, 512}}) {
+    for (const index_t width : {2, 4, 7, 16, 20, 32}) {
+      Problem p = problem("transpose", "column", m, n);
+      p.element_bytes = 4;
+      p.column_width = width;
+      const Analysis a = analysis_of(p);
+      for (const index_t lines : {64, 128, 8192})
+        EXPECT_NEAR(a.curve.misses(lines) / a.fitted->predicted(*a.theorem, lines), 1, 0.05)
+            << n << " in strips of " << width << ", " << lines;
+    }
+  }
+}
+
 Problem sorting(const std::string& kernel, index_t n, index_t range) {
   Problem p = problem("sort", kernel, 1, n);
   p.element_bytes = kernel == "radix" ? 8 : 16;

@@ -4,8 +4,11 @@ import math
 import made
 from made import np, row, write
 
+import gpu_order
 import heatmap
+import locality
 import phases
+import report
 import results
 import roofline
 import scaling
@@ -227,6 +230,27 @@ class Others(made.Case):
                          ["size 64 KiB", "stride 64 B", "stride 1.5 KiB", "piece 3 GiB"])
         self.assertEqual([series.word(*pair) for pair in (("tile", 64), ("size", "64KiB"))], ["tile 64", "size 64KiB"])
 
+    def test_text_beside_the_name_of_a_page_is_refused(self):
+        path = write(self.path("text.h5"), [row()])
+        for name in ("--html", "--png"):
+            self.assert_refused(self.run_script(report, path, "--text", name, "x", code=64), name, "--text")
+
+    def test_misses_that_were_counted_or_simulated_stand_in_a_table(self):
+        path = write(self.path("misses.h5"), [row("naive"), row("tiled")])
+        naive, tiled = (made.key_of("matmul", row(kernel)) for kernel in ("naive", "tiled"))
+        with made.h5py.File(path, "a") as file:
+            made.put(file["matmul_0001"], "counters", {"row": range(4), "point": [naive] * 3 + [tiled], "repetition": [0, 1, 2, -1],
+                                                       "source": ["hardware"] * 3 + ["none"], "cycles": [10.0, 30.0, 20.0, math.nan],
+                                                       "l1_misses": [5.0, 6.0, 7.0, math.nan], "llc_misses": [math.nan] * 4,
+                                                       "what": [""] * 3 + ["tiled is not traced"]})
+        text = self.run_script(report, path, "--text")
+        table = text[text.index("matmul: what was counted or simulated, median of the repetitions"):].splitlines()[1:5]
+        self.assertEqual([line.split() for line in table if "--" not in line],
+                         [["kernel", "source", "cycles", "L1", "misses", "what"], ["naive", "hardware", "20", "6", "-"],
+                          ["tiled", "none", "-", "-", "tiled", "is", "not", "traced"]])
+        run = next(iter(results.by_workload(results.read(path)).values()))
+        self.assertEqual(report.tables.misses(run.points, {}), [])
+
     def test_plots_in_characters_put_marks_where_values_are(self):
         lines = textplot.lines({"a": ([1, 2, 4], [1.0, 2.0, 4.0])}, "x", "y", log_y=True, width=21, height=9).splitlines()
         self.assertEqual([line.index("o") - line.index("|") for line in lines[1:10] if "o" in line], [21, 11, 1])
@@ -234,6 +258,61 @@ class Others(made.Case):
         self.assertEqual([bar.count("#") + bar.count("[") + bar.count("]") for bar in bars], [21, 10])
         heat = textplot.heat(["r"], ["1", "2"], np.array([[1.0, np.nan]]), "row", "column", "GB/s")
         self.assertRegex(heat.splitlines()[-1], r"r +\| +1 +-$")
+
+
+def traced(path, options, run="locality_0001", table="points", **more):
+    """Appends a run with a traced (gpu: simulated) point for each of these texts of options."""
+    keys = [f"locality workload=sort kernel=std {one}" for one in options]
+    columns = {"point": keys, "workload": ["sort"] * len(keys), "kernel": ["std"] * len(keys)}
+    columns |= {name: [8] * len(keys) for name in ("m", "n", "k", "tile", "column_width", "element_bytes", "line_bytes", "block")}
+    columns |= {"pad": [0] * len(keys), "stencil": [""] * len(keys)} | {name: [value] * len(keys) for name, value in more.items()}
+    with made.h5py.File(path, "a") as file:
+        group = file.create_group(run)
+        made.put(group, table, columns)
+        if table == "points":
+            made.put(group, "curves", {"point": keys * 2, "array": ["all"] * 2 * len(keys), "bytes": [64] * len(keys) + [128] * len(keys),
+                                       "misses": [9.0, 3.0] * len(keys), "theorem": [math.nan] * 2 * len(keys)})
+    return path
+
+
+LOOKED = {"loads": 1, "stores": 1, "compulsory": 3.0, "theorem": "", "constant": math.nan}
+SECTORS = {"array": "all", "requests": 8, "l1_hit_rate": 0.75, "fetches": 2, "l2_hit_rate": 0.0, "predicted_fetches": -1.0}
+
+
+class Locality(made.Case):
+    def test_points_are_told_apart_by_what_was_asked_for(self):
+        path = traced(self.path("t.h5"), ["type=u32 line=64 steps=1", "type=u64 line=64 steps=1", "type=u64 line=32 steps=1"])
+        points = locality.tell_apart(locality.read(path))
+        self.assertEqual([p.label for p in points], [f"sort std n 8, type {t}, line {b}" for t, b in (("u32", 64), ("u64", 64), ("u64", 32))])
+        self.assertEqual(locality.tell_apart(locality.read(traced(self.path("one.h5"), ["type=u32"])))[0].label, "sort std n 8")
+        probe = {"workload": "forkjoin", "kernel": "quicksort", "m": 8, "n": 9, "k": 9, "tile": 4, "column_width": 0}
+        self.assertEqual(locality.label_of(probe), "forkjoin quicksort n 9")
+
+    def test_of_a_point_in_several_files_the_last_counts(self):
+        paths = [traced(self.path(name), ["type=u32"], **{**LOOKED, "loads": loads}) for name, loads in (("a.h5", 10), ("b.h5", 20))]
+        text = self.run_script(report, *paths, "--text")
+        self.assertRegex(text, r"sort std n 8 +21 ")
+        self.assertNotIn(" 11 ", text)
+
+    def test_simulated_points_of_a_gpu_are_reported(self):
+        path = traced(self.path("g.h5"), ["type=f32"], table="gpu", **SECTORS)
+        text = self.run_script(report, path, "--text")
+        self.assertRegex(text, r"sort std n 8, blocks of 8 +all +8 +75.0 % +2 +0.0 % +-\n")
+        self.assertIn("2 sectors  L1 hits 75.0 %", text)
+        traced(path, ["type=f32"], run="locality_0002", table="gpu", **{**SECTORS, "fetches": 7})  # once more: the latest
+        self.assertEqual([p.rows["all"]["fetches"] for p in gpu_order.read(path)], [7])
+
+    def test_a_diagram_has_no_more_cells_than_dots_and_loses_no_touch(self):
+        line = np.arange(3000)
+        point = locality.Traced("k", {"workload": "sort", "kernel": "std", "n": 8, "pad": 0, "line_bytes": 64},
+                                {"density": {"point": np.array(["k"] * 3000), "time": 512 * (line % 1000), "line": line, "time_step": line * 0 + 512,
+                                             "line_step": line * 0 + 1, "array": np.array(["a"] * 3000), "touches": line * 0 + 2,
+                                             "fetched": line * 0 + 1}}, "", "")
+        touches, fetched, step, lines = locality.cells_of(point, {"a": (0, 3000, 0)}, 3250)
+        self.assertEqual((touches.sum(), fetched.sum()), (6000, 3000))
+        self.assertTrue(all(found <= most for found, most in zip(touches.shape, locality.MOST_CELLS)), touches.shape)
+        self.assertEqual((touches.shape[0], touches.shape[1]), (-(-3250 // lines), -(-512000 // step)))
+        self.assertEqual(touches[2999 // lines, 512 * 999 // step] > 0, True)
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ class Compare(made.Case):
     def test_traced_points_are_compared_exactly(self):
         before = self.traced("before.h5", [90, 50, 10])
         for misses, words, code in (([90, 50, 10], "SAME (the same misses", 0), ([90, 49, 10], "FASTER (fewer misses)", 0),
-                                    ([90, 50, 11], "SLOWER (more misses)", 1), ([91, 49, 10], "AMBIGUOUS (fewer misses at some", 2)):
+                                    ([90, 50, 11], "SLOWER (more misses)", 1), ([91, 49, 10], "AMBIGUOUS (fewer misses in some", 2)):
             with self.subTest(words):
                 self.assertIn(words, self.run_script(compare, before, self.traced("after.h5", misses), code=code))
         other = self.traced("other.h5", [90, 50], sizes=(64, 128))
@@ -144,6 +144,19 @@ class Compare(made.Case):
         text = self.run_script(compare, before, after, code=1)
         self.assertIn("SLOWER (more misses)", text)
         self.assertIn("1 point compared, tolerance 5 %: 1 SAME", text)
+
+    def test_points_in_the_order_of_a_gpu_are_compared_exactly(self):
+        def simulated(name, fetches):
+            path = self.path(name)
+            with made.h5py.File(path, "w") as file:
+                made.put(file.create_group("locality_0001"), "gpu", {
+                    "point": ["k"], "workload": ["matmul"], "kernel": ["cuda_naive"], "m": [8], "n": [8], "column_width": [0], "block": [32],
+                    "array": ["all"], "requests": [99], "l1_hit_rate": [0.5], "fetches": [fetches], "l2_hit_rate": [0.0],
+                    "predicted_fetches": [-1.0]})
+            return path
+        before = simulated("before.h5", 40)
+        for fetches, words, code in ((40, "SAME (the same misses", 0), (41, "SLOWER (more misses)", 1), (39, "FASTER", 0)):
+            self.assertIn(words, self.run_script(compare, before, simulated("after.h5", fetches), code=code))
 
     def test_text_plots_the_ratios(self):
         _, text = self.verdicts([row(seconds=steady(1.0))], [row(seconds=steady(1.2))], "--text", code=1)

@@ -55,6 +55,14 @@ class Export(made.Case):
         self.run_script(export, "--csv", "--tables", "all", path, "--out", os.path.join(made.SCRATCH, "every"))
         self.assertTrue(os.path.exists(os.path.join(made.SCRATCH, "every_phases.csv")))
 
+    def test_what_cannot_be_exported_is_told(self):
+        path = self.results("w.h5")
+        self.assert_refused(self.run_script(export, "--extra-p", "--tables", "machine", path, code=64), "--tables")
+        bare = self.path("bare.h5")
+        with made.h5py.File(bare, "w") as file:
+            made.put(file.create_group("locality_0001"), "points", {"point": ["k"]})
+        self.assert_refused(self.run_script(export, "--csv", bare, code=65), "samples or summary", "--tables all")
+
     def test_json_is_valid_and_keeps_provenance_and_units(self):
         path = self.results("j.h5")
         self.run_script(export, "--json", path)

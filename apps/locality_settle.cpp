@@ -1,0 +1,121 @@
+// What a request of locality stands for, and whether all of it can be done: before anything is traced.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.hpp"
+#include "locality.hpp"
+
+namespace tessera::apps::locality {
+
+namespace lab = tessera::locality;
+
+namespace {
+
+/// An option that not every workload, or not every kernel, looks at.
+struct Concern {
+  const char* option;
+  const char* workloads;  ///< those that do, a blank around each; "": all
+  enum class Of { all, cpu, gpu } kernels = Of::all;
+};
+
+using Of = Concern::Of;
+constexpr Concern concerns[] = {
+    {"m", " matmul transpose stencil "},
+    {"k", " matmul "},
+    {"tile", " matmul transpose stencil forkjoin "},
+    {"column-width", " matmul transpose stencil "},
+    {"range", " sort forkjoin "},
+    {"stencil", " stencil "},
+    {"steps", " stencil ", Of::cpu},
+    {"pad", " matmul transpose stencil ", Of::cpu},
+    {"cache", "", Of::cpu},
+    {"line", "", Of::cpu},
+    {"align", "", Of::cpu},
+    {"sample", "", Of::cpu},
+    {"ideal-limit", "", Of::cpu},
+    {"diagram", "", Of::cpu},
+    {"gpu", "", Of::gpu},
+    {"block", "", Of::gpu},
+};
+
+/// Options that were given and that nothing in this request looks at.
+void refuse_idle(const run::Parsed& parsed) {
+  const std::string& workload = parsed.lists.at("workload").front();
+  const std::vector<std::string>& kernels = parsed.lists.at("kernel");
+  const auto gpus = std::count_if(kernels.begin(), kernels.end(), is_gpu_kernel);
+  for (const Concern& c : concerns) {
+    const std::string& source = parsed.sources.at(c.option);
+    if (source == "default") continue;
+    const std::string_view takers = c.workloads;
+    require(takers.empty() || takers.find(" " + workload + " ") != takers.npos, ExitCode::usage,
+            fmt::format("--{} ({}) is for {} and this is {}; drop it", c.option, source,
+                        join(split(std::string(trim(takers)), ' '), ", "), workload));
+    const bool looked_at = c.kernels == Of::all ||
+                           (c.kernels == Of::gpu ? gpus > 0 : gpus < static_cast<index_t>(kernels.size()));
+    require(looked_at, ExitCode::usage,
+            fmt::format("--{} ({}) is for kernels of {} and none is named; drop it", c.option, source,
+                        c.kernels == Of::gpu ? "a GPU (cuda_...)" : "the CPU"));
+  }
+}
+
+void check(const run::Values& point) {
+  const lab::Problem problem = request_of(point).problem;
+  if (is_gpu_kernel(problem.kernel)) {
+    lab::check(lab::parse_gpu(point.text("gpu")), problem, point.integer("block"));
+  } else {
+    lab::check(problem);
+  }
+}
+
+/// The kernels of `all`, and what is said of the others.
+std::string expand_all(const run::OptionSet& set, run::Parsed& parsed) {
+  std::vector<std::string> taken;
+  std::string said;
+  std::optional<Error> first;
+  for (const std::string& kernel : lab::traced_kernels(parsed.lists.at("workload").front())) {
+    parsed.lists.at("kernel") = {kernel};
+    try {
+      for (const run::Values& point : set.points(parsed)) check(point);
+      taken.push_back(kernel);
+    } catch (const Error& error) {
+      if (!first) first = error;
+      said += fmt::format("all but {}: {}\n", kernel, error.what());
+    }
+  }
+  if (taken.empty()) throw *first;
+  parsed.lists.at("kernel") = taken;
+  return said;
+}
+
+void require_names(const std::string& workload, const std::vector<std::string>& kernels) {
+  const auto gpu = lab::gpu_kernels(workload);
+  for (const std::string& kernel : kernels) {
+    require(kernel != "all", ExitCode::usage,
+            "--kernel all stands for every kernel; name no other beside it");
+    if (std::find(gpu.begin(), gpu.end(), kernel) == gpu.end()) (void)lab::traced_kernel(workload, kernel);
+  }
+}
+
+}  // namespace
+
+std::string settle(const run::OptionSet& set, run::Parsed& parsed) {
+  const std::string workload = parsed.lists.at("workload").front();
+  require(!workload.empty(), ExitCode::usage,
+          "name a workload: tessera locality matmul --kernel naive --n 256");
+  std::string left_out;
+  std::vector<std::string>& kernels = parsed.lists.at("kernel");
+  if (kernels == std::vector<std::string>{""}) kernels = {lab::traced_kernels(workload).front()};
+  if (kernels == std::vector<std::string>{"all"}) {
+    left_out = expand_all(set, parsed);
+  } else {
+    require_names(workload, kernels);
+  }
+  refuse_idle(parsed);
+  for (const run::Values& point : set.points(parsed)) check(point);
+  return left_out;
+}
+
+}  // namespace tessera::apps::locality

@@ -1,0 +1,101 @@
+"""What the order of a GPU's threads asks of its caches: sectors, hits, and what the formula says, of simulated cuda_ kernels."""
+import h5py
+import numpy as np
+
+import locality
+import results
+import series
+import textplot
+from picture import Picture
+
+MOST_BARS = 12
+
+
+class Ordered:
+    """One simulated point: the rows of its arrays, by name; that of all under "all"."""
+
+    def __init__(self, key, rows, title, run):
+        self.key, self.rows, self.title, self.run = key, {row["array"]: row for row in rows}, title, run
+        asked = results.options_of(key)
+        first = {"k": asked.get("k", rows[0]["n"]), **rows[0]}  # older files have no column of it, nor of these
+        first.update({name: asked.get(name, "") for name in ("stencil", "tile") if name not in first})
+        self.workload = first["workload"]
+        self.label = f"{locality.label_of(first)}, blocks of {first['block']}"
+
+    @property
+    def misses(self):
+        """{level: misses of all arrays}."""
+        whole = self.rows["all"]
+        return {1: whole["fetches"], 2: round(whole["fetches"] * (1 - whole["l2_hit_rate"]))}
+
+
+def read(path):
+    """The simulated points of a file; of one simulated more than once the latest."""
+    found = {}
+    with h5py.File(path, "r") as file:
+        for run, group in file.items():
+            if not isinstance(group, h5py.Group) or "gpu" not in group:
+                continue
+            rows = {}
+            for row in results.rows_of(group["gpu"]):
+                rows.setdefault(row["point"], []).append(row)
+            for key, mine in rows.items():
+                found[key] = Ordered(key, mine, group.attrs.get("option_title") or "locality", run)
+    return list(found.values())
+
+
+def percent(share):
+    return f"{100 * share:.1f} %"
+
+
+def table(points):
+    """A row an array, as texts."""
+    lines = [["what", "array", "sectors asked for", "L1 hits", "fetched from L2", "L2 hits", "formula"]]
+    for point in points:
+        for array, row in point.rows.items():
+            lines.append([point.label, array, str(row["requests"]), percent(row["l1_hit_rate"]), str(row["fetches"]),
+                          percent(row["l2_hit_rate"]), f"{row['predicted_fetches']:.0f}" if row["predicted_fetches"] > 0 else "-"])
+    return lines
+
+
+def short(point):
+    """Its label beside a bar; the title has the workload."""
+    return point.label.removeprefix(point.workload + " ")
+
+
+def draw(axes, points):
+    import style
+    where = np.arange(len(points))
+    whole = [point.rows["all"] for point in points]
+    axes.barh(where, [row["fetches"] for row in whole], color=style.COLOURS[0], height=0.62, label="fetched from L2")
+    known = [(y, row["predicted_fetches"]) for y, row in zip(where, whole) if row["predicted_fetches"] > 0]
+    if known:
+        axes.plot([x for _, x in known], [y for y, _ in known], color=style.COLOURS[1], marker="D", linestyle="", label="formula")
+        style.legend_below(axes)
+    for y, row in zip(where, whole):
+        axes.annotate(f"L1 hits {percent(row['l1_hit_rate'])}", (1.02, y), xycoords=("axes fraction", "data"), va="center",
+                      fontsize=8)
+    axes.set_yticks(where, [series.in_lines(short(point)) for point in points])
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.locator_params(axis="x", nbins=4)
+    axes.xaxis.set_major_formatter(lambda value, _: style.plain(value))
+    axes.set_xlabel("sectors of 32 bytes")
+    axes.grid(True, axis="x", which="major")
+    axes.set_axisbelow(True)
+
+
+def bars_of(points):
+    return [(short(p), p.rows["all"]["fetches"], np.nan, np.nan, f"L1 hits {percent(p.rows['all']['l1_hit_rate'])}") for p in points]
+
+
+def pictures(points):
+    """Bars, twelve a picture."""
+    for workload, mine in locality.by_workload(points).items():
+        for start in range(0, len(mine), MOST_BARS):
+            part, number = mine[start:start + MOST_BARS], start // MOST_BARS + 1
+            which = f" Picture {number} of {-(-len(mine) // MOST_BARS)}." if len(mine) > MOST_BARS else ""
+            yield Picture(f"gpu_{workload}_{number}", f"{workload}, what the order of a GPU's threads fetches",
+                          "Loads of the kernel's own threads, simulated: what misses the first level, and the share that hits it."
+                          + which, lambda axes, p=part: draw(axes, p), lambda p=part: textplot.bars(bars_of(p), "sectors"),
+                          1.4 + series.height_of([short(point) for point in part], 0.3))
