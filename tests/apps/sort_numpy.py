@@ -261,6 +261,14 @@ class AgainstNumpy(tessera.Case):
                 seen.add(tessera.read_matrix(out, "K").tobytes())
         self.assertEqual(len(seen), 1)
 
+    def test_columns_whose_rows_have_no_bytes_are_carried(self):
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["T/key"], file["T/none"] = numpy.arange(9)[::-1], numpy.zeros((9, 0), "f4")
+        for ranks, more in ((0, ()), (3, ()), (0, ("--top", 4)), (2, ("--out-of-core", "always", "--memory", "64KiB"))):
+            self.succeed("sort", "--in", "in.h5:/T", "--by", "key", "--out", "out.h5:/T", "--overwrite", *more, ranks=ranks)
+            self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/key").tolist(), list(range(9))[:4 if "--top" in more else 9])
+            self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/none").shape, (4 if "--top" in more else 9, 0))
+
     def test_keys_are_written_in_the_type_that_the_input_has(self):
         """More than are turned into it at once; a type that is named is what it gets."""
         rng, ways = numpy.random.default_rng(tessera.SEED), ((), ("--out-of-core", "always", "--memory", "1MiB"))
