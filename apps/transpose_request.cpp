@@ -96,7 +96,9 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
   const bool named = type != "auto";
   if (info == nullptr || named) {
     request.element = io::number_type(named ? type : "f64");
-    require(info == nullptr || info->reads_as_number() || info->type_text() == type, ExitCode::bad_data,
+    const bool complex = request.element.kind == io::DatasetInfo::Kind::complex;  // which HDF5 makes of none
+    require(info == nullptr || (info->reads_as_number() && !complex) || info->type_text() == type,
+            ExitCode::bad_data,
             fmt::format("{} holds {}, which --type {} cannot be made of; leave --type out", name,
                         info == nullptr ? "" : info->type_text(), type));
   } else {

@@ -304,6 +304,9 @@ class Refusals(tessera.Case):
         with h5py.File(self.path("text.h5"), "w") as file:
             file.create_dataset("T", data=numpy.array([["a", "bc"]], dtype=object), dtype=h5py.string_dtype())
         self.fail_with(tessera.BAD_DATA, "transpose", "--in", self.path("text.h5") + ":/T", words="variable length")
+        for name, type_ in ((self.a, "c64"), (self.integers, "c128")):
+            self.fail_with(tessera.BAD_DATA, "transpose", "--in", name, "--type", type_, "--out", "t.h5:/T", words=("--type", type_))
+            self.assertFalse(os.path.exists(self.path("t.h5")))
 
     def test_too_much_memory_is_71_before_anything_is_allocated(self):
         self.fail_with(tessera.MEMORY, "transpose", "--n", 4096, "--memory", "1MiB", words="allows", ranks=2)
