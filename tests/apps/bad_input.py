@@ -296,6 +296,9 @@ class Options(BadInput):
                               "m  ": "1:9:x1", "k  ": "1:2:3:4", "grid": "2by3", "alpha ": "nan", "beta ": "inf", "alpha  ": "1e999", "m   ": "4:8:0"}.items():
             self.refuse(USAGE, "matmul", f"--{option.strip()}={value}", words=f"--{option.strip()}", ranks=(0,))
         self.refuse(USAGE, "matmul", "--repetitions", "0", words="--repetitions", ranks=(3,))
+        for option, value, type_ in (("alpha", "1e39", "f32"), ("beta", "1e-46", "f32"), ("alpha", "1+1e39j", "c64")):
+            self.refuse(USAGE, "matmul", "--n", 8, f"--{option}", value, "--type", type_, words=(f"--{option} {value}", type_), ranks=(0,))
+        self.refuse(USAGE, "matmul", "--alpha", "(1+2j)", words=("'(1+2j)'", "1.5-2j"), ranks=(0,))
 
     def test_unknown_choices(self):
         for option, value, near in (("kernel", "tyled", "'tiled'"), ("type", "f23", "'f32'"), ("trans-a", "C", "N, T"),

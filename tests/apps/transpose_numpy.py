@@ -285,6 +285,8 @@ class Refusals(tessera.Case):
                 (("--in", self.a, "--axes", "1,0", "--op", "H"), "drop one of the two"),
                 (("--in", self.integers, "--alpha", "2"), "--type f64"),
                 (("--in", self.a, "--beta", "1"), "--c"),
+                (("--n", 9, "--alpha", "1e39", "--type", "f32"), "f32 does not hold --alpha 1e39"),
+                (("--n", 9, "--beta", "1e-46", "--type", "c64"), "does not hold --beta 1e-46"),
                 (("--in", self.a, "--c", self.a), "no effect"),
                 (("--in", self.a, "--in-place", "--op", "N"), "in place"),
                 (("--in", self.a, "--in-place", "--kernel", "naive"), "in-place"),
