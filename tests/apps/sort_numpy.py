@@ -316,6 +316,7 @@ class Refusals(tessera.Case):
             file["ragged/b"] = numpy.arange(7)
             file["text/a"] = numpy.array(["variable", "length"], dtype=h5py.string_dtype())
             file["records"] = numpy.zeros(4, dtype=[("a", "<i4"), ("z", "<c16")])
+            file["wide"] = numpy.zeros(4, numpy.longdouble)
             file["twice"] = numpy.array([0, 1, 1, 3, 4, 5])
             file["outside"] = numpy.array([0, 1, 2, 3, 4, -1])
             file.create_group("nothing")
@@ -344,7 +345,8 @@ class Refusals(tessera.Case):
         for arguments, words in (
                 (("--in", "t.h5:/matrix"), "2-dimensional"),
                 (("--in", "t.h5:/ragged", "--by", "a"), "length"),
-                (("--in", "t.h5:/records", "--by", "z"), "numbers"),
+                (("--in", "t.h5:/records", "--by", "z"), ("numbers", "z[0:16]")),
+                (("--in", "t.h5:/wide"), "--by 0:16"),
                 (("--in", "t.h5:/text", "--by", "a"), "variable length"),
                 (("--in", "t.h5:/nothing", "--by", "a"), "no dataset"),
                 (("--in", "t.h5:/outside", "--type", "u32", "--out", "o.h5:/K"), "u32 cannot hold"),
