@@ -81,7 +81,7 @@ std::string problem_text(const Point& point, const Tiles& tiles) {
   if (point.inputs.in) {
     const std::string& file = point.inputs.in->name().file;
     mpi::on_root(point.comm, "read", [&] {
-      input = fmt::format("{} of {} bytes, changed at {}", point.inputs.in->name().text(),
+      input = fmt::format("{} of {} bytes, changed at {}", point.values.text("in"),  // with the part of it
                           std::filesystem::file_size(file),
                           std::filesystem::last_write_time(file).time_since_epoch().count());
     });
