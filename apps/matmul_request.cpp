@@ -10,6 +10,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/shared_memory.hpp"
 #include "run/device.hpp"
+#include "run/held.hpp"
 #include "run/memory_plan.hpp"
 #include "run/session.hpp"
 #include "run/shares.hpp"
@@ -137,9 +138,10 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
 }
 
 void require_factors(const Values& point, const Request& request) {
-  if (is_complex_element(request.element)) return;
   for (const auto& [option, value] : {std::pair{"alpha", request.alpha}, {"beta", request.beta}}) {
-    require(value.im == 0, ExitCode::usage,
+    for (const double part : {value.re, value.im})
+      run::require_held(request.element, part, fmt::format("--{} {}", option, point.text(option)));
+    require(value.im == 0 || is_complex_element(request.element), ExitCode::usage,
             fmt::format("--{} {} is not real and the product is in {}; take --type c64 or c128", option,
                         point.text(option), tessera::name(request.element)));
   }

@@ -71,8 +71,8 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   }
   usage(!given("by") || !given("descending"),
         "--by says the order of every column; write --by=-name instead of --descending");
-  usage(!given("by") || parsed.lists.at("type").front() == "auto",
-        "--type is that of plain keys; columns have the types they are stored in");
+  usage((!given("by") && !given("apply")) || parsed.lists.at("type").front() == "auto",
+        "--type is that of plain keys; the rows of --by and --apply keep the types they are stored in");
   const int parts =
       int{given("top")} + int{parsed.lists.at("unique").front() == "true"} + int{given("quantiles")};
   usage(parts == 0 || !given("apply"), "--top, --unique and --quantiles go with a sort, not with --apply");

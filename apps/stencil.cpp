@@ -191,7 +191,7 @@ class Run {
     });
     if (resumes(point.values)) {
       begin();
-      first_ = resume(point, u_);
+      first_ = resume(point, u_, start_);
     }
     datasets_.snapshots = add_output(
         point, "snapshots",
@@ -258,6 +258,7 @@ class Run {
       load_given(point_.request, point_.inputs, u_);
       loaded_ = true;
     });
+    if (point_.values.has("checkpoint")) start_ = start_of(point_, u_);
   }
 
   void add_stops(Stops<T>& stops, mpi::Phases& phases) {
@@ -268,7 +269,7 @@ class Run {
                               phases);
     if (values.has("probe") || values.flag("norms")) stops.series.emplace(point_, u_, phases);
     if (values.has("frames")) stops.frames.emplace(point_, u_, first_, phases);
-    if (values.has("checkpoint")) stops.checkpoints.emplace(point_, u_, first_, phases);
+    if (values.has("checkpoint")) stops.checkpoints.emplace(point_, u_, first_, start_, phases);
   }
 
   void write() {
@@ -282,6 +283,7 @@ class Run {
   DistributedField<T> u_;
   std::unique_ptr<OnGpus<T>> there_;
   index_t first_ = 0;
+  std::string start_;  ///< the field before the first step, for checkpoints
   run::Outputs outputs_;
   Datasets datasets_;
   mpi::Phases once_;

@@ -96,8 +96,9 @@ struct Found {
   std::vector<std::string> sums;
 };
 
+/// start: of this run, empty where it need not be that of the checkpoint.
 Found look_into(const mpi::Communicator& comm, const std::string& file, const Request& request,
-                const std::string& wanted) {
+                const std::string& wanted, const std::string& start) {
   Found found;
   found.sums.resize(level_names(request).size());
   mpi::on_root(comm, "resume", [&] {
@@ -110,6 +111,12 @@ Found look_into(const mpi::Communicator& comm, const std::string& file, const Re
         throw Error(ExitCode::usage,
                     fmt::format("'{}' is a checkpoint of another problem ({}) than this one ({})", file,
                                 problem, wanted));
+      require(
+          start.empty() || !notes.has("checkpoint_start") || notes.text("checkpoint_start") == start,
+          ExitCode::usage,
+          fmt::format("'{}' is a checkpoint of a run from another field; name another --checkpoint, or go "
+                      "on from it all the same with --resume {}",
+                      file, file));
       const auto names = level_names(request);
       for (std::size_t i = 0; i < names.size(); ++i) found.sums[i] = notes.checksum(names[i]);
       found.step = notes.integer("checkpoint_step");
@@ -150,13 +157,25 @@ bool load_checkpoint(const Point& point, const std::string& file, const Found& f
 }  // namespace
 
 template <class T>
+std::string start_of(const Point& point, const DistributedField<T>& u) {
+  std::uint64_t all = 0;
+  for (const auto& level : levels_of(u)) {
+    const std::uint64_t mine =
+        u.box().empty() ? 0 : tessera::stencil::field_hash<T>(level, u.box().low, u.problem().global);
+    all = mix64(all) + point.comm.sum(mine);
+  }
+  return io::checksum_text(all);
+}
+
+template <class T>
 Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, index_t first,
-                            mpi::Phases& phases)
+                            std::string start, mpi::Phases& phases)
     : point_(point),
       u_(u),
       phases_(phases),
       file_(point.values.text("checkpoint")),
       problem_(problem_text(point.request) + identity_of(point, u)),
+      start_(std::move(start)),
       every_(parse_interval(point.values.text("checkpoint-every"))),
       written_(first),
       next_(first),
@@ -230,6 +249,7 @@ void Checkpoints<T>::write(index_t step) {
   out.publish([&](hid_t group) {
     io::write_attribute(group, "checkpoint_step", step);
     io::write_attribute(group, "checkpoint_problem", problem_);
+    io::write_attribute(group, "checkpoint_start", start_);
   });
   written_ = step;
   since_written_.restart();
@@ -245,7 +265,7 @@ bool resumes(const run::Values& values) {
 }
 
 template <class T>
-index_t resume(const Point& point, DistributedField<T>& u) {
+index_t resume(const Point& point, DistributedField<T>& u, const std::string& start) {
   const auto& values = point.values;
   if (!resumes(values)) return 0;
   const bool any = values.text("resume") == "auto";
@@ -255,7 +275,7 @@ index_t resume(const Point& point, DistributedField<T>& u) {
   const std::string problem = problem_text(point.request) + identity_of(point, u);
   std::string why;
   for (const std::string& file : files) {
-    const Found found = look_into(point.comm, file, point.request, problem);
+    const Found found = look_into(point.comm, file, point.request, problem, any ? start : "");
     if (found.step >= 0 && load_checkpoint(point, file, found, u)) {
       mpi::together(point.comm, "resume", [&] {
         require(found.step <= point.request.shape.steps, ExitCode::usage,
@@ -281,8 +301,11 @@ index_t resume(const Point& point, DistributedField<T>& u) {
 template class Checkpoints<Half>;
 template class Checkpoints<float>;
 template class Checkpoints<double>;
-template index_t resume(const Point&, DistributedField<Half>&);
-template index_t resume(const Point&, DistributedField<float>&);
-template index_t resume(const Point&, DistributedField<double>&);
+template std::string start_of(const Point&, const DistributedField<Half>&);
+template index_t resume(const Point&, DistributedField<Half>&, const std::string&);
+template std::string start_of(const Point&, const DistributedField<float>&);
+template index_t resume(const Point&, DistributedField<float>&, const std::string&);
+template std::string start_of(const Point&, const DistributedField<double>&);
+template index_t resume(const Point&, DistributedField<double>&, const std::string&);
 
 }  // namespace tessera::apps::stencil

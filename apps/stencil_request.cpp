@@ -2,11 +2,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.hpp"
 #include "kernels/stencil/tuning.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
+#include "run/held.hpp"
 #include "stencil.hpp"
 
 namespace tessera::apps::stencil {
@@ -102,21 +104,31 @@ void check_counts(const Values& point, const Inputs& inputs, const Request& requ
   }
 }
 
+/// Among others a small number may be zero.
+void require_bounded(Element element, double value, const char* option) {
+  if (std::abs(value) > 1) run::require_held(element, value, fmt::format("{} {}", option, value));
+}
+
 void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInfo& weights_info, int dims,
                      Request& request) {
   Problem& problem = request.shape.problem;
+  const Element computed = request.element == Element::f16 ? Element::f32 : request.element;
   if (point.has("weights")) {
     const Weights weights = inputs.weights ? read_weights(inputs.weights->name(), weights_info)
                                            : parse_weights(point.text("weights"));
     require(static_cast<int>(weights.shape.size()) <= dims, ExitCode::usage,
             fmt::format("--weights has {} dimensions ({}) and the field {}; give a box of as many at most",
                         weights.shape.size(), fmt::join(weights.shape, " x "), dims));
+    for (const double weight : weights.values) require_bounded(computed, weight, "--weights");
+    run::require_held(computed, point.real("previous"), "--previous " + point.text("previous"));
     problem.stencil = tessera::stencil::make_stencil("weights", dims, padded(weights.shape), weights.values,
                                                      point.real("previous"));
   } else {
     problem.stencil = tessera::stencil::named_stencil(point.text("stencil"), dims);
   }
   problem.sides = parse_sides(point.text("boundary"), dims);
+  for (const auto& both : problem.sides)
+    for (const auto& side : both) require_bounded(request.element, side.value, "--boundary");
   tessera::stencil::Sweep<float> probe;
   probe.stencil = problem.stencil;
   probe.sides = problem.sides;
@@ -145,6 +157,7 @@ void resolve_terms(const Values& point, const Inputs& inputs, Request& request) 
   auto& terms = request.shape.problem.terms;
   for (std::size_t k = 0; k < 3; ++k) terms.present[k] = inputs.terms[k] != nullptr;
   terms.source_factor = point.real("source-factor");
+  run::require_held(request.element, terms.source_factor, "--source-factor " + point.text("source-factor"));
   check_terms(request.problem().stencil, terms);
 }
 

@@ -68,8 +68,9 @@ class Snapshots : public Stop {
 template <class T>
 class Checkpoints : public Stop {
  public:
-  /// Checks that the files can be made. Collective.
-  Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, mpi::Phases& phases);
+  /// Checks that the files can be made. start: of the run's field before its first step. Collective.
+  Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, std::string start,
+              mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override { return std::max(step, next_); }
   void at(index_t step) override;
 
@@ -80,7 +81,7 @@ class Checkpoints : public Stop {
   const Point& point_;
   const DistributedField<T>& u_;
   mpi::Phases& phases_;
-  std::string file_, problem_;
+  std::string file_, problem_, start_;
   Interval every_;
   index_t written_, next_, looked_;
   index_t stretch_;  ///< steps between two looks
@@ -93,10 +94,15 @@ class Checkpoints : public Stop {
 /// A checkpoint is to be looked for.
 [[nodiscard]] bool resumes(const run::Values& values);
 
-/// Loads the newest whole checkpoint of this problem into u and returns its step; 0 without touching u where
-/// none is to be looked for, or --resume is auto and there is none. Collective.
+/// A hash of the field as it is, and of the one a step before where there is one. Collective.
 template <class T>
-[[nodiscard]] index_t resume(const Point& point, DistributedField<T>& u);
+[[nodiscard]] std::string start_of(const Point& point, const DistributedField<T>& u);
+
+/// Loads the newest whole checkpoint of this problem into u and returns its step; 0 without touching u where
+/// none is to be looked for, or --resume is auto and there is none. One that is found, not named, must be of
+/// a run from this start. Collective.
+template <class T>
+[[nodiscard]] index_t resume(const Point& point, DistributedField<T>& u, const std::string& start);
 
 /// Points of the field and its norms, every so many steps.
 template <class T>

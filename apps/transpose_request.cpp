@@ -11,6 +11,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/shared_memory.hpp"
 #include "run/device.hpp"
+#include "run/held.hpp"
 #include "run/shares.hpp"
 #include "transpose.hpp"
 
@@ -89,6 +90,19 @@ Number number_of(const io::DatasetInfo& element) {
   return element.element_bytes == 4 ? Number::f32 : Number::f64;
 }
 
+Element element_of(Number number) {
+  switch (number) {
+    case Number::f32:
+      return Element::f32;
+    case Number::c64:
+      return Element::c64;
+    case Number::c128:
+      return Element::c128;
+    default:
+      return Element::f64;
+  }
+}
+
 void resolve_element(const Values& point, const io::DatasetInfo* info, const std::string& name,
                      Request& request) {
   const std::string type = point.text("type");
@@ -96,7 +110,9 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
   const bool named = type != "auto";
   if (info == nullptr || named) {
     request.element = io::number_type(named ? type : "f64");
-    require(info == nullptr || info->reads_as_number() || info->type_text() == type, ExitCode::bad_data,
+    const bool complex = request.element.kind == io::DatasetInfo::Kind::complex;  // which HDF5 makes of none
+    require(info == nullptr || (info->reads_as_number() && !complex) || info->type_text() == type,
+            ExitCode::bad_data,
             fmt::format("{} holds {}, which --type {} cannot be made of; leave --type out", name,
                         info == nullptr ? "" : info->type_text(), type));
   } else {
@@ -120,6 +136,8 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
     require(scale.number != Number::opaque, ExitCode::usage,
             fmt::format("--alpha and --beta compute in f32, f64, c64 or c128 and {} holds {}; add --type f64",
                         name, request.element.type_text()));
+    for (const auto& [option, value] : {std::pair{"alpha", scale.alpha}, {"beta", scale.beta}})
+      run::require_held(element_of(scale.number), value, fmt::format("--{} {}", option, point.text(option)));
     request.as_stored = false;  // computing needs the machine's own byte order
   }
   request.shape.element_bytes = request.element.element_bytes;

@@ -81,14 +81,16 @@ std::string problem_text(const Point& point, const Tiles& tiles) {
   if (point.inputs.in) {
     const std::string& file = point.inputs.in->name().file;
     mpi::on_root(point.comm, "read", [&] {
-      input = fmt::format("{} of {} bytes, changed at {}", point.inputs.in->name().text(),
+      input = fmt::format("{} of {} bytes, changed at {}", point.values.text("in"),  // with the part of it
                           std::filesystem::file_size(file),
                           std::filesystem::last_write_time(file).time_since_epoch().count());
     });
   }
-  return fmt::format("{} {} x {} B, axes {}, tiles {}, {}", input, fmt::join(request.extents, " x "),
-                     request.shape.element_bytes, fmt::join(axes_of(request), ","),
-                     fmt::join(tiles.tile, " x "), point.values.flag("no-verify") ? "unchecked" : "checked");
+  return fmt::format("{} {} x {} B, {}, axes {}, tiles {}, {}", input, fmt::join(request.extents, " x "),
+                     request.shape.element_bytes,
+                     request.as_stored ? "as stored" : request.element.type_text(),
+                     fmt::join(axes_of(request), ","), fmt::join(tiles.tile, " x "),
+                     point.values.flag("no-verify") ? "unchecked" : "checked");
 }
 
 /// Threads that leave a core each to the one that reads and the one that writes: a team as wide as the cores

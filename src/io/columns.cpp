@@ -235,8 +235,8 @@ Element element_of_numbers(const Column& column, const std::string& file) {
   require(
       column.key == Key::number && info.element_bytes <= 8, ExitCode::bad_data,
       fmt::format("{}:{} holds elements of {}; numbers of at most 64 bits and strings of fixed length can "
-                  "be sorted (or bytes of anything, as {}[0:{}])",
-                  file, column.path, info.type_text(), column.name, column.row_bytes()));
+                  "be sorted (or bytes of anything: --by 0:{}, of a column {}[0:{}])",
+                  file, column.path, info.type_text(), column.row_bytes(), column.name, column.row_bytes()));
   require(info.shape.size() == 1, ExitCode::bad_data,
           fmt::format("{}:{} is {}-dimensional ({}) where a key column is needed; give 1-D datasets, or name "
                       "bytes of its rows (--by 0:8)",

@@ -143,21 +143,48 @@ void require_complete(hid_t file, const std::string& name) {
           fmt::format("'{}' is an output of Tessera in state '{}'; make it again", name, state));
 }
 
+namespace {
+
+/// What stands in the way of one that could not be opened.
+Error no_dataset(hid_t file, const DatasetName& name) {
+  const std::string words = h5_words();
+  const char* const path = name.path.c_str();
+  if (H5Oexists_by_name(file, path, H5P_DEFAULT) > 0) {
+    const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
+    if (object < 0) {
+      return {
+          ExitCode::bad_data,
+          fmt::format("'{}' of '{}' cannot be opened ({}): it is damaged, or written by a newer HDF5 in a "
+                      "form of its own; write it again, with h5py by libver='v110'",
+                      name.path, name.file, words)};
+    }
+    const bool is_group = H5Iget_type(object) == H5I_GROUP;
+    H5Oclose(object);
+    return {ExitCode::missing_input,
+            fmt::format("'{}' of '{}' is a {}; name a dataset{}", name.path, name.file,
+                        is_group ? "group" : "type", is_group ? " in it" : "")};
+  }
+  if (H5Lexists(file, path, H5P_DEFAULT) > 0) {
+    return {ExitCode::missing_input,
+            fmt::format("'{}' of '{}' is a link to what is not there; name a dataset", name.path, name.file)};
+  }
+  std::vector<std::string> names;
+  H5Literate(
+      file, H5_INDEX_NAME, H5_ITER_INC, nullptr,
+      [](hid_t, const char* link, const H5L_info_t*, void* list) -> herr_t {
+        static_cast<std::vector<std::string>*>(list)->push_back(std::string("/") + link);
+        return 0;
+      },
+      &names);
+  return {ExitCode::missing_input, fmt::format("'{}' has no dataset '{}'; at its root are: {}", name.file,
+                                               name.path, names.empty() ? "nothing" : join(names, ", "))};
+}
+
+}  // namespace
+
 Handle open_dataset(hid_t file, const DatasetName& name) {
   const hid_t id = H5Dopen2(file, name.path.c_str(), H5P_DEFAULT);
-  if (id < 0) {
-    std::vector<std::string> names;
-    H5Literate(
-        file, H5_INDEX_NAME, H5_ITER_INC, nullptr,
-        [](hid_t, const char* link, const H5L_info_t*, void* list) -> herr_t {
-          static_cast<std::vector<std::string>*>(list)->push_back(std::string("/") + link);
-          return 0;
-        },
-        &names);
-    throw Error(ExitCode::missing_input,
-                fmt::format("'{}' has no dataset '{}'; at its root are: {}", name.file, name.path,
-                            names.empty() ? "nothing" : join(names, ", ")));
-  }
+  if (id < 0) throw no_dataset(file, name);
   return {id, H5Dclose};
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 
 #include "base/text.hpp"
 #include "run/options.hpp"
@@ -26,13 +27,17 @@ index_t parse_integer(const std::string& text, const std::string& where) {
   return static_cast<index_t>(real);
 }
 
-double parse_real(const std::string& text, const std::string& where) {
+std::optional<double> finite_number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    usage(fmt::format("{}: '{}' is not a finite number", where, text));
-  }
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
   return value;
+}
+
+double parse_real(const std::string& text, const std::string& where) {
+  const auto value = finite_number(text);
+  if (!value) usage(fmt::format("{}: '{}' is not a finite number", where, text));
+  return *value;
 }
 
 index_t parse_amount(const std::string& text, const std::string& where) {
@@ -109,7 +114,13 @@ std::vector<std::string> expand_range(const std::string& text, const std::string
 }  // namespace
 
 Complex<double> parse_complex(const std::string& text, const std::string& where) {
-  if (!text.ends_with('j')) return parse_real(text, where);
+  const auto part = [&](const std::string& word) {
+    const auto value = finite_number(word);
+    if (!value)
+      usage(fmt::format("{}: '{}' is not a finite number (complex ones: 1.5-2j, 0+1j)", where, text));
+    return *value;
+  };
+  if (!text.ends_with('j')) return part(text);
   // The imaginary part begins at the last sign that is not that of an exponent.
   std::size_t sign = text.size() - 1;
   while (sign > 0 &&
@@ -117,7 +128,7 @@ Complex<double> parse_complex(const std::string& text, const std::string& where)
     --sign;
   std::string imaginary = text.substr(sign, text.size() - 1 - sign);
   if (imaginary.starts_with('+')) imaginary.erase(0, 1);
-  return {sign == 0 ? 0 : parse_real(text.substr(0, sign), where), parse_real(imaginary, where)};
+  return {sign == 0 ? 0 : part(text.substr(0, sign)), part(imaginary)};
 }
 
 std::vector<std::string> expand(const Option& option, const std::string& text, const std::string& where) {

@@ -140,7 +140,17 @@ class Datasets(BadInput):
     def test_group_instead_of_dataset(self):
         with h5py.File(self.path("g.h5"), "w") as file:
             file.create_group("G/H")
-        self.refuse_product(MISSING, a="g.h5:/G", words="'/G'")
+        self.refuse_product(MISSING, a="g.h5:/G", words=("'/G'", "is a group"))
+
+    def test_a_dataset_that_cannot_be_opened_is_not_said_to_be_missing(self):
+        """Its header is damaged, as one looks to a library that is too old for its form."""
+        with h5py.File(self.path("d.h5"), "w", libver="latest") as file:
+            file["A"] = numpy.ones((30, 20))
+        with open(self.path("d.h5"), "r+b") as file:
+            whole = file.read()
+            file.seek(whole.rindex(b"OHDR") + 30)
+            file.write(b"\xff")
+        self.refuse_product(BAD_DATA, a="d.h5:/A", words=("'/A'", "cannot be opened", "libver"))
 
     def test_links_that_lead_nowhere(self):
         with h5py.File(self.path("l.h5"), "w") as file:
@@ -148,7 +158,7 @@ class Datasets(BadInput):
             file["extern"] = h5py.ExternalLink("gone.h5", "/A")
             file["turn"] = h5py.SoftLink("/turn")
         for name in ("soft", "extern", "turn"):
-            self.refuse_product(MISSING, a=f"l.h5:/{name}", words=f"'/{name}'", ranks=(0,))
+            self.refuse_product(MISSING, a=f"l.h5:/{name}", words=(f"'/{name}'", "link"), ranks=(0,))
 
     def test_wrong_dimensions(self):
         for name, shape in {"point": (), "line": (20,), "block": (3, 20, 4), "more": (1, 1, 20, 1)}.items():
@@ -286,6 +296,9 @@ class Options(BadInput):
                               "m  ": "1:9:x1", "k  ": "1:2:3:4", "grid": "2by3", "alpha ": "nan", "beta ": "inf", "alpha  ": "1e999", "m   ": "4:8:0"}.items():
             self.refuse(USAGE, "matmul", f"--{option.strip()}={value}", words=f"--{option.strip()}", ranks=(0,))
         self.refuse(USAGE, "matmul", "--repetitions", "0", words="--repetitions", ranks=(3,))
+        for option, value, type_ in (("alpha", "1e39", "f32"), ("beta", "1e-46", "f32"), ("alpha", "1+1e39j", "c64")):
+            self.refuse(USAGE, "matmul", "--n", 8, f"--{option}", value, "--type", type_, words=(f"--{option} {value}", type_), ranks=(0,))
+        self.refuse(USAGE, "matmul", "--alpha", "(1+2j)", words=("'(1+2j)'", "1.5-2j"), ranks=(0,))
 
     def test_unknown_choices(self):
         for option, value, near in (("kernel", "tyled", "'tiled'"), ("type", "f23", "'f32'"), ("trans-a", "C", "N, T"),

@@ -107,6 +107,28 @@ class Stops(tessera.Case):
         self.assertNotIn("resumed", result.out)
         self.assertEqual(os.listdir(self.folder), ["t.h5"])
 
+    def test_what_was_stopped_of_another_type_is_begun_anew(self):
+        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "t.h5:/T", "--resume", "auto", "--overwrite"]
+        for n in (3000, 6000, 12000):  # a machine may be done before it hears of it
+            job = tessera.Job([*words, "--n", n, "--m", n // 2, "--type", "f32"], folder=self.folder)
+            if self.stop(job, lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
+                break
+        self.assertTrue(os.path.exists(self.path(".t.h5.stopped")))
+        self.assertNotIn("resumed", self.succeed(*words, "--n", n, "--m", n // 2, "--type", "i32").out)
+        self.assertEqual(tessera.read_matrix(self.path("t.h5"), "T").dtype, "i4")
+
+    def test_what_was_stopped_of_another_part_is_begun_anew(self):
+        words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "t.h5:/T", "--resume", "auto", "--overwrite"]
+        for n in (3000, 6000):  # a machine may be done before it hears of it
+            a = numpy.arange(2 * n * n // 2, dtype="f4").reshape(2, n // 2, n)
+            name = tessera.write_matrix(self.path("a.h5"), a)
+            job = tessera.Job([*words, "--in", f"{name}[0]"], folder=self.folder)
+            if self.stop(job, lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
+                break
+        self.assertTrue(os.path.exists(self.path(".t.h5.stopped")))
+        self.assertNotIn("resumed", self.succeed(*words, "--in", f"{name}[1]").out)
+        numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a[1].T)
+
     def test_part_deals_every_point_out_once(self):
         for part in (1, 2, 3):
             self.succeed("sort", "--n", "10,20,30,40", "--type", "u64,f64", *QUICK, "--part", f"{part}/3", "--results", "r.h5")

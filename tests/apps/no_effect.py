@@ -34,6 +34,7 @@ class NoEffect(tessera.Case):
                 (("sort", "--n", 9, "--argsort", "s.h5:/k", "--scratch", "runs"), ("--scratch", "generated")),
                 ((*sort, "--out", "s.h5:/k", "--apply", order, "--kernel", "radix"), ("--kernel", "--apply")),
                 ((*sort, "--out", "s.h5:/k", "--apply", order, "--algorithm", "exact"), ("--algorithm", "--apply")),
+                ((*sort, "--out", "s.h5:/k", "--apply", order, "--type", "f32"), ("--type", "--apply")),
                 ((*sort, "--quantiles", 0.5, "--kernel", "radix"), ("--kernel", "--quantiles")),
                 ((*field, "--checkpoint-every", 5), ("--checkpoint-every", "--checkpoint")),
                 ((*field, "--color-range", "0:1"), ("--color-range", "--preview")),

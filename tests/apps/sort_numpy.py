@@ -261,6 +261,14 @@ class AgainstNumpy(tessera.Case):
                 seen.add(tessera.read_matrix(out, "K").tobytes())
         self.assertEqual(len(seen), 1)
 
+    def test_columns_whose_rows_have_no_bytes_are_carried(self):
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["T/key"], file["T/none"] = numpy.arange(9)[::-1], numpy.zeros((9, 0), "f4")
+        for ranks, more in ((0, ()), (3, ()), (0, ("--top", 4)), (2, ("--out-of-core", "always", "--memory", "64KiB"))):
+            self.succeed("sort", "--in", "in.h5:/T", "--by", "key", "--out", "out.h5:/T", "--overwrite", *more, ranks=ranks)
+            self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/key").tolist(), list(range(9))[:4 if "--top" in more else 9])
+            self.assertEqual(tessera.read_matrix(self.path("out.h5"), "T/none").shape, (4 if "--top" in more else 9, 0))
+
     def test_keys_are_written_in_the_type_that_the_input_has(self):
         """More than are turned into it at once; a type that is named is what it gets."""
         rng, ways = numpy.random.default_rng(tessera.SEED), ((), ("--out-of-core", "always", "--memory", "1MiB"))
@@ -308,6 +316,7 @@ class Refusals(tessera.Case):
             file["ragged/b"] = numpy.arange(7)
             file["text/a"] = numpy.array(["variable", "length"], dtype=h5py.string_dtype())
             file["records"] = numpy.zeros(4, dtype=[("a", "<i4"), ("z", "<c16")])
+            file["wide"] = numpy.zeros(4, numpy.longdouble)
             file["twice"] = numpy.array([0, 1, 1, 3, 4, 5])
             file["outside"] = numpy.array([0, 1, 2, 3, 4, -1])
             file.create_group("nothing")
@@ -336,7 +345,8 @@ class Refusals(tessera.Case):
         for arguments, words in (
                 (("--in", "t.h5:/matrix"), "2-dimensional"),
                 (("--in", "t.h5:/ragged", "--by", "a"), "length"),
-                (("--in", "t.h5:/records", "--by", "z"), "numbers"),
+                (("--in", "t.h5:/records", "--by", "z"), ("numbers", "z[0:16]")),
+                (("--in", "t.h5:/wide"), "--by 0:16"),
                 (("--in", "t.h5:/text", "--by", "a"), "variable length"),
                 (("--in", "t.h5:/nothing", "--by", "a"), "no dataset"),
                 (("--in", "t.h5:/outside", "--type", "u32", "--out", "o.h5:/K"), "u32 cannot hold"),

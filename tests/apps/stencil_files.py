@@ -310,6 +310,17 @@ class Checkpoints(tessera.Case):
         self.assertEqual(self.hash_of(self.succeed(*words, "--checkpoint", "no.h5", "--resume", "auto", ranks=2)), whole)
         self.fail_with(tessera.MISSING, *words, "--resume", "missing.h5", words="missing.h5", ranks=2)
 
+    def test_a_run_from_another_field_does_not_go_on_from_it_unasked(self):
+        rng = numpy.random.default_rng(tessera.SEED)
+        names = [tessera.write_matrix(self.path(f"{name}.h5"), rng.random((20, 20)), name="u") for name in "abp"]
+        copy = tessera.write_matrix(self.path("copy.h5"), tessera.read_matrix(self.path("a.h5"), "u"), "chunked", "u")
+        words = ["stencil", "--stencil", "wave", "--steps", 8, "--checkpoint", "ck.h5", "--checkpoint-every", 3, "--resume", "auto"]
+        whole = self.hash_of(self.succeed(*words, "--in", names[0], ranks=2))
+        for more in (("--in", names[1]), ("--in", names[0], "--past", names[2]), ("--shape", "20x20")):
+            self.fail_with(tessera.USAGE, *words, *more, words=("another field", "--resume ck.h5"), ranks=3)
+        self.assertEqual(self.hash_of(self.succeed(*words, "--in", copy, ranks=3)), whole)
+        self.assertEqual(self.hash_of(self.succeed(*words[:5], "--in", names[1], "--resume", "ck.h5")), whole)
+
     def test_refusals(self):
         words = ["stencil", "--shape", "20x20", "--steps", 5, "--checkpoint", "ck.h5"]
         self.succeed(*words, "--checkpoint-every", "2")

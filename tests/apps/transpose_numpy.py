@@ -285,6 +285,8 @@ class Refusals(tessera.Case):
                 (("--in", self.a, "--axes", "1,0", "--op", "H"), "drop one of the two"),
                 (("--in", self.integers, "--alpha", "2"), "--type f64"),
                 (("--in", self.a, "--beta", "1"), "--c"),
+                (("--n", 9, "--alpha", "1e39", "--type", "f32"), "f32 does not hold --alpha 1e39"),
+                (("--n", 9, "--beta", "1e-46", "--type", "c64"), "does not hold --beta 1e-46"),
                 (("--in", self.a, "--c", self.a), "no effect"),
                 (("--in", self.a, "--in-place", "--op", "N"), "in place"),
                 (("--in", self.a, "--in-place", "--kernel", "naive"), "in-place"),
@@ -304,6 +306,9 @@ class Refusals(tessera.Case):
         with h5py.File(self.path("text.h5"), "w") as file:
             file.create_dataset("T", data=numpy.array([["a", "bc"]], dtype=object), dtype=h5py.string_dtype())
         self.fail_with(tessera.BAD_DATA, "transpose", "--in", self.path("text.h5") + ":/T", words="variable length")
+        for name, type_ in ((self.a, "c64"), (self.integers, "c128")):
+            self.fail_with(tessera.BAD_DATA, "transpose", "--in", name, "--type", type_, "--out", "t.h5:/T", words=("--type", type_))
+            self.assertFalse(os.path.exists(self.path("t.h5")))
 
     def test_too_much_memory_is_71_before_anything_is_allocated(self):
         self.fail_with(tessera.MEMORY, "transpose", "--n", 4096, "--memory", "1MiB", words="allows", ranks=2)

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "run/ceilings.hpp"
 #include "run/common_options.hpp"
+#include "run/held.hpp"
 #include "run/options.hpp"
 #include "run/threads.hpp"
 
@@ -54,6 +55,28 @@ TEST(Options, TakeComplexNumbersAsPythonWritesThem) {
   for (const char* text :
        {"", "j", "1+j", "1+2", "1-2i", "nan", "1+infj", "1++2j", "+-2j", "1 + 2j", "1e999j"})
     EXPECT_THROW((void)parse_complex(text, "--alpha"), Error) << text;
+}
+
+TEST(Options, NumbersThatWouldBecomeZeroOrInfiniteAreNotHeld) {
+  for (const double value : {0.0, 1.5, -1e300, 1e-300}) EXPECT_TRUE(holds(Element::f64, value)) << value;
+  for (const Element element : {Element::f32, Element::c64}) {
+    for (const double value : {0.0, -0.0, 1e38, -1e38, 1e-45}) EXPECT_TRUE(holds(element, value)) << value;
+    for (const double value : {1e39, -1e39, 1e-46, -1e-46}) EXPECT_FALSE(holds(element, value)) << value;
+  }
+  for (const double value : {65504.0, -65519.0, 6e-8}) EXPECT_TRUE(holds(Element::f16, value)) << value;
+  for (const double value : {65520.0, -1e300, 2e-8}) EXPECT_FALSE(holds(Element::f16, value)) << value;
+}
+
+TEST(Options, ComplexNumbersThatAreNoneAreQuotedWhole) {
+  for (const char* text : {"j", "1 + 2j", "(1+2j)"}) {
+    try {
+      (void)parse_complex(text, "--alpha");
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("'" + std::string(text) + "'"), std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 class TomlFile {

@@ -267,6 +267,8 @@ void add_row_hashes(const IndexedRows& rows, const Salt& salt, std::uint64_t* su
 
 std::uint64_t hash_indexed(const IndexedRows& rows, const Salt& salt) {
   switch (rows.bytes) {
+    case 0:  // a column of shape (n, 0)
+      return 0;
     case 1:
       return hash_elements<std::uint8_t>(rows, salt);
     case 2:
