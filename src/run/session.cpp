@@ -15,6 +15,7 @@
 #include "mpi/watchdog.hpp"
 #include "run/inputs.hpp"
 #include "run/provenance.hpp"
+#include "run/threads.hpp"
 
 namespace tessera::run {
 namespace {
@@ -81,6 +82,8 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
   }
   provenance_ = provenance(comm, options, parsed, arguments);
   mpi::on_root(comm_, "open results", [&] {
+    if (const auto threads = parsed.lists.find("threads"); threads != parsed.lists.end())
+      for (const std::string& text : threads->second) require_threads(std::stoi(text));
     ceilings_ = load_ceilings(ceilings_file());
     if (results_.empty()) return;
     require_own_file(results_, options, parsed);
