@@ -85,6 +85,13 @@ class FullDisk(Fault):
         self.assertEqual(codes[-1], OK)
 
 
+    def test_no_space_for_a_picture(self):
+        self.fill(0)
+        result = self.fail_with(CANNOT_CREATE, "stencil", "--shape", "100x100", "--steps", 1, "--preview", f"{self.disk}/p.png",
+                                words=("p.png", "space"))
+        self.assertNotIn("()", result.err)
+        self.assertEqual(os.listdir(self.disk), ["filler"])
+
 
 class FileSizeLimit(Fault):
     @unittest.skipUnless(shutil.which("prlimit"), "needs prlimit")
