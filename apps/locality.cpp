@@ -28,8 +28,8 @@ class Notebook {
         file_(parsed.lists.at("results").front()) {
     if (file_.empty() || !comm.is_root()) return;
     run::require_own_file(file_, set, parsed);
-    if (io::file_exists(file_)) io::probe_results(file_);
-    run_ = io::new_run_name(file_, set.command());
+    command_ = set.command();
+    if (io::file_exists(io::behind_links(file_))) io::probe_results(file_);
     if (parsed.lists.at("again").front() == "true") return;
     for (const char* table : {io::schema::points, io::schema::gpu}) {
       for (std::string& key : io::text_column(file_, table, "point")) known_.insert(std::move(key));
@@ -44,22 +44,24 @@ class Notebook {
   }
   void add(const std::vector<io::TableRows>& tables) {
     if (file_.empty()) return;
-    io::append_results(file_, run_, provenance_, tables);
-    wrote_ = true;
+    if (run_.empty())
+      run_ = io::append_new_run(file_, command_, provenance_, tables);
+    else
+      io::append_results(file_, run_, provenance_, tables);
   }
   void finish() const {
     if (skipped_ > 0)
       fmt::print("{} already in {}: skipped (--again traces them once more)\n", counted(skipped_, "point"),
                  file_);
-    if (wrote_) fmt::print("results: {} (group {}); tessera report {} draws them\n", file_, run_, file_);
+    if (!run_.empty())
+      fmt::print("results: {} (group {}); tessera report {} draws them\n", file_, run_, file_);
   }
 
  private:
   std::map<std::string, io::Value> provenance_;
-  std::string file_, run_;
+  std::string file_, command_, run_;  // run_: its name in the file, once something was written
   std::set<std::string> known_;
   int skipped_ = 0;
-  bool wrote_ = false;
 };
 
 std::vector<io::TableRows> run_point(const std::string& key, const run::Values& point) {

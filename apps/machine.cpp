@@ -5,6 +5,7 @@
 #include "base/table.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "io/raw_file.hpp"
 #include "kernels/forkjoin/task_costs.hpp"
 #include "kernels/memory/device_probes.hpp"
 #include "kernels/memory/memory.hpp"
@@ -100,6 +101,7 @@ ExitCode body(const mpi::Communicator& comm, bool show, double seconds) {
   run::Ceilings ceilings;
   mpi::on_root(comm, "machine", [&] {
     print_topology();
+    if (!show) io::require_file_or_nothing(run::ceilings_file(), "the file for what is measured,");
     ceilings = run::load_ceilings(run::ceilings_file());
     if (!show) measure_node(ceilings);
     if (!show) measure_device(ceilings);

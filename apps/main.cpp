@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -55,6 +56,18 @@ __attribute__((constructor(101))) void set_end_by_exception() { std::set_termina
 int fail_without_memory() {
   mpi::print_error(fmt::format("out of memory (rank {}, before MPI)", mpi::launcher_rank()));
   return static_cast<int>(ExitCode::memory);
+}
+
+/// What the parent left in a way that makes something go wrong here: a descriptor of the three that is closed
+/// would be the next file's, an output perhaps, and get what is said; children whose end is ignored leave no
+/// exit code.
+void start_as_expected() {
+  int descriptor = 0;
+  do {
+    descriptor = open("/dev/null", O_RDWR);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) close(descriptor);
+  std::signal(SIGCHLD, SIG_DFL);
 }
 
 void print_once(const std::string& text) {
@@ -122,6 +135,7 @@ int main_of(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace tessera;
+  apps::start_as_expected();
   if (argc > 1 && std::strcmp(argv[1], io::probe_command) == 0) return io::probe_main(argc, argv);
   io::quiet_errors();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a line said stands in the log of a job killed after it

@@ -16,8 +16,10 @@ void write_picture(const std::string& file, const Picture& picture) {
   image.height = static_cast<png_uint_32>(picture.height);
   image.format = PNG_FORMAT_RGB;
   const std::string partial = io::partial_name(file);
-  require(png_image_write_to_file(&image, partial.c_str(), 0, picture.rgb.data(), 0, nullptr) != 0,
-          ExitCode::cannot_create, fmt::format("cannot write '{}' ({})", file, image.message));
+  const bool written =
+      png_image_write_to_file(&image, partial.c_str(), 0, picture.rgb.data(), 0, nullptr) != 0;
+  require(written, ExitCode::cannot_create,
+          fmt::format("cannot write '{}' ({}); see whether there is space for it", file, image.message));
   io::publish_file(partial, file);
 }
 

@@ -173,7 +173,7 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
     : point_(point),
       u_(u),
       phases_(phases),
-      file_(point.values.text("checkpoint")),
+      file_(io::behind_links(point.values.text("checkpoint"))),
       problem_(problem_text(point.request) + identity_of(point, u)),
       start_(std::move(start)),
       every_(parse_interval(point.values.text("checkpoint-every"))),
@@ -257,7 +257,8 @@ void Checkpoints<T>::write(index_t step) {
 
 std::vector<std::string> checkpoint_files(const std::string& checkpoint) {
   if (checkpoint.empty()) return {};
-  return {checkpoint, previous_name(checkpoint)};
+  const std::string file = io::behind_links(checkpoint);
+  return {file, previous_name(file)};
 }
 
 bool resumes(const run::Values& values) {
@@ -269,7 +270,7 @@ index_t resume(const Point& point, DistributedField<T>& u, const std::string& st
   const auto& values = point.values;
   if (!resumes(values)) return 0;
   const bool any = values.text("resume") == "auto";
-  const std::string named = any ? values.text("checkpoint") : values.text("resume");
+  const std::string named = any ? io::behind_links(values.text("checkpoint")) : values.text("resume");
   std::vector<std::string> files{named};
   if (any) files.push_back(previous_name(named));
   const std::string problem = problem_text(point.request) + identity_of(point, u);

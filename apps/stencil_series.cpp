@@ -171,6 +171,7 @@ void require_place_for_pictures(const Point& point) {
       require(reason == 0, ExitCode::cannot_create,
               fmt::format("cannot write '{}' of --{} ({}); name another file", file, option,
                           std::strerror(reason)));
+      io::require_file_or_nothing(file, fmt::format("--{}", option));
     }
   });
 }

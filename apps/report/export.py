@@ -142,7 +142,7 @@ def write(texts, beginning):
             continue
         path = beginning + ending
         try:
-            with open(path, "w", encoding="utf-8") as file:
+            with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(text)
         except OSError as error:
             pick.fail(73, f"cannot write '{path}' ({error.strerror}); name another place with --out")

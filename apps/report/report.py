@@ -153,7 +153,7 @@ def write_page(sections, title, html, folder):
             drawn.append((one, png))
         text = page.pictures(drawn) + "".join(page.folded(heading, rows) for heading, rows in section.tables())
         parts.append((section.title, text + (page.folded("runs", provenance(section), 8) if section.runs else "")))
-    with open(html, "w", encoding="utf-8") as file:
+    with open(html, "w", encoding="utf-8", errors="replace") as file:  # names of files may be no UTF-8
         file.write(page.document(title, head(sections), parts))
     return len(names)
 

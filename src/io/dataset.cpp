@@ -109,6 +109,34 @@ Handle number_type(const DatasetInfo& info) {
   return {h5_check(H5Tcopy(native()), ExitCode::internal, "H5Tcopy"), H5Tclose};
 }
 
+namespace {
+
+/// A file is not damaged because somebody writes to it, or because no more files can be opened here.
+[[noreturn]] void throw_not_opened(const std::string& file, const std::string& words) {
+  const auto tells = [&](const char* part) { return words.find(part) != std::string::npos; };
+  require(!tells("lock file") || tells(std::strerror(EAGAIN)), ExitCode::io,
+          fmt::format("'{}' cannot be locked ({}); where nobody writes to it, export "
+                      "HDF5_USE_FILE_LOCKING=FALSE",
+                      file, words));
+  require(!tells("lock file"), ExitCode::io,
+          fmt::format("'{}' is open in a program that writes to it ({}); try again when it is closed", file,
+                      words));
+  require(!tells("open for write"), ExitCode::bad_data,
+          fmt::format("'{}' is open in a program that writes to it, or was when that ended ({}); try again "
+                      "when it is closed",
+                      file, words));
+  const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
+  require(is_hdf5 >= 0, ExitCode::io,
+          fmt::format("cannot open '{}' ({}); see whether other files can be opened there", file, words));
+  throw Error(
+      ExitCode::bad_data,
+      is_hdf5 > 0
+          ? fmt::format("'{}' is a damaged or unreadable HDF5 file ({}); make it again", file, words)
+          : fmt::format("'{}' is not an HDF5 file ({}); give one written by h5py or the like", file, words));
+}
+
+}  // namespace
+
 Handle open_file(const std::string& file, hid_t access_list) {
   quiet_errors();
   struct stat status {};
@@ -123,13 +151,7 @@ Handle open_file(const std::string& file, hid_t access_list) {
           fmt::format("'{}' is no HDF5 file but a pipe or device; give a file", file));
   const hid_t id = H5Fopen(file.c_str(), H5F_ACC_RDONLY, access_list);
   if (id < 0) {
-    const std::string words = h5_words();
-    const bool is_hdf5 = H5Fis_hdf5(file.c_str()) > 0;
-    throw Error(
-        ExitCode::bad_data,
-        is_hdf5 ? fmt::format("'{}' is a damaged or unreadable HDF5 file ({}); make it again", file, words)
-                : fmt::format("'{}' is not an HDF5 file ({}); give one written by h5py or the like", file,
-                              words));
+    throw_not_opened(file, h5_words());
   }
   return {id, H5Fclose};
 }

@@ -27,7 +27,7 @@ std::string system_reason(std::string words) {
   if (const auto at = words.find(mark); at != std::string::npos) {
     const auto begin = at + mark.size();
     const std::string reason = words.substr(begin, words.find('\'', begin) - begin);
-    return words.substr(0, words.find(':')) + ": " + reason;
+    return words.substr(0, words.find_first_of(":,")) + ": " + reason;
   }
   std::replace(words.begin(), words.end(), '\n', ' ');
   return words;

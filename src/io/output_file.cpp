@@ -48,21 +48,21 @@ OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, const st
 }
 
 OutputFile::OutputFile(const mpi::Communicator& comm, std::string file, Sync sync)
-    : comm_(comm), file_(std::move(file)), sync_(sync) {}
+    : comm_(comm), file_(std::move(file)), target_(behind_links(file_)), sync_(sync) {}
 
 void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing, const std::string& problem) {
+  existing_ = existing;
   for (const DatasetSpec& spec : specs) {
     datasets_.push_back({spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
   }
   mpi::on_root(comm_, "create output", [&] {
+    require_file_or_nothing(file_, "output");
     require(existing == Existing::replace || !file_exists(file_), failed,
             fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
                         file_));
-    require(!std::filesystem::is_directory(file_), failed,
-            fmt::format("output '{}' is a directory; name a file", file_));
     require_free_paths(file_, specs);
-    remove_abandoned(file_);
-    partial_ = partial_name(file_);
+    remove_abandoned(target_);
+    partial_ = partial_name(target_);
     if (adopt(problem)) return;
     create(specs);
   });
@@ -77,7 +77,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::create(const std::vector<DatasetSpec>& specs) {
   quiet_errors();
-  const auto directory = directory_of(file_);
+  const auto directory = directory_of(target_);
   require(std::filesystem::is_directory(directory), failed,
           fmt::format("cannot create '{}': there is no directory '{}'; make it first", file_, directory));
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
@@ -239,7 +239,10 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
     }
     if (sync_ == Sync::on) RawFile(partial_, RawFile::Mode::read_write).sync();
     confirm_metadata();
-    (sync_ == Sync::on ? publish_file : rename_file)(partial_, file_);
+    const auto put = existing_ == Existing::refuse ? publish_new_file
+                     : sync_ == Sync::on           ? publish_file
+                                                   : rename_file;
+    put(partial_, target_);
     published_ = true;
   });
   published_ = true;
@@ -271,14 +274,14 @@ void OutputFile::keep(const std::string& problem, const std::string& state) {
     group.reset();
     close_written(out, ExitCode::io, what);
     RawFile(partial_, RawFile::Mode::read_write).sync();
-    publish_file(partial_, stopped_name(file_));
+    publish_file(partial_, stopped_name(target_));
   });
   published_ = true;
 }
 
 /// Takes over what keep() left; anything else under its name goes.
 bool OutputFile::adopt(const std::string& problem) {
-  const std::string stopped = stopped_name(file_);
+  const std::string stopped = stopped_name(target_);
   if (!file_exists(stopped)) return false;
   try {
     require(!problem.empty(), ExitCode::bad_data, "not asked for");

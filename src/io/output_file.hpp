@@ -115,9 +115,11 @@ class OutputFile {
 
   mpi::Communicator comm_;
   std::string file_;
+  std::string target_;  // the file that it is, behind links
   std::string partial_;
   std::string kept_;
   Sync sync_;
+  Existing existing_ = Existing::refuse;
   std::vector<Dataset> datasets_;
   std::vector<Written> written_;
   bool synced_ = true;  // what this rank wrote is on the device

@@ -203,7 +203,6 @@ int probe_main(int argc, char** argv) {
     }
     set_limit(RLIMIT_CPU, cpu_seconds, cpu_seconds + 1);  // a signal of its own tells this end from others
     if (how == as_results) {
-      (void)new_run_name(name.file, "");
       (void)text_column(name.file, schema::summary, "point");
       return 0;
     }

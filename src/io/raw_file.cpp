@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <random>
+#include <vector>
 
 #include "base/directory.hpp"
 #include "base/text.hpp"
@@ -38,6 +40,14 @@ bool is_running(long pid) {
   const std::string program = fmt::format("/proc/{}/exe", pid);
   if (readlink(program.c_str(), name.data(), name.size()) < 0 && errno == ENOENT) return false;
   return kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
+}
+
+/// What was renamed in it stays so. Some file systems cannot: the rename has happened all the same.
+void sync_directory(const std::string& path) {
+  const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return;
+  fsync(directory);
+  close(directory);
 }
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;  // Linux moves less than 2 GiB a call
@@ -122,17 +132,70 @@ void remove_abandoned(const std::string& file) {
   }
 }
 
+/// The standard library's says that a full disk is an input/output error.
+void copy_file(const std::string& from, const std::string& to) {
+  const RawFile in(from, RawFile::Mode::read);
+  const auto bytes = static_cast<index_t>(std::filesystem::file_size(from));
+  if (!std::ofstream(to)) fail(errno, "cannot create '" + to + "'");
+  const RawFile out(to, RawFile::Mode::read_write);
+  out.reserve(bytes);
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  for (index_t at = 0; at < bytes; at += static_cast<index_t>(buffer.size())) {
+    const auto piece = std::span(buffer).first(static_cast<std::size_t>(std::min(bytes - at, ssize(buffer))));
+    in.read_at(at, piece);
+    out.write_at(at, piece);
+  }
+  std::filesystem::permissions(to, std::filesystem::status(from).permissions());
+}
+
+void require_file_or_nothing(const std::string& path, const std::string& what) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  require(!std::filesystem::is_directory(status), ExitCode::cannot_create,
+          fmt::format("{} '{}' is a directory; name a file", what, path));
+  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status),
+          ExitCode::cannot_create,
+          fmt::format("{} '{}' is a pipe or device; name a file, which takes its name when it is complete",
+                      what, path));
+}
+
 void rename_file(const std::string& from, const std::string& to) {
+  require_file_or_nothing(to, "output");
   if (std::rename(from.c_str(), to.c_str()) != 0)
     fail(errno, fmt::format("cannot rename '{}' to '{}'", from, to));
 }
 
 void publish_file(const std::string& from, const std::string& to) {
   rename_file(from, to);
-  const int directory = open(directory_of(to).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;
-  fsync(directory);  // some file systems cannot sync a directory: the rename has happened all the same
-  close(directory);
+  sync_directory(directory_of(to));
+}
+
+void publish_new_file(const std::string& from, const std::string& to) {
+  int error = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
+  if (error == EINVAL || error == ENOSYS) {  // network file systems; most give a file a second name
+    error = link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+    if (error == 0) unlink(from.c_str());
+    if (error != 0 && !file_exists(to)) return publish_file(from, to);
+    if (error != 0) error = EEXIST;
+  }
+  require(error != EEXIST, ExitCode::cannot_create,
+          fmt::format("output '{}' was made by somebody else meanwhile and stays as it is; give --overwrite "
+                      "to replace it, or another name",
+                      to));
+  if (error != 0) fail(error, fmt::format("cannot rename '{}' to '{}'", from, to));
+  sync_directory(directory_of(to));
+}
+
+std::string behind_links(const std::string& path) {
+  constexpr int most_links = 40;  // as many as Linux follows
+  std::filesystem::path at = path;
+  std::error_code error;
+  for (int i = 0; i < most_links && std::filesystem::is_symlink(at, error); ++i) {
+    const auto next = std::filesystem::read_symlink(at, error);
+    if (error) break;
+    at = at.parent_path() / next;
+  }
+  return at.string();
 }
 
 std::string directory_of(const std::string& path) {

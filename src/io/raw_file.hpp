@@ -38,10 +38,20 @@ class RawFile {
 [[nodiscard]] std::string stopped_name(const std::string& file);
 /// Removes partial files of this name that processes of this host left when they were killed.
 void remove_abandoned(const std::string& file);
-/// rename, or Error.
+/// A file with the bytes and permissions of another; Error(cannot_create) where there is no space for them.
+void copy_file(const std::string& from, const std::string& to);
+/// rename, or Error; nothing takes the place of a pipe or a device.
 void rename_file(const std::string& from, const std::string& to);
 /// rename, then the directory to the medium.
 void publish_file(const std::string& from, const std::string& to);
+/// The same where there is no file of that name; Error(cannot_create) where one has come since somebody
+/// looked.
+void publish_new_file(const std::string& from, const std::string& to);
+/// What a path leads to through symbolic links, there or not: what is renamed to it takes the place of the
+/// file, and not of a link to it.
+[[nodiscard]] std::string behind_links(const std::string& path);
+/// Error(cannot_create) where the path is a folder, a pipe or a device; `what` says what it was meant for.
+void require_file_or_nothing(const std::string& path, const std::string& what);
 /// "dir/" of a path, "./" when it has none.
 [[nodiscard]] std::string directory_of(const std::string& path);
 [[nodiscard]] bool file_exists(const std::string& path);

@@ -30,7 +30,7 @@ class FileLock {
   explicit FileLock(const std::string& file)
       : descriptor_(open(
             (directory_of(file) + "." + std::filesystem::path(file).filename().string() + ".lock").c_str(),
-            O_CREAT | O_RDWR | O_CLOEXEC, 0600)) {
+            O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
     if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
   }
   ~FileLock() {
@@ -173,8 +173,9 @@ Handle open_results(const std::string& file) {
 }
 
 /// The file (made where it is missing) as `change` leaves it: in a copy that then takes its name.
-void rewrite(const std::string& file, const std::function<void(hid_t out)>& change) {
+void rewrite(const std::string& name, const std::function<void(hid_t out)>& change) {
   quiet_errors();
+  const std::string file = behind_links(name);  // one lock, however it is called
   const auto directory = directory_of(file);
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -187,7 +188,7 @@ void rewrite(const std::string& file, const std::function<void(hid_t out)>& chan
     const bool exists = file_exists(file);
     if (exists) {
       (void)open_results(file);  // its own message when the file is damaged or another's
-      std::filesystem::copy_file(file, partial, std::filesystem::copy_options::overwrite_existing);
+      copy_file(file, partial);
     }
     {
       const Handle list = creation_ordered(H5P_FILE_CREATE);
@@ -228,10 +229,21 @@ void append_results(const std::string& file, const std::string& run,
   rewrite(file, [&](hid_t out) { write_run(out, run, attributes, tables); });
 }
 
+std::string append_new_run(const std::string& file, const std::string& workload,
+                           const std::map<std::string, Value>& attributes,
+                           const std::vector<TableRows>& tables) {
+  std::string run;
+  rewrite(file, [&](hid_t out) {
+    run = next_run_name(group_names(out), workload);
+    write_run(out, run, attributes, tables);
+  });
+  return run;
+}
+
 void require_place_for_results(const std::string& file) {
   namespace fs = std::filesystem;
   std::error_code error;
-  fs::path folder = fs::absolute(directory_of(file) + "file").lexically_normal().parent_path();
+  fs::path folder = fs::absolute(directory_of(behind_links(file)) + "file").lexically_normal().parent_path();
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   const int reason = !fs::is_directory(folder, error)           ? ENOTDIR
                      : access(folder.c_str(), W_OK | X_OK) != 0 ? errno
@@ -261,17 +273,11 @@ std::string next_run_name(const std::vector<std::string>& names, const std::stri
   return fmt::format("{}_{:04d}", workload, last + 1);
 }
 
-std::string new_run_name(const std::string& file, const std::string& workload) {
-  quiet_errors();
-  return next_run_name(file_exists(file) ? group_names(open_results(file)) : std::vector<std::string>{},
-                       workload);
-}
-
 std::vector<std::string> text_column(const std::string& file, const std::string& table,
                                      const std::string& column) {
   quiet_errors();
   std::vector<std::string> values;
-  if (!file_exists(file)) return values;
+  if (!file_exists(behind_links(file))) return values;
   const Handle in = open_results(file);
   const Handle type = text_type();
   for (const std::string& run : group_names(in)) {

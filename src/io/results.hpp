@@ -33,6 +33,12 @@ struct TableRows {
 void append_results(const std::string& file, const std::string& run,
                     const std::map<std::string, Value>& attributes, const std::vector<TableRows>& tables);
 
+/// The same for a run that the file does not hold yet: returns the name it got, "matmul_0001". It is chosen
+/// under the lock: of two jobs at once each has a run of its own.
+[[nodiscard]] std::string append_new_run(const std::string& file, const std::string& workload,
+                                         const std::map<std::string, Value>& attributes,
+                                         const std::vector<TableRows>& tables);
+
 /// Throws Error(cannot_create) where nothing could be appended to the file, before there is anything to
 /// append: its folder, or the one in which that would be made, takes no files. Writes nothing.
 void require_place_for_results(const std::string& file);
@@ -50,10 +56,7 @@ struct Run {
 /// Writes runs under their names, in the place of those that have them. As append_results.
 void replace_runs(const std::string& file, const std::vector<Run>& runs);
 
-/// A name for a new run of the workload that the file does not hold yet: "matmul_0001".
-[[nodiscard]] std::string new_run_name(const std::string& file, const std::string& workload);
-
-/// The same beside runs of these names.
+/// A name for a new run of the workload beside runs of these names.
 [[nodiscard]] std::string next_run_name(const std::vector<std::string>& names, const std::string& workload);
 
 /// The values of a text column of a table over all runs in the file, empty when there is no file.

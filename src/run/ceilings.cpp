@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "io/raw_file.hpp"
 #include "mpi/runtime.hpp"
 
 namespace tessera::run {
@@ -103,10 +104,10 @@ Ceilings load_ceilings(const std::string& file) {
   return result;
 }
 
-void save_ceilings(const std::string& file, const Ceilings& ceilings) {
+void save_ceilings(const std::string& name, const Ceilings& ceilings) {
+  const std::string file = io::behind_links(name), partial = io::partial_name(file);
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
-  const std::string partial = file + ".partial";
   std::ofstream out(partial);
   out << "# Measured by `tessera machine`; later runs give their rates as a share of these.\n"
       << fmt::format("host = \"{}\"\nmeasured_at = \"{}\"\n", ceilings.host, ceilings.measured_at);
@@ -115,9 +116,11 @@ void save_ceilings(const std::string& file, const Ceilings& ceilings) {
                        c.threads, c.value, c.units);
   }
   out.close();
-  if (out) std::filesystem::rename(partial, file, error);
-  require(static_cast<bool>(out) && !error, ExitCode::cannot_create,
-          fmt::format("cannot write '{}'; set TESSERA_MACHINE_FILE to a place that can be written", file));
+  const auto written = static_cast<bool>(out);
+  if (!written) std::filesystem::remove(partial, error);
+  require(written, ExitCode::cannot_create,
+          fmt::format("cannot write '{}'; set TESSERA_MACHINE_FILE to a place that can be written", name));
+  io::publish_file(partial, file);
 }
 
 }  // namespace tessera::run

@@ -216,7 +216,8 @@ void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
     const std::string where =
         fmt::format("{}:{}:{}", file, key.source().begin.line, key.source().begin.column);
     const Option* option = find(name);
-    if (option == nullptr || name == "config") {
+    if (name == "config") usage(where + ": 'config' stands in no file; name this file alone, by --config");
+    if (option == nullptr) {
       usage(fmt::format("{}: unknown key '{}'{}", where, name, suggestion(name, names())));
     }
     if (parsed.lists.contains(name)) continue;

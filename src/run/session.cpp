@@ -15,6 +15,7 @@
 #include "mpi/watchdog.hpp"
 #include "run/inputs.hpp"
 #include "run/provenance.hpp"
+#include "run/threads.hpp"
 
 namespace tessera::run {
 namespace {
@@ -81,11 +82,12 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
   }
   provenance_ = provenance(comm, options, parsed, arguments);
   mpi::on_root(comm_, "open results", [&] {
+    if (const auto threads = parsed.lists.find("threads"); threads != parsed.lists.end())
+      for (const std::string& text : threads->second) require_threads(std::stoi(text));
     ceilings_ = load_ceilings(ceilings_file());
     if (results_.empty()) return;
     require_own_file(results_, options, parsed);
-    if (io::file_exists(results_)) io::probe_results(results_);
-    run_ = io::new_run_name(results_, options.command());
+    if (io::file_exists(io::behind_links(results_))) io::probe_results(results_);
     if (parsed.lists.at("again").front() == "true") return;
     for (const std::string& point : io::text_column(results_, io::schema::summary, "point"))
       known_.insert(without_asked_threads(point));
@@ -348,14 +350,21 @@ void Session::record(const Values& point, Measured measured) {
   mpi::on_root(comm_, "results", [&] {
     count(point, measured, tables);
     show(point, measured, summary, share);
-    if (!results_.empty()) io::append_results(results_, run_, provenance_, tables);
+    append(tables);
   });
 }
 
 void Session::record_tables(const std::vector<io::TableRows>& tables) {
-  mpi::on_root(comm_, "results", [&] {
-    if (!results_.empty()) io::append_results(results_, run_, provenance_, tables);
-  });
+  mpi::on_root(comm_, "results", [&] { append(tables); });
+}
+
+/// To the results, if any; local, on rank 0.
+void Session::append(const std::vector<io::TableRows>& tables) {
+  if (results_.empty()) return;
+  if (run_.empty())
+    run_ = io::append_new_run(results_, options_.command(), provenance_, tables);
+  else
+    io::append_results(results_, run_, provenance_, tables);
 }
 
 void Session::finish() {

@@ -120,6 +120,7 @@ class Session {
                                                 const Summary& summary, double share) const;
   [[nodiscard]] std::vector<io::Cell> swept_cells(const Values& point, const Measured& measured) const;
   void count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables);
+  void append(const std::vector<io::TableRows>& tables);
   void show(const Values& point, const Measured& measured, const Summary& summary, double share);
   [[nodiscard]] std::vector<io::Row> timeline_rows(const std::string& key, const Measured& measured) const;
   [[nodiscard]] std::vector<Ceiling> machine_rows() const;
@@ -129,7 +130,7 @@ class Session {
   mpi::Communicator comm_;
   const OptionSet& options_;
   std::string results_;
-  std::string run_;
+  std::string run_;            ///< its name in there, once something was written
   std::vector<Option> swept_;  ///< the numbers among the options that are an axis of this run
   std::set<std::string> known_;
   const machine::Gpus* gpus_ = nullptr;  ///< that this run may use

@@ -1,5 +1,7 @@
 #include "run/threads.hpp"
 
+#include <fmt/format.h>
+#include <omp.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -8,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/error.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
 #include "mpi/runtime.hpp"
@@ -50,14 +53,25 @@ void sleep_while_waiting_when_crowded(char** argv, int threads) {
   execv("/proc/self/exe", argv);  // returns only if it cannot: slower then, but right
 }
 
+void require_threads(int threads) {
+  require(threads <= omp_get_thread_limit(), ExitCode::usage,
+          fmt::format("--threads {} is more than OMP_THREAD_LIMIT allows ({}); unset it, or take fewer",
+                      threads, omp_get_thread_limit()));
+}
+
 void set_thread_default(const mpi::Communicator& comm) {
+  omp_set_dynamic(0);
+  omp_set_max_active_levels(std::max(1, omp_get_max_active_levels()));
+  const int limit = omp_get_thread_limit();
   const machine::Topology mine = machine::topology();
   const mpi::Communicator node = comm.node();
   const auto mask = static_cast<index_t>(std::hash<std::string>()(mine.cpu_list));
   const auto masks = node.all_gather(mask);
   const auto sharing = static_cast<int>(std::count(masks.begin(), masks.end(), mask));
-  if (const char* wanted = std::getenv("OMP_NUM_THREADS"); wanted != nullptr && *wanted != '\0') return;
-  machine::set_default_threads(std::max(1, mine.cores / sharing));
+  const char* const wanted = std::getenv("OMP_NUM_THREADS");
+  const bool asked = wanted != nullptr && *wanted != '\0';
+  machine::set_default_threads(
+      std::min(limit, asked ? machine::default_threads() : std::max(1, mine.cores / sharing)));
 }
 
 }  // namespace tessera::run

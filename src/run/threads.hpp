@@ -6,9 +6,13 @@
 namespace tessera::run {
 
 /// Sets the default number of OpenMP threads: OMP_NUM_THREADS if it is set, else the cores that this rank may
-/// use divided by the ranks of the node that may use exactly the same ones (bound ranks have their own).
-/// Collective.
+/// use divided by the ranks of the node that may use exactly the same ones (bound ranks have their own); no
+/// more than OMP_THREAD_LIMIT. Teams are as large as they are asked for from then on, whatever OMP_DYNAMIC
+/// and OMP_MAX_ACTIVE_LEVELS say: results tell of the threads that ran. Collective.
 void set_thread_default(const mpi::Communicator& comm);
+
+/// Error(usage) where OpenMP would give a team fewer than these.
+void require_threads(int threads);
 
 /// To be called before MPI starts. Where the ranks on this node have more threads than processing units, and
 /// the environment says nothing of waiting (OMP_WAIT_POLICY, GOMP_SPINCOUNT), runs this program anew in the

@@ -72,7 +72,6 @@ void read(const std::string& how, const io::DatasetName& name) {
   } else if (how == "table") {
     read_table(name);
   } else if (how == "results") {
-    (void)io::new_run_name(name.file, "matmul");
     (void)io::text_column(name.file, io::schema::summary, "point");
   } else {
     (void)io::check_file(name.file, [] {});

@@ -339,6 +339,24 @@ TEST(RawFile, ReportsAFullDeviceAsSuch) {
   }
 }
 
+TEST(RawFile, ANewFileTakesNobodysPlace) {
+  const Folder folder;
+  if (!folder.comm().is_root()) return;
+  const std::string first = folder.file("first"), second = folder.file("second"), name = folder.file("name");
+  std::ofstream(first) << 1;
+  std::ofstream(second) << 2;
+  publish_new_file(first, name);
+  EXPECT_THROW(publish_new_file(second, name), Error);
+  EXPECT_EQ(std::ifstream(name).get(), '1');
+  EXPECT_FALSE(fs::exists(first));
+  fs::create_symlink("name", folder.file("link"));
+  fs::create_symlink("nothing", folder.file("gone"));
+  fs::create_symlink("turn", folder.file("turn"));
+  EXPECT_TRUE(fs::equivalent(behind_links(folder.file("link")), name));
+  EXPECT_EQ(fs::path(behind_links(folder.file("gone"))).filename(), "nothing");
+  EXPECT_EQ(fs::path(behind_links(folder.file("turn"))).filename(), "turn");
+}
+
 TEST(Results, AppendKeepsWhatWasThere) {
   const Folder folder;
   if (!folder.comm().is_root()) return;
@@ -347,12 +365,11 @@ TEST(Results, AppendKeepsWhatWasThere) {
     return Row{
         {"n", n, ""}, {"seconds", 0.5 * static_cast<double>(n), "s"}, {"point", std::string(kernel), ""}};
   };
-  EXPECT_EQ(new_run_name(file, "matmul"), "matmul_0001");
-  append_results(file, "matmul_0001", {{"seed", index_t{1}}},
-                 {{schema::summary, {row(1, "a"), row(2, "b")}}});
+  EXPECT_EQ(
+      append_new_run(file, "matmul", {{"seed", index_t{1}}}, {{schema::summary, {row(1, "a"), row(2, "b")}}}),
+      "matmul_0001");
   append_results(file, "matmul_0001", {}, {{schema::summary, {row(3, "c")}}});
-  EXPECT_EQ(new_run_name(file, "matmul"), "matmul_0002");
-  append_results(file, "matmul_0002", {}, {{schema::summary, {row(4, "d")}}});
+  EXPECT_EQ(append_new_run(file, "matmul", {}, {{schema::summary, {row(4, "d")}}}), "matmul_0002");
   EXPECT_EQ(text_column(file, schema::summary, "point"), (std::vector<std::string>{"a", "b", "c", "d"}));
   EXPECT_TRUE(text_column(folder.file("none.h5"), schema::summary, "point").empty());
 }
@@ -366,7 +383,7 @@ TEST(Results, AreNotAddedToAFileOfData) {
     const Handle group(H5Gcreate2(data, "mine", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
   }
   const auto before = fs::last_write_time(file);
-  EXPECT_THROW((void)new_run_name(file, "matmul"), Error);
+  EXPECT_THROW((void)append_new_run(file, "matmul", {}, {}), Error);
   EXPECT_THROW(append_results(file, "matmul_0001", {}, {}), Error);
   EXPECT_EQ(fs::last_write_time(file), before);
 }

@@ -1,0 +1,67 @@
+"""What a parent process leaves behind: closed descriptors, ignored signals, limits and switches of OpenMP."""
+
+import os
+import signal
+import subprocess
+
+import tessera
+from tessera import MISSING, OK, USAGE, h5py
+
+QUICK = ("--repetitions", 1, "--warmups", 0)
+
+
+class Parent(tessera.Case):
+    def start(self, *words, prepare):
+        """The exit code and what comes out of descriptor 2, of a run whose process is prepared so."""
+        command = [tessera.PROGRAM, *map(str, words)]
+        done = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=prepare, timeout=tessera.PATIENCE, check=False)
+        return done.returncode, done.stderr
+
+    def test_closed_descriptors_are_nobodys_file(self):
+        """The next file opened would get the number, and then the words that are meant for the terminal."""
+        for closed in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)):
+            code, err = self.start("matmul", "--n", 64, *QUICK, "--out", "c.h5:/C", "--results", "r.h5", "--overwrite",
+                                   prepare=lambda numbers=closed: [os.close(n) for n in numbers])
+            self.assertEqual((code, err), (OK, ""), closed)
+            self.succeed("verify", "c.h5")
+
+    def test_children_are_waited_for_where_their_end_is_ignored(self):
+        """As below `trap '' CHLD`: no child leaves an exit code, and a failure would look like success."""
+        with h5py.File(self.path("a.h5"), "w") as file:
+            file["A"] = [[1.0]]
+        for words, code in ((("transpose", "--in", "a.h5:/A"), OK), (("transpose", "--in", "a.h5:/none"), MISSING),
+                            (("report", "none.h5"), MISSING)):
+            got, err = self.start(*words, prepare=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+            self.assertEqual(got, code, err)
+
+
+class Names(tessera.Case):
+    def test_those_that_are_no_utf8_are_reported(self):
+        name = os.fsdecode(b"c\xff\xfe.h5")
+        self.succeed("matmul", "--n", 8, *QUICK, "--out", f"{name}:/C", "--results", "r.h5")
+        self.succeed("report", "r.h5")
+        self.assertTrue(os.path.exists(self.path("r.html")))
+
+    def test_a_file_of_parameters_names_no_other(self):
+        with open(self.path("c.toml"), "w") as file:
+            file.write('config = "d.toml"\n')
+        result = self.fail_with(USAGE, "matmul", "--config", "c.toml", words=("c.toml:1:1", "'config'", "--config"))
+        self.assertNotIn("did you mean", result.err)
+
+
+class OpenMP(tessera.Case):
+    def threads(self, environment, *words):
+        self.succeed("matmul", "--n", 8, *QUICK, *words, "--results", "r.h5", "--again", environment=environment)
+        with h5py.File(self.path("r.h5")) as file:
+            return int(file[sorted(file)[-1]]["summary/threads"][0])
+
+    def test_a_limit_of_threads_is_kept_and_told(self):
+        limit = {"OMP_THREAD_LIMIT": "2"}
+        self.assertEqual(self.threads({**limit, "OMP_NUM_THREADS": "3"}), 2)
+        self.assertEqual(self.threads(limit, "--threads", 2), 2)
+        self.fail_with(USAGE, "matmul", "--n", 8, "--threads", "1,3", environment=limit, words=("--threads 3", "OMP_THREAD_LIMIT", "2"))
+
+
+if __name__ == "__main__":
+    tessera.main()
