@@ -171,7 +171,7 @@ def main(words=None):
         if not any(table in tables for _, _, _, tables in runs):
             pick.fail(64, f"--tables: no run has a table '{table}'; give others, or all")
     if arguments.csv and not any(tables for _, _, _, tables in runs):
-        pick.fail(65, f"no run has a table {arguments.tables.replace(',', ' or ')} ; try --tables all")
+        pick.fail(65, f"no run has a table {arguments.tables.replace(',', ' or ')}; try --tables all")
     write({f"_{t}.csv": text for t, text in as_csv(runs).items()} if arguments.csv else {".json": as_json(runs)}, beginning)
 
 

@@ -20,10 +20,11 @@ constexpr index_t least_uneven = 1 << 16;  // below, radix works in the cache al
 constexpr index_t few_in_cache = 1 << 21;  // keys; no more than a last-level cache has
 constexpr index_t least_roomy = 1 << 12;   // of 64 bits; 32 bits are as fast by radix up to least_uneven
 constexpr double few_distinct = 0.45;      // of a sample
-constexpr double seen_again = 0.375;       // of a sample at most once
+constexpr double few_once = 0.375;         // of a sample
 constexpr std::uint64_t scattered_range = 1 << 10;
+/// Distinct values of a sample of 4096: 32, or 256.
 template <class B>
-constexpr double handful = sizeof(B) == 8 ? 1.0 / 128 : 1.0 / 16;  // distinct of a sample
+constexpr double handful = sizeof(B) == 8 ? 1.0 / 128 : 1.0 / 16;
 constexpr index_t alone_bytes = 16 << 20;  // are sorted without a team if in order, nearly so, or reversed
 constexpr std::uint64_t small_range = 1 << 16;  // counters for it fit any second-level cache
 
@@ -98,7 +99,7 @@ bool sort_handful(const Block<B>& block, const Repeats& repeats) {
 template <class B>
 bool sort_some_values(const Block<B>& block, const Repeats& repeats) {
   const double most = block.n < 4 * least_uneven ? 0.2 : sizeof(B) == 4 ? few_distinct : 1;
-  return repeats.once < seen_again && repeats.distinct < most && sort_few_values(block);
+  return repeats.once < few_once && repeats.distinct < most && sort_few_values(block);
 }
 
 /// Where many keys are equal: few values as above, more by quicksort, or counted in buckets if their range is
@@ -120,7 +121,7 @@ bool sort_repeated(const Block<B>& block, const Glance& glanced) {
       return true;
     }
   }
-  return repeats.once < seen_again && quicksort_alone(block);
+  return repeats.once < few_once && quicksort_alone(block);
 }
 bool sort_repeated(const Block<Pair>&, const Glance&) { return false; }
 

@@ -84,6 +84,7 @@ struct Box {
     const Type w = V::all(taps.weight[0]);
     Ending here[rows]{};
     Type sums[rows];
+    // Of the sums before `from` the last ones are right, which are all that those from there on take.
     for (index_t x = from - V::lanes; x <= from; x += V::lanes) {
       columns(in + x, stride, sums);
       for (int j = 0; j < rows; ++j) here[j] = next(here[j], sums[j]);

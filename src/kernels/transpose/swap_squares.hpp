@@ -10,11 +10,11 @@ namespace {
 /// Square by square: the upper one waits in a stage of whole lines while the lower one takes its place, so
 /// that every line is read once and written soon after. On the diagonal each pair once. (By value: what is
 /// stored as bytes could be a part of an object that others can see.)
-template <int Bytes, Asks Ahead>
+template <int Bytes, Asks What>
 void swap_squares(const Mirrored m) {
   constexpr index_t side = line_bytes / Bytes;
-  constexpr index_t ahead = Ahead == Asks::both_far ? 4 : Ahead == Asks::both ? 3 : 2;  // squares
-  constexpr int keep_near = Ahead == Asks::both_far ? 2 : 3;
+  constexpr index_t ahead = What == Asks::both_far ? 4 : What == Asks::both ? 3 : 2;  // squares
+  constexpr int keep_near = What == Asks::both_far ? 2 : 3;
   alignas(line_bytes) std::byte stage[side * line_bytes];
   const bool diagonal = m.upper == m.lower;
   for (index_t i = 0; i < m.rows; i += side) {
@@ -26,9 +26,9 @@ void swap_squares(const Mirrored m) {
       for (index_t r = 0; r < side; ++r) {
         for (index_t k = 0; k < line_bytes; k += vector_bytes)
           store<lane_count>(lower + r * m.stride + k, stage_vector(stage + r * line_bytes + k));
-        if (Ahead == Asks::both || Ahead == Asks::both_far)
+        if (What == Asks::both || What == Asks::both_far)
           __builtin_prefetch(upper + r * m.stride + ahead * line_bytes, 0, keep_near);
-        if (Ahead != Asks::nothing) __builtin_prefetch(lower + (ahead * side + r) * m.stride, 0, keep_near);
+        if (What != Asks::nothing) __builtin_prefetch(lower + (ahead * side + r) * m.stride, 0, keep_near);
       }
     }
   }
