@@ -36,6 +36,9 @@ constexpr auto in_turn = [](const transpose::Block&, const auto& left, const aut
   deeper(right);
 };
 
+constexpr auto walk_in_turn = [](const transpose::Block& block, const transpose::LeafShape& leaf,
+                                 const auto& visit) { transpose::walk_halves(block, leaf, visit, in_turn); };
+
 using Walk = void (*)(const ConstRecords& a, const Records& b, const transpose::Tuning& tuning);
 
 ReportingCopy copy_of(const Records& b) { return {static_cast<unsigned>(b.bytes)}; }
@@ -60,7 +63,7 @@ void check_staging(const ConstRecords& a, const Records& b) {
 }
 void cache_oblivious(const ConstRecords& a, const Records& b, const transpose::Tuning& t) {
   check_staging(a, b);
-  transpose_by_leaves(a, b, t.threads, transpose::traced::leaf_set, in_turn);
+  transpose_by_leaves(a, b, t.threads, transpose::traced::leaf_set, walk_in_turn);
 }
 
 /// (i, j) of an m x n matrix as a record of 4 or 8 bytes.

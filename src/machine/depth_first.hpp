@@ -101,6 +101,8 @@ void depth_first(const Item& root, const Step& step) {
       open.fetch_sub(1, std::memory_order_release);
     }
   };
+  if (Crew* const crew = detail::free_crew(); crew != nullptr)
+    return crew->run([&](int thread) { work(static_cast<std::size_t>(thread)); });
   gather([&] {
     for (std::size_t me = 1; me < put_off.size(); ++me) leave([&work, me] { work(me); }, [] {});
     work(0);

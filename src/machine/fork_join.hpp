@@ -1,10 +1,10 @@
 #pragma once
-// The one seam to OpenMP tasks. Recursion has one shape: leaf? loop : fork_join(one half, the other half).
+// The one seam to OpenMP. Recursion has one shape: leaf? loop : fork_join(one half, the other half).
 //
-// Nested use is safe: inside a parallel region of the caller (ours or not) no second team is made; the forks
-// become tasks of the team that is there. Outside any region fork_join simply runs both sides in turn.
-// While a Recorder listens (work_span.hpp) no team is made either: one thread runs all and tells it the
-// forks.
+// parallel() opens a region. Forks inside become tasks of its team; the pieces of a loop that forks nowhere
+// around it are shared out by its crew (crew.hpp), without tasks. Nested use is safe: inside a region of the
+// caller (ours or not) no second team is made. Outside any region all runs in turn. While a Recorder listens
+// (work_span.hpp) no team is made either: one thread runs all and tells it the forks.
 
 #include <omp.h>
 
@@ -12,8 +12,10 @@
 #include <atomic>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "base/index.hpp"
+#include "machine/crew.hpp"
 #include "machine/work_span.hpp"
 
 namespace tessera::machine {
@@ -64,8 +66,7 @@ class Carried {
 };
 
 /// Runs f() once, on this thread, with a team of `threads`: what the thread keeps from one call to the next
-/// is there. Forks inside become tasks for the others. Exceptions, here and below, come out as they would of
-/// serial code, one of them.
+/// is there. Exceptions, here and below, come out as they would of serial code, one of them.
 template <class F>
 void parallel(int threads, F&& f) {
   if (Recorder* const listener = recorder(); listener != nullptr) {
@@ -78,9 +79,17 @@ void parallel(int threads, F&& f) {
     return;
   }
   Carried carried;
+  Crew crew;
 #pragma omp parallel num_threads(threads) default(shared)
-#pragma omp master
-  carried.from(f);
+  {
+    const Crew::Member member(&crew);
+    if (omp_get_thread_num() == 0) {
+      carried.from(f);
+      crew.close();
+    } else {
+      crew.serve(omp_get_thread_num());
+    }
+  }
   carried.rethrow();
 }
 
@@ -95,6 +104,16 @@ template <class Left, class Right>
     return Recorder::Side{[](void* self) { (*static_cast<F*>(self))(); }, &f};
   };
   listener.fork(side(first), side(second));
+}
+
+/// Before tasks are made: whoever has no work comes to take them.
+inline void call_for_tasks() {
+  if (Crew* const crew = Crew::of_this_thread(); crew != nullptr && crew->is_open()) crew->close();
+}
+/// Of the region of this thread, if it can have a loop done now.
+[[nodiscard]] inline Crew* free_crew() {
+  Crew* const crew = recorder() == nullptr ? Crew::of_this_thread() : nullptr;
+  return crew != nullptr && crew->is_free(omp_get_thread_num()) ? crew : nullptr;
 }
 
 }  // namespace detail
@@ -113,6 +132,7 @@ void fork_join(Left&& left, Right&& right) {
     right();
     return;
   }
+  detail::call_for_tasks();
   Carried carried;
 #pragma omp task default(shared)
   carried.from(left);
@@ -127,6 +147,7 @@ void fork_join(Left&& left, Right&& right) {
 template <class Body>
 void gather(const Body& body) {
   if (recorder() != nullptr || omp_get_num_threads() == 1) return body();
+  detail::call_for_tasks();
 #pragma omp taskgroup
   body();
 }
@@ -140,17 +161,80 @@ void leave(Left left, const Right& right) {
   right();
 }
 
-/// body(begin', end') over pieces of [begin, end) of at most `grain` indices, halved recursively.
+namespace detail {
+
+/// [begin, end) in pieces of at most `grain` indices and about one length.
+class Pieces {
+ public:
+  Pieces(index_t begin, index_t end, index_t grain)
+      : begin_(begin), length_(end - begin), count_(ceil_div(length_, grain)) {}
+  [[nodiscard]] index_t count() const { return count_; }
+  [[nodiscard]] index_t first_of(index_t p) const {
+    return begin_ + p * (length_ / count_) + std::min(p, length_ % count_);
+  }
+
+ private:
+  index_t begin_, length_, count_;
+};
+
+/// piece(p) for p in [begin, end), halved recursively.
+template <class Piece>
+void fork_pieces(index_t begin, index_t end, const Piece& piece) {
+  if (end - begin == 1) return piece(begin);
+  const index_t middle = begin + (end - begin) / 2;
+  fork_join([&] { fork_pieces(begin, middle, piece); }, [&] { fork_pieces(middle, end, piece); });
+}
+
+/// Pieces of one thread, and the first that nobody has taken.
+struct alignas(64) Share {
+  std::atomic<index_t> next{0};
+  index_t end = 0;
+};
+
+/// piece(p) for p in [0, pieces): every thread begins with its share, the same in every call, and goes on
+/// with what is left of the others'.
+template <class Piece>
+void share_pieces(Crew& crew, index_t pieces, const Piece& piece) {
+  std::vector<Share> shares(static_cast<std::size_t>(team()));
+  const auto first_of = [&](std::size_t share) {
+    return pieces * static_cast<index_t>(share) / static_cast<index_t>(shares.size());
+  };
+  for (std::size_t s = 0; s < shares.size(); ++s) {
+    shares[s].next.store(first_of(s), std::memory_order_relaxed);
+    shares[s].end = first_of(s + 1);
+  }
+  Carried carried;
+  crew.run([&](int thread) {
+    for (std::size_t s = 0; s < shares.size(); ++s) {
+      Share& share = shares[(static_cast<std::size_t>(thread) + s) % shares.size()];
+      while (share.next.load(std::memory_order_relaxed) < share.end) {
+        const index_t p = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (p < share.end) carried.from([&] { piece(p); });
+      }
+    }
+  });
+  carried.rethrow();
+}
+
+}  // namespace detail
+
+/// body(begin', end') over pieces of [begin, end) of at most `grain` indices and about one length, which are
+/// the same for every team. For pieces that fork: as tasks.
+template <class Body>
+void fork_for(index_t begin, index_t end, index_t grain, const Body& body) {
+  if (end <= begin) return;
+  const detail::Pieces pieces(begin, end, grain);
+  detail::fork_pieces(0, pieces.count(),
+                      [&](index_t p) { body(pieces.first_of(p), pieces.first_of(p + 1)); });
+}
+/// For pieces that do not, or seldom.
 template <class Body>
 void parallel_for(index_t begin, index_t end, index_t grain, const Body& body) {
-  if (end <= begin) return;
-  if (end - begin <= grain) {
-    body(begin, end);
-    return;
-  }
-  const index_t middle = begin + (end - begin) / 2;
-  fork_join([&] { parallel_for(begin, middle, grain, body); },
-            [&] { parallel_for(middle, end, grain, body); });
+  Crew* const crew = end - begin > grain ? detail::free_crew() : nullptr;
+  if (crew == nullptr) return fork_for(begin, end, grain, body);
+  const detail::Pieces pieces(begin, end, grain);
+  detail::share_pieces(*crew, pieces.count(),
+                       [&](index_t p) { body(pieces.first_of(p), pieces.first_of(p + 1)); });
 }
 
 /// body(thread, threads) once on each thread of a fresh team of exactly `threads`.

@@ -104,6 +104,61 @@ TEST(ForkJoin, VisitsEveryIndexOnce) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 1001);
 }
 
+TEST(ForkJoin, SharesLoopsOutAgainAndAgain) {
+  constexpr index_t n = 5000;
+  std::vector<index_t> values(n, 0);
+  for (const int threads : {2, 3, 7}) {
+    parallel(threads, [&] {
+      for (int loop = 0; loop < 200; ++loop) {
+        parallel_for(0, n, 1 + loop, [&](index_t begin, index_t end) {
+          ASSERT_LE(end - begin, 1 + loop);
+          for (index_t i = begin; i < end; ++i) values[static_cast<std::size_t>(i)] += i;
+        });
+      }
+    });
+  }
+  for (index_t i = 0; i < n; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], 600 * i);
+}
+
+TEST(ForkJoin, LoopsDoNotWaitForThreadsThatAreLate) {
+  Crew crew;
+  std::vector<int> who;
+  crew.run([&](int thread) { who.push_back(thread); });  // nobody serves yet
+  EXPECT_EQ(who, std::vector<int>{0});
+  std::thread late([&] { crew.serve(1); });
+  std::atomic<int> came = 0;
+  while (came < 2) {
+    came = 0;
+    crew.run([&](int) {
+      ++came;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+  }
+  crew.close();
+  late.join();
+  EXPECT_FALSE(crew.is_free(0));
+}
+
+TEST(ForkJoin, LoopsThatForkAndLoopsAfterForksVisitAllOnce) {
+  constexpr index_t n = 300;
+  std::vector<std::atomic<int>> seen(n);
+  const auto visit = [&](index_t begin, index_t end) {
+    for (index_t i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
+  };
+  parallel(4, [&] {
+    parallel_for(0, n, 10, [&](index_t begin, index_t end) {  // of a crew, until the first piece forks
+      fork_for(begin, end, 3, visit);
+      parallel_for(begin, end, 2, visit);
+    });
+    fork_join([&] { visit(0, n / 2); }, [&] { visit(n / 2, n); });
+    parallel_for(0, n, 7, visit);  // as tasks
+    gather([&] {
+      for (index_t i = 0; i < n; ++i) leave([&visit, i] { visit(i, i + 1); }, [] {});
+    });
+  });
+  for (const auto& count : seen) EXPECT_EQ(count, 5);
+}
+
 TEST(ForkJoin, WorksOutsideAnyRegionAndInsideTheCallersOwn) {
   std::atomic<int> sum = 0;
   fork_join([&] { sum += 1; }, [&] { sum += 2; });
@@ -160,6 +215,9 @@ TEST(ForkJoin, AWaitInsideOneSideIsNotForTheOther) {
 TEST(ForkJoin, CarriesTheExceptionOutOfTheRegion) {
   const auto fails = [] { throw Error(ExitCode::io, "x"); };
   EXPECT_THROW(parallel(2, fails), Error);
+  EXPECT_THROW(
+      parallel(3, [&] { parallel_for(0, 100, 1, [&](index_t i, index_t) { i == 99 ? fails() : void(); }); }),
+      Error);
   EXPECT_THROW(on_each_thread(2, [&](int, int) { fails(); }), Error);
   EXPECT_THROW(parallel_parts(2, [&](int part, int) { return part == 1 ? fails() : void(); }), Error);
 }

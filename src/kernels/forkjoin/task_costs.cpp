@@ -93,7 +93,7 @@ double steal_seconds() {
 
 machine::TaskCosts task_costs(int threads) {
   machine::TaskCosts costs;
-  machine::parallel(threads, [&] {
+  const auto measure = [&] {
     const Pair pair = pair_seconds();
     costs.fork = pair.fork;
     costs.join = pair.join;
@@ -101,7 +101,8 @@ machine::TaskCosts task_costs(int threads) {
       costs.fork = std::max(costs.fork, shared_pair_seconds() - costs.join);
       costs.steal = steal_seconds();
     }
-  });
+  };
+  machine::parallel(threads, [&] { machine::gather(measure); });
   return costs;
 }
 

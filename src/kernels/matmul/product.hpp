@@ -118,13 +118,7 @@ class Product {
         chunk.a_next = a_.at(0, p + chunk.k).data;
         if (b_.step == 1 && b_.row == n_) chunk.b_next = b_.at(p + chunk.k, 0).data;
       }
-      const auto first = [&] {
-        if (packed.a) pack_a(chunk, p, a.data());
-      };
-      const auto second = [&] {
-        if (packed.b) pack_b(chunk, p, b.data());
-      };
-      fork(first, second);
+      pack(chunk, p, packed.a ? a.data() : nullptr, packed.b ? b.data() : nullptr);
       const bool last = p + chunk.k == end;
       const Target target{
           .c = c,
@@ -241,25 +235,33 @@ class Product {
     }
   }
 
-  void pack_a(Chunk<T>& chunk, index_t p, T* packed) const {
-    for_each(ceil_div(m_, leaf_.mr), 16, [&](index_t first, index_t last) {
-      const index_t i = first * leaf_.mr;
-      leaf_.pack_a(a_.at(i, p), std::min(m_, last * leaf_.mr) - i, chunk.k, packed + i * chunk.k);
+  /// What has a place to be packed to; one loop for both operands.
+  void pack(Chunk<T>& chunk, index_t p, T* a, T* b) const {
+    constexpr index_t slivers = 16, panels = 8;  // of one piece
+    const index_t of_a = a == nullptr ? 0 : ceil_div(m_, slivers * leaf_.mr);
+    const index_t of_b = b == nullptr ? 0 : ceil_div(n_, panels * leaf_.nr);
+    for_each(of_a + of_b, 1, [&](index_t first, index_t last) {
+      for (index_t piece = first; piece < last; ++piece) {
+        if (piece < of_a) {
+          const index_t i = piece * slivers * leaf_.mr;
+          leaf_.pack_a(a_.at(i, p), std::min(m_ - i, slivers * leaf_.mr), chunk.k, a + i * chunk.k);
+        } else {
+          const index_t j = (piece - of_a) * panels * leaf_.nr;
+          leaf_.pack_b(b_.at(p, j), chunk.k, std::min(n_ - j, panels * leaf_.nr), b + j * chunk.k);
+        }
+      }
     });
-    chunk.a = packed;
-    chunk.a_row = 1;
-    chunk.a_step = leaf_.mr;
-    chunk.a_sliver = leaf_.mr * chunk.k;
-  }
-
-  void pack_b(Chunk<T>& chunk, index_t p, T* packed) const {
-    for_each(ceil_div(n_, leaf_.nr), 8, [&](index_t first, index_t last) {
-      const index_t j = first * leaf_.nr;
-      leaf_.pack_b(b_.at(p, j), chunk.k, std::min(n_, last * leaf_.nr) - j, packed + j * chunk.k);
-    });
-    chunk.b = packed;
-    chunk.b_step = leaf_.nr;
-    chunk.b_panel = leaf_.nr * chunk.k;
+    if (a != nullptr) {
+      chunk.a = a;
+      chunk.a_row = 1;
+      chunk.a_step = leaf_.mr;
+      chunk.a_sliver = leaf_.mr * chunk.k;
+    }
+    if (b != nullptr) {
+      chunk.b = b;
+      chunk.b_step = leaf_.nr;
+      chunk.b_panel = leaf_.nr * chunk.k;
+    }
   }
 
   [[nodiscard]] bool is_tile(const Part& part) const {

@@ -184,12 +184,15 @@ bool promising(const Glance& seen, index_t n) {
   return partly_ordered(seen) || choose({seen.min, seen.max, seen.varying, n / 2, n / 2}, n) != Plan::radix;
 }
 
-/// Whether an eighth of what seems in order, and is of a wide range, tells all: it has too many runs to be
+/// Whether some of what seems in order, and is not to be counted, tells all: it has too many runs to be
 /// merged.
 template <class Item>
 bool has_many_runs(const Block<Item>& block, const Glance& seen) {
-  if (!nearly_sorted(seen) || seen.range() < small_range) return false;
-  return survey(Block<Item>{block.data, nullptr, block.n / 8, block.map}).descents >= most_runs;
+  constexpr index_t some = 1 << 18;
+  const bool counted = !std::is_same_v<Item, Pair> && seen.range() < small_range;
+  if (!nearly_sorted(seen) || counted) return false;
+  return survey(Block<Item>{block.data, nullptr, std::min(some, block.n / 8), block.map}).descents >=
+         most_runs;
 }
 
 }  // namespace

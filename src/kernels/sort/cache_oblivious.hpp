@@ -43,7 +43,7 @@ void sort_funnel(Item* data, Item* scratch, index_t n) {
     runs.push_back({data + p * n / parts, (p + 1) * n / parts - p * n / parts});
   }
   const index_t grain = n > 4 * task_grain && team() > 1 ? 1 : parts;
-  machine::parallel_for(0, parts, grain, [&](index_t first, index_t last) {
+  machine::fork_for(0, parts, grain, [&](index_t first, index_t last) {
     for (index_t p = first; p < last; ++p) {
       const index_t begin = p * n / parts;
       sort_funnel(data + begin, scratch + begin, (p + 1) * n / parts - begin);

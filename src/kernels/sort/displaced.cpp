@@ -44,14 +44,6 @@ bool in_order(const Pair* data, index_t n, const KeyMap<std::uint64_t>&, Order o
 template <class Item>
 std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t end) {
   constexpr index_t at_once = 256;
-  if (team() > 1 && end - begin > 8 * task_grain) {
-    const index_t middle = begin + (end - begin) / 2;
-    std::vector<index_t> found, right;
-    machine::fork_join([&] { found = descents(block, begin, middle); },
-                       [&] { right = descents(block, middle, end); });
-    found.insert(found.end(), right.begin(), right.end());
-    return found;
-  }
   const Item* const data = block.data;
   const Less<Item> less{block.map};
   std::vector<index_t> found;
@@ -62,6 +54,20 @@ std::vector<index_t> descents(const Block<Item>& block, index_t begin, index_t e
       if (less(data[i], data[i - 1])) found.push_back(i);
     }
   }
+  return found;
+}
+
+/// The same, on the team.
+template <class Item>
+std::vector<index_t> all_descents(const Block<Item>& block, index_t begin, index_t end) {
+  constexpr index_t grain = 8 * task_grain;
+  std::vector<std::vector<index_t>> parts(static_cast<std::size_t>(ceil_div(end - begin, grain)));
+  machine::parallel_for(0, static_cast<index_t>(parts.size()), 1, [&](index_t part, index_t) {
+    const index_t first = begin + part * grain;
+    parts[static_cast<std::size_t>(part)] = descents(block, first, std::min(end, first + grain));
+  });
+  std::vector<index_t> found;
+  for (const auto& part : parts) found.insert(found.end(), part.begin(), part.end());
   return found;
 }
 
@@ -188,11 +194,13 @@ bool put_back_displaced(const Block<Item>& block) {
   const index_t n = block.n;
   if (n < 2) return true;
   const index_t most = n / displaced_share;
-  const index_t at_once = team() == 1 ? index_t{1} << 18 : n;  // the first runs tell most of what is none
+  index_t at_once = index_t{1} << 18;  // the first runs tell most of what is none
   Sieve<Item> sieve(block, most);
   index_t begin = 0, runs = 0;
-  for (index_t from = 1; from < n; from += at_once) {
-    const std::vector<index_t> starts = descents(block, from, std::min(n, from + at_once));
+  for (index_t from = 1, to = 0; from < n; from = to) {
+    to = std::min(n, from + at_once);
+    if (team() > 1) at_once = n;
+    const std::vector<index_t> starts = all_descents(block, from, to);
     runs += static_cast<index_t>(starts.size());
     if (runs > most) return false;
     for (const index_t end : starts) {

@@ -1,6 +1,7 @@
 #include "kernels/sort/few_values.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "kernels/sort/common.hpp"
@@ -26,20 +27,13 @@ class Tally {
 
   /// false: there are too many values.
   [[nodiscard]] bool add(const B* keys, index_t n) {
-    for (index_t i = 0; i < n; ++i) {
-      const B key = keys[i];
-      std::size_t at = slot_of(key);
-      while (slots_[at].key != key || slots_[at].count == 0) {
-        if (slots_[at].count == 0) {
-          if (++values_ > most_values) return false;
-          slots_[at].key = key;
-          break;
-        }
-        at = (at + 1) % slots_.size();
-      }
-      ++slots_[at].count;
-    }
+    for (index_t i = 0; i < n; ++i)
+      if (!add(keys[i], 1)) return false;
     return true;
+  }
+  [[nodiscard]] bool add(const Tally& other) {
+    return std::all_of(other.slots_.begin(), other.slots_.end(),
+                       [this](const Value<B>& v) { return v.count == 0 || add(v.key, v.count); });
   }
   [[nodiscard]] index_t values() const { return values_; }
   [[nodiscard]] index_t seen_once() const {
@@ -51,6 +45,19 @@ class Tally {
   }
 
  private:
+  [[nodiscard, gnu::always_inline]] bool add(B key, index_t count) {
+    std::size_t at = slot_of(key);
+    while (slots_[at].key != key || slots_[at].count == 0) {
+      if (slots_[at].count == 0) {
+        if (++values_ > most_values) return false;
+        slots_[at].key = key;
+        break;
+      }
+      at = (at + 1) % slots_.size();
+    }
+    slots_[at].count += count;
+    return true;
+  }
   /// Both halves of a product, which moves bits up in the lower and down in the upper one: integers differ in
   /// their lower bits, floating-point numbers in their upper ones.
   static std::size_t slot_of(std::uint64_t key) {
@@ -66,27 +73,19 @@ class Tally {
 template <class B>
 std::vector<Value<B>> values_of(const Block<B>& block) {
   const index_t pieces = team();
-  std::vector<Tally<B>> tallies(static_cast<std::size_t>(pieces));
-  std::vector<char> few(tallies.size());
+  std::vector<std::optional<Tally<B>>> tallies(static_cast<std::size_t>(pieces));
   machine::parallel_for(0, pieces, 1, [&](index_t p, index_t) {
     const index_t begin = p * block.n / pieces, end = (p + 1) * block.n / pieces;
-    const auto at = static_cast<std::size_t>(p);
-    few[at] = tallies[at].add(block.data + begin, end - begin) ? 1 : 0;
+    Tally<B> tally;
+    if (tally.add(block.data + begin, end - begin)) tallies[static_cast<std::size_t>(p)] = std::move(tally);
   });
   std::vector<Value<B>> values;
-  if (std::find(few.begin(), few.end(), 0) != few.end()) return values;
-  for (const auto& tally : tallies) tally.append_to(values);
+  for (const auto& tally : tallies)
+    if (!tally || (&tally != &tallies.front() && !tallies.front()->add(*tally))) return values;
+  tallies.front()->append_to(values);
   std::sort(values.begin(), values.end(), [&](const Value<B>& a, const Value<B>& b) {
     return block.map.to_bits(a.key) < block.map.to_bits(b.key);
   });
-  std::size_t last = 0;
-  for (std::size_t v = 1; v < values.size(); ++v) {
-    if (values[v].key == values[last].key)
-      values[last].count += values[v].count;
-    else
-      values[++last] = values[v];
-  }
-  values.resize(last + 1);
   return values;
 }
 

@@ -8,21 +8,19 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <limits>
 
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/copy_row.hpp"
+#include "kernels/sort/cycles.hpp"
 #include "machine/buffer.hpp"
 
 namespace tessera::sort {
 namespace {
 
-constexpr index_t leader_step = 256;    // rows with one that is copied away
 constexpr index_t chains_at_once = 24;  // of a thread
 constexpr int second_level = 2;         // of caches: more lines can be on their way to it than to the first
 constexpr index_t chains_of_task = 128;
-constexpr int most_short = 64;  // rows of a cycle
 
 template <class Index>
 class InPlace {
@@ -38,29 +36,17 @@ class InPlace {
     });
     machine::parallel_for(0, leaders, chains_of_task,
                           [&](index_t begin, index_t end) { follow(begin, end); });
-    machine::parallel_for(0, rows_.n, 8 * task_grain, [&](index_t begin, index_t end) {
-      machine::Buffer<std::byte> first(rows_.bytes);
-      for (index_t j = begin; j < end; ++j) {
-        const index_t later = std::min(j + 16, rows_.n - 1);
-        if (source(later) > later) call_ahead(source(later));
-        if (source(j) != j && begins_short_cycle(j)) close_cycle(j, first.data());
-      }
+    const auto ahead = [this](index_t row) { call_ahead(row); };
+    close_cycles(rows_.n, source_, 8 * task_grain, ahead, [this] {
+      return [this, first = machine::Buffer<std::byte>(rows_.bytes)](index_t row) mutable {
+        close_cycle(row, first.data());
+      };
     });
-    for (index_t j = 0; j < rows_.n; ++j)
-      if (source(j) != j) close_cycle(j, kept(0));
   }
 
  private:
-  /// Any one of the k-th 256 rows: what rows have in common that follow each other at a power of two, orders
-  /// have too.
-  [[nodiscard]] index_t leader(index_t k) const {
-    const std::uint64_t at = (static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15u) >> 56;
-    return std::min(rows_.n - 1, k * leader_step + static_cast<index_t>(at));
-  }
-  /// Atomic, for threads that look at each other's cycles.
-  [[nodiscard]] index_t source(index_t row) const {
-    return static_cast<index_t>(std::atomic_ref(source_[row]).load(std::memory_order_relaxed));
-  }
+  [[nodiscard]] index_t leader(index_t k) const { return leader_of(k, rows_.n); }
+  [[nodiscard]] index_t source(index_t row) const { return source_of(source_, row); }
   [[nodiscard]] std::byte* kept(index_t leader) { return kept_.data() + leader * rows_.bytes; }
   void is_done(index_t row) {
     std::atomic_ref(source_[row]).store(static_cast<Index>(row), std::memory_order_relaxed);
@@ -99,18 +85,6 @@ class InPlace {
         }
       }
     }
-  }
-
-  /// Whether a cycle that nobody has begun is short and this is its least row: it belongs to one thread.
-  [[nodiscard]] bool begins_short_cycle(index_t first) const {
-    index_t row = first;
-    for (int length = 1; length <= most_short; ++length) {
-      const index_t from = source(row);
-      if (from == first) return true;
-      if (from < first || from == row) return false;
-      row = from;
-    }
-    return false;
   }
 
   /// The cycle of this row, which no leader lies on; the row is kept at `saved`.

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "kernels/sort/common.hpp"
+#include "kernels/sort/cycles.hpp"
 #include "kernels/sort/leaf.hpp"
 #include "machine/buffer.hpp"
 
@@ -21,24 +22,29 @@ class ChunkCycles {
         chunk_(chunk),
         source_(source),
         leaders_(ceil_div(static_cast<index_t>(source.size()), leader_step)),
-        kept_((leaders_ + 1) * chunk) {}
+        kept_(leaders_ * chunk) {}
 
   /// Chunk s becomes what was chunk source[s]; source, a permutation, is overwritten.
   void permute() {
     const index_t grain = std::max<index_t>(chains_at_once, leaders_ / (8 * team()));
     machine::parallel_for(0, leaders_, grain, [&](index_t begin, index_t end) {
-      for (index_t k = begin; k < end; ++k) copy(at(k * leader_step), kept(k));
+      for (index_t k = begin; k < end; ++k) copy(at(leader(k)), kept(k));
     });
     machine::parallel_for(0, leaders_, grain, [&](index_t begin, index_t end) { follow(begin, end); });
-    for (std::uint32_t s = 0; s < source_.size(); ++s)
-      if (source_[s] != s) close_cycle(s);
+    const auto slots = static_cast<index_t>(source_.size());
+    const auto ahead = [this](index_t slot) { call_ahead(slot); };
+    close_cycles(slots, source_.data(), ceil_div(task_grain, chunk_), ahead, [this] {
+      return [this, first = machine::Buffer<Item>(chunk_)](index_t slot) mutable {
+        close_cycle(slot, first.data());
+      };
+    });
   }
 
  private:
-  static constexpr index_t leader_step = 256;   // chunks with one that is copied away
   static constexpr index_t chains_at_once = 8;  // of a thread
   static constexpr int second_level = 2;        // of caches: more lines can be on their way to it
 
+  [[nodiscard]] index_t leader(index_t k) const { return leader_of(k, static_cast<index_t>(source_.size())); }
   [[nodiscard]] Item* at(index_t slot) { return data_ + slot * chunk_; }
   [[nodiscard]] Item* kept(index_t leader) { return kept_.data() + leader * chunk_; }
   void copy(const Item* from, Item* to) { copy_(from, to, chunk_ * static_cast<index_t>(sizeof(Item))); }
@@ -54,34 +60,39 @@ class ChunkCycles {
     std::array<index_t, chains_at_once> slot;  // of a chain: the one that is written next
     std::size_t live = 0;
     index_t next = begin;
-    for (; live < slot.size() && next < end; ++next) slot[live++] = next * leader_step;
+    for (; live < slot.size() && next < end; ++next) slot[live++] = leader(next);
     while (live > 0) {
       for (std::size_t c = 0; c < live;) {
         const auto to = static_cast<std::size_t>(slot[c]);
-        const std::uint32_t from = std::exchange(source_[to], static_cast<std::uint32_t>(to));
-        if (from % leader_step != 0) {
+        const index_t from = std::exchange(source_[to], static_cast<std::uint32_t>(to));
+        if (from != leader(from / leader_step)) {
           copy(at(from), at(slot[c]));
-          call_ahead(source_[from]);
+          call_ahead(source_[static_cast<std::size_t>(from)]);
           slot[c++] = from;
         } else {
           copy(kept(from / leader_step), at(slot[c]));
-          slot[c] = next < end ? leader_step * next++ : slot[--live];
+          slot[c] = next < end ? leader(next++) : slot[--live];
         }
       }
     }
   }
 
-  /// A cycle that no leader lies on: there are few, mostly.
-  void close_cycle(std::uint32_t first) {
-    copy(at(first), kept(leaders_));
-    std::uint32_t slot = first;
-    for (std::uint32_t from = source_[slot]; from != first; from = source_[slot]) {
+  /// The cycle of this slot, which no leader lies on; its chunk is kept at `saved`.
+  void close_cycle(index_t first, Item* saved) {
+    copy(at(first), saved);
+    index_t slot = first;
+    for (index_t from = done(slot); from != first; from = done(slot)) {
       copy(at(from), at(slot));
-      source_[slot] = slot;
       slot = from;
     }
-    copy(kept(leaders_), at(slot));
-    source_[slot] = slot;
+    copy(saved, at(slot));
+  }
+  /// Where its chunk comes from; says that it is there.
+  index_t done(index_t slot) {
+    const std::atomic_ref its(source_[static_cast<std::size_t>(slot)]);
+    const std::uint32_t from = its.load(std::memory_order_relaxed);
+    its.store(static_cast<std::uint32_t>(slot), std::memory_order_relaxed);
+    return from;
   }
 
   void (*copy_)(const void*, void*, index_t) = leaf_kernels<Like<Item, std::uint64_t>>().copy_past_cache;
@@ -89,7 +100,7 @@ class ChunkCycles {
   index_t chunk_;
   std::span<std::uint32_t> source_;
   index_t leaders_;
-  machine::Buffer<Item> kept_;  // the leaders as they were, and room for one more
+  machine::Buffer<Item> kept_;  // the leaders as they were
 };
 
 }  // namespace tessera::sort

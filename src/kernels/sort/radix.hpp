@@ -10,6 +10,7 @@
 // more. A template, so that it runs on plain and on traced keys.
 
 #include <memory>
+#include <optional>
 
 #include "kernels/sort/algorithms.hpp"
 #include "kernels/sort/cache_sort.hpp"
@@ -56,6 +57,7 @@ class Radix {
   static constexpr index_t most_buckets = index_t{1} << 11;
   static constexpr index_t chunk_bytes = index_t{1}
                                          << 10;  // 256 buffers of the first distribution are 256 KiB
+  static constexpr index_t few_buckets = 32;     // of one task, to look at how many they have
   static constexpr index_t heavy = 8;            // times the aim; such buckets are distributed again
   static constexpr index_t bytes = sizeof(Item);
   static constexpr index_t aim = bucket_bytes / bytes;
@@ -105,10 +107,13 @@ class Radix {
   void place_buckets() {
     place_ = machine::Buffer<index_t>(plan_.buckets() + 1);
     place_[0] = 0;
-    for (index_t b = 0; b < plan_.buckets(); ++b) {
-      place_[b + 1] = place_[b];
-      for (const auto& streams : streams_) place_[b + 1] += streams.size(b);
-    }
+    machine::parallel_for(0, plan_.buckets(), few_buckets, [&](index_t begin, index_t end) {
+      for (index_t b = begin; b < end; ++b) {
+        place_[b + 1] = 0;
+        for (const auto& streams : streams_) place_[b + 1] += streams.size(b);
+      }
+    });
+    for (index_t b = 0; b < plan_.buckets(); ++b) place_[b + 1] += place_[b];
   }
 
   /// Slots are chunks of data; these lie inside the place of bucket b.
@@ -119,37 +124,61 @@ class Radix {
   /// A bucket may have one chunk more than slots.
   [[nodiscard]] Item* aside(index_t b) { return memory_.data() + aside_ + b * stride; }
 
-  /// The chunks of every bucket, in the order of their tasks, to its slots.
-  void bring_together() {
-    const auto slots = static_cast<std::size_t>(n_ / chunk);
-    constexpr std::uint32_t none = ~std::uint32_t{0};
-    std::vector<std::uint32_t> source(slots, none), unused;
-    const auto slot_of = [&](std::size_t task, std::size_t its) {
-      return std::min(slots, task * static_cast<std::size_t>(length() / chunk) + its);
-    };
-    for (std::size_t t = 0; t < streams_.size(); ++t)
-      for (std::size_t s = slot_of(t, streams_[t].used()); s < slot_of(t + 1, 0); ++s)
-        unused.push_back(static_cast<std::uint32_t>(s));
-    for (index_t b = 0; b < plan_.buckets(); ++b) {
-      auto slot = static_cast<std::size_t>(first_slot(b));
-      const std::size_t end = slot + static_cast<std::size_t>(slots_of(b));
-      for (std::size_t t = 0; t < streams_.size(); ++t) {
-        for (const std::uint32_t its : streams_[t].chunks(b)) {
-          const auto from = static_cast<std::uint32_t>(slot_of(t, its));
-          if (slot < end) {
-            source[slot++] = from;
-          } else {
-            std::copy_n(data_ + from * chunk, chunk, aside(b));
-            unused.push_back(from);
-          }
+  /// The slot of data where a task has put one of its chunks.
+  [[nodiscard]] std::size_t slot_of(std::size_t task, std::size_t its) const {
+    return std::min(static_cast<std::size_t>(n_ / chunk),
+                    task * static_cast<std::size_t>(length() / chunk) + its);
+  }
+
+  /// The chunks of a bucket as sources of its slots, as far as these go; one too many is set aside. Returns
+  /// the end of those slots.
+  std::size_t fill_slots(index_t b, std::vector<std::uint32_t>& source,
+                         std::optional<std::uint32_t>& too_many) {
+    auto slot = static_cast<std::size_t>(first_slot(b));
+    const std::size_t end = slot + static_cast<std::size_t>(slots_of(b));
+    for (std::size_t t = 0; t < streams_.size(); ++t) {
+      for (const std::uint32_t its : streams_[t].chunks(b)) {
+        const auto from = static_cast<std::uint32_t>(slot_of(t, its));
+        if (slot < end) {
+          source[slot++] = from;
+        } else {
+          std::copy_n(data_ + from * chunk, chunk, aside(b));
+          too_many = from;
         }
       }
     }
-    for (std::uint32_t& from : source) {
-      if (from != none) continue;
-      from = unused.back();
-      unused.pop_back();
+    return slot;
+  }
+
+  /// The chunks of every bucket, in the order of their tasks, to its slots.
+  void bring_together() {
+    std::vector<std::uint32_t> source(static_cast<std::size_t>(n_ / chunk)), unused;
+    std::vector<std::size_t> filled(static_cast<std::size_t>(plan_.buckets()));  // slots of chunks end there
+    std::vector<std::optional<std::uint32_t>> too_many(filled.size());
+    machine::parallel_for(0, plan_.buckets(), few_buckets, [&](index_t begin, index_t end) {
+      for (index_t b = begin; b < end; ++b) {
+        const auto at = static_cast<std::size_t>(b);
+        filled[at] = fill_slots(b, source, too_many[at]);
+      }
+    });
+    for (std::size_t t = 0; t < streams_.size(); ++t)
+      for (std::size_t s = slot_of(t, streams_[t].used()); s < slot_of(t + 1, 0); ++s)
+        unused.push_back(static_cast<std::uint32_t>(s));
+    for (const auto& from : too_many)
+      if (from) unused.push_back(*from);
+    // Slots of no chunk, in buckets and between them, take what is left.
+    std::size_t slot = 0;
+    const auto fill_to = [&](std::size_t end) {
+      for (; slot < std::min(end, source.size()); ++slot) {
+        source[slot] = unused.back();
+        unused.pop_back();
+      }
+    };
+    for (index_t b = 0; b < plan_.buckets(); ++b) {
+      fill_to(static_cast<std::size_t>(first_slot(b)));
+      slot = std::max(slot, filled[static_cast<std::size_t>(b)]);
     }
+    fill_to(source.size());
     ChunkCycles<Item>(data_, chunk, source).permute();
   }
 

@@ -77,7 +77,7 @@ void sort_sampled(Item* data, Item* scratch, Item* home, index_t n) {
   distribute(data, scratch, n, 2 * samplesort_leaves, begin.data(), classifier,
              [](const Item& item) { return item; });
   const index_t grain = n > 4 * task_grain && team() > 1 ? 1 : 2 * samplesort_leaves;
-  machine::parallel_for(0, 2 * samplesort_leaves, grain, [&](index_t first, index_t last) {
+  machine::fork_for(0, 2 * samplesort_leaves, grain, [&](index_t first, index_t last) {
     for (index_t b = first; b < last; ++b) {
       const index_t at = begin[b], size = begin[b + 1] - at;
       if (b % 2 == 0) {

@@ -1,5 +1,8 @@
 #include "kernels/sort/survey.hpp"
 
+#include <numeric>
+#include <vector>
+
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/leaf.hpp"
 
@@ -20,20 +23,21 @@ Survey look(const Block<B>& block, index_t begin, index_t end) {
 }
 
 template <class Item>
-Survey look_parallel(const Block<Item>& block, index_t begin, index_t end) {
-  if (end - begin <= 8 * task_grain || team() == 1) return look(block, begin, end);
-  const index_t middle = begin + (end - begin) / 2;
-  Survey left, right;
-  machine::fork_join([&] { left = look_parallel(block, begin, middle); },
-                     [&] { right = look_parallel(block, middle, end); });
-  return join(left, right);
+Survey look_parallel(const Block<Item>& block) {
+  constexpr index_t grain = 8 * task_grain;
+  if (block.n <= grain || team() == 1) return look(block, 0, block.n);
+  std::vector<Survey> parts(static_cast<std::size_t>(ceil_div(block.n, grain)));
+  machine::parallel_for(0, static_cast<index_t>(parts.size()), 1, [&](index_t part, index_t) {
+    parts[static_cast<std::size_t>(part)] = look(block, part * grain, std::min(block.n, (part + 1) * grain));
+  });
+  return std::accumulate(parts.begin() + 1, parts.end(), parts.front(), join);
 }
 
 }  // namespace
 
 template <class Item>
 Survey survey(const Block<Item>& block) {
-  return block.n == 0 ? Survey{} : look_parallel(block, 0, block.n);
+  return block.n == 0 ? Survey{} : look_parallel(block);
 }
 
 template <class Item>

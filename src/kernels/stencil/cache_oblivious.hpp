@@ -137,7 +137,7 @@ class Walk {
       }
     }
     const index_t grain = zoid.volume() >= task_volume ? 1 : 27;
-    machine::parallel_for(0, count, grain, [&](index_t begin, index_t end) {
+    machine::fork_for(0, count, grain, [&](index_t begin, index_t end) {
       for (index_t i = begin; i < end; ++i) walk(subs[static_cast<std::size_t>(i)]);
     });
   }

@@ -10,9 +10,14 @@
 namespace tessera::transpose {
 namespace {
 
-/// What this thread does itself goes on from left to right, as rows are fetched ahead.
-constexpr auto as_tasks = [](const Block&, const auto& left, const auto& right) {
-  machine::fork_join(right, left);
+/// The leaves, of which every thread has some neighbours in their order: rows are fetched ahead.
+constexpr auto shared_out = [](const Block& block, const LeafShape& leaf, const auto& visit) {
+  const std::vector<Block> leaves = leaves_of(block, leaf);
+  machine::parallel_for(0, static_cast<index_t>(leaves.size()), 1,
+                        [&](index_t at, index_t) { visit(leaves[static_cast<std::size_t>(at)]); });
+};
+constexpr auto one_by_one = [](const Block& block, const LeafShape& leaf, const auto& visit) {
+  for (const Block& each : leaves_of(block, leaf)) visit(each);
 };
 
 /// Records that fit no register, and short rows of b that begin anywhere in a line.
@@ -37,10 +42,7 @@ void transpose_in_cache(const ConstRecords& a, const Records& b, int threads) {
     const index_t count = std::min(share, a.cols - begin);
     if (count == 0) return;
     transpose_leaves(a.block(0, begin, a.rows, count), b.block(begin, 0, count, a.rows), Store::cached, 1,
-                     set, [](const Block&, const auto& left, const auto& right) {
-                       left();
-                       right();
-                     });
+                     set, one_by_one);
   });
 }
 
@@ -51,13 +53,13 @@ void transpose_past_caches(const ConstRecords& a, const Records& b, int threads)
   if (!has_leaf(a.bytes)) {
     transpose_by_boxes(a, b, Store::streaming);
   } else if (rows_meet_lines(b)) {
-    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, as_tasks);
+    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, shared_out);
   } else if (b.ld == b.cols && joins_rows(b.cols, b.bytes)) {
-    transpose_leaves(a, b, Store::joined, threads, set, as_tasks);
+    transpose_leaves(a, b, Store::joined, threads, set, shared_out);
   } else if (needs_stage(b)) {
     transpose_by_boxes(a, b, Store::streaming);
   } else {
-    transpose_leaves(a, b, Store::carried, threads, set, as_tasks);
+    transpose_leaves(a, b, Store::carried, threads, set, shared_out);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // The recursion of cache_oblivious for any set of leaf kernels: those of the instruction sets, or one that
-// reports its loads and stores. both(block, left, right) runs the halves of a block.
+// reports its loads and stores. walk(block, leaf, visit) visits the leaves of a block (walks.hpp).
 
 #include "kernels/transpose/leaf.hpp"
 #include "kernels/transpose/records.hpp"
@@ -93,27 +93,27 @@ inline LeafShape leaf_shape(const ConstRecords& a, LeafShape shape, int threads)
           even_length(a.cols, shape.cols, threads, line_bytes / a.bytes)};
 }
 
-template <class Both>
+template <class Walks>
 void transpose_leaves(const ConstRecords& a, const Records& b, Store store, int threads, const LeafSet& set,
-                      const Both& both) {
-  const Walk walk = walk_of(store, a, b);
+                      const Walks& walk) {
+  const Walk way = walk_of(store, a, b);
   const auto visit = [&](const Block& block) {
     set.transpose({a.at(block.i, block.j), a.stride(), b.at(block.j, block.i), b.stride(), block.rows,
-                   block.cols, a.bytes, store, walk.strip, walk.ahead});
+                   block.cols, a.bytes, store, way.strip, way.ahead});
     if (store != Store::cached) set.fence();
   };
-  walk_halves({0, 0, a.rows, a.cols}, leaf_shape(a, walk.leaf, threads), visit, both);
+  walk({0, 0, a.rows, a.cols}, leaf_shape(a, way.leaf, threads), visit);
 }
 
 /// Whole lines of b begin after the same few elements in every row: those by ordinary stores, the rest
 /// streamed.
-template <class Both>
+template <class Walks>
 void transpose_streaming(const ConstRecords& a, const Records& b, index_t lead, int threads,
-                         const LeafSet& set, const Both& both) {
+                         const LeafSet& set, const Walks& walk) {
   transpose_leaves(a.block(0, 0, lead, a.cols), b.block(0, 0, a.cols, lead), Store::cached, threads, set,
-                   both);
+                   walk);
   transpose_leaves(a.block(lead, 0, a.rows - lead, a.cols), b.block(0, lead, a.cols, a.rows - lead),
-                   Store::streaming, threads, set, both);
+                   Store::streaming, threads, set, walk);
 }
 
 /// Whether b begins lines after the same few elements in every row, so that the rest can be streamed.
@@ -122,13 +122,13 @@ void transpose_streaming(const ConstRecords& a, const Records& b, index_t lead, 
 }
 
 /// The ways of records with a leaf whose results stay in cache or are streamed.
-template <class Both>
+template <class Walks>
 void transpose_by_leaves(const ConstRecords& a, const Records& b, int threads, const LeafSet& set,
-                         const Both& both) {
+                         const Walks& walk) {
   if (stays_in_cache(a, b)) {
-    transpose_leaves(a, b, Store::cached, threads, set, both);
+    transpose_leaves(a, b, Store::cached, threads, set, walk);
   } else {
-    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, both);
+    transpose_streaming(a, b, std::min(a.rows, bytes_to_line(b.data) / b.bytes), threads, set, walk);
   }
 }
 

@@ -1,6 +1,9 @@
-// Squares in place: halve the diagonal block, swap the two blocks beside the diagonal; all of it as tasks.
+// Squares in place: halve the diagonal block, swap the two blocks beside the diagonal. The blocks that this
+// ends at are shared out among the threads in its order.
 
 #include "kernels/transpose/in_place.hpp"
+
+#include <vector>
 
 #include "kernels/transpose/halves.hpp"
 #include "machine/fork_join.hpp"
@@ -10,7 +13,8 @@ namespace {
 
 constexpr index_t scratch_bytes =
     16 << 10;  // a stack block: half of a small L1, the other half is the block itself
-constexpr index_t blocks_in_task = 16;  // two threads of Zen 5, n = 8000: one block 42 GB/s, 16 blocks 52
+constexpr index_t blocks_in_task =
+    16;  // leaves side by side; two threads of Zen 5, n = 8000: one block 42 GB/s, 16 blocks 52
 
 /// The side of a square leaf block, a power of two so that its lines stay whole.
 index_t leaf_side(index_t bytes) {
@@ -36,30 +40,40 @@ class Swapper {
  public:
   explicit Swapper(const Records& m) : m_(m), leaf_(leaf_side(m.bytes)), asks_(asks_of(m)) {}
 
-  /// The square block at (i, i).
-  void diagonal(index_t i, index_t n) const {
-    if (n <= leaf_) {
-      swap_leaf(i, i, n, n);
-      return;
-    }
-    const index_t half = halve(n, leaf_);
-    machine::fork_join(
-        [&] { machine::fork_join([&] { diagonal(i, half); }, [&] { diagonal(i + half, n - half); }); },
-        [&] { swap(i, i + half, half, n - half); });
+  void swap_all() const {
+    std::vector<Block> blocks;
+    diagonal(0, m_.rows, blocks);
+    machine::parallel_for(0, static_cast<index_t>(blocks.size()), 1, [&](index_t at, index_t) {
+      const Block& block = blocks[static_cast<std::size_t>(at)];
+      for (index_t right = 0; right < block.cols; right += leaf_)
+        swap_leaf(block.i, block.j + right, block.rows, std::min(leaf_, block.cols - right));
+    });
   }
 
  private:
-  /// m[i:i+rows, j:j+cols] and m[j:j+cols, i:i+rows], apart from each other.
-  void swap(index_t i, index_t j, index_t rows, index_t cols) const {
+  /// Those of the square block at (i, i), and of the blocks beside its diagonal.
+  void diagonal(index_t i, index_t n, std::vector<Block>& blocks) const {
+    if (n <= leaf_) {
+      blocks.push_back({i, i, n, n});
+      return;
+    }
+    const index_t half = halve(n, leaf_);
+    diagonal(i, half, blocks);
+    diagonal(i + half, n - half, blocks);
+    swap(i, i + half, half, n - half, blocks);
+  }
+  /// m[i:i+rows, j:j+cols], to be swapped with m[j:j+cols, i:i+rows], apart from it.
+  void swap(index_t i, index_t j, index_t rows, index_t cols, std::vector<Block>& blocks) const {
     if (rows <= leaf_ && cols <= blocks_in_task * leaf_) {
-      for (index_t right = 0; right < cols; right += leaf_)
-        swap_leaf(i, j + right, rows, std::min(leaf_, cols - right));
+      blocks.push_back({i, j, rows, cols});
     } else if (rows * blocks_in_task >= cols) {
       const index_t half = halve(rows, leaf_);
-      machine::fork_join([&] { swap(i, j, half, cols); }, [&] { swap(i + half, j, rows - half, cols); });
+      swap(i, j, half, cols, blocks);
+      swap(i + half, j, rows - half, cols, blocks);
     } else {
       const index_t half = halve(cols, leaf_);
-      machine::fork_join([&] { swap(i, j, rows, half); }, [&] { swap(i, j + half, rows, cols - half); });
+      swap(i, j, rows, half, blocks);
+      swap(i, j + half, rows, cols - half, blocks);
     }
   }
 
@@ -116,7 +130,7 @@ void transpose_block(const ConstRecords& a, const Records& b) {
 void in_place_square(const Records& m, const Tuning& tuning) {
   TESSERA_EXPECTS(m.rows == m.cols);
   const Swapper swapper(m);
-  machine::parallel(threads_of(tuning), [&] { swapper.diagonal(0, m.rows); });
+  machine::parallel(threads_of(tuning), [&] { swapper.swap_all(); });
 }
 
 void in_place(std::byte* data, index_t rows, index_t cols, index_t bytes, const Tuning& tuning) {

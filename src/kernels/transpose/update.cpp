@@ -68,11 +68,14 @@ void update_any(const Update<T>& u, const Tuning& tuning) {
   }
   const CombineSet& combines = combine_set(machine::isa());
   const LeafSet& leaves = leaf_set(machine::isa());
+  const std::vector<Block> blocks = leaves_of({0, 0, u.b.rows, u.b.cols}, {leaf_side, 4 * leaf_side});
   machine::parallel(threads_of(tuning), [&] {
-    walk_halves(
-        {0, 0, u.b.rows, u.b.cols}, {leaf_side, leaf_side},
-        [&](const Block& block) { update_leaf(u, block, combines, leaves); },
-        [](const Block&, const auto& left, const auto& right) { machine::fork_join(left, right); });
+    machine::parallel_for(0, static_cast<index_t>(blocks.size()), 1, [&](index_t at, index_t) {
+      const Block& block = blocks[static_cast<std::size_t>(at)];
+      for (index_t j = 0; j < block.cols; j += leaf_side)
+        update_leaf(u, {block.i, block.j + j, block.rows, std::min(leaf_side, block.cols - j)}, combines,
+                    leaves);
+    });
   });
 }
 

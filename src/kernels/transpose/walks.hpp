@@ -3,6 +3,7 @@
 // cache simulator one that reports its addresses.
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/transpose/remap.hpp"
 
@@ -72,6 +73,18 @@ void walk_halves(const Block& block, const LeafShape& leaf, const Visit& visit, 
   }
   both(
       block, [&] { walk_halves(first, leaf, visit, both); }, [&] { walk_halves(second, leaf, visit, both); });
+}
+
+/// The blocks that walk_halves visits, in its order.
+[[nodiscard]] inline std::vector<Block> leaves_of(const Block& block, const LeafShape& leaf) {
+  std::vector<Block> leaves;
+  walk_halves(
+      block, leaf, [&](const Block& each) { leaves.push_back(each); },
+      [](const Block&, const auto& left, const auto& right) {
+        left();
+        right();
+      });
+  return leaves;
 }
 
 }  // namespace tessera::transpose

@@ -1,0 +1,66 @@
+#include "machine/crew.hpp"
+
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+namespace tessera::machine {
+namespace {
+
+/// Looks that a waiting thread takes before it sleeps, about a microsecond each: threads are woken in some
+/// tens of them.
+int looks() {
+  static const int value = [] {
+    const char* const policy = std::getenv("OMP_WAIT_POLICY");
+    constexpr int asleep_soon = 20, usual = 1000;
+    return policy != nullptr && std::string_view(policy) == "passive" ? asleep_soon : usual;
+  }();
+  return value;
+}
+
+/// Lets the other thread of a core, then whoever waits for this one, go on.
+void pause() {
+  for (int i = 0; i < 16; ++i) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  std::this_thread::yield();
+}
+
+}  // namespace
+
+void Crew::run(const Loop& loop) {
+  runs_ = true;
+  loop_.store(&loop);
+  calls_.fetch_add(2);
+  calls_.notify_all();
+  loop.call(loop.self, 0);
+  loop_.store(nullptr);  // who comes inside after this finds nothing: both orders are sequentially consistent
+  while (inside_.load() != 0) pause();
+  runs_ = false;
+}
+
+void Crew::serve(int thread) {
+  for (unsigned seen = 0; is_open();) {
+    wait_for_call(seen);
+    seen = calls_.load();
+    inside_.fetch_add(1);
+    if (const Loop* const loop = loop_.load(); loop != nullptr) loop->call(loop->self, thread);
+    inside_.fetch_sub(1);
+  }
+}
+
+void Crew::close() {
+  if ((calls_.fetch_or(closed) & closed) == 0) calls_.notify_all();
+}
+
+void Crew::wait_for_call(unsigned seen) const {
+  for (int look = 0; look < looks(); ++look) {
+    if (calls_.load() != seen) return;
+    pause();
+  }
+  calls_.wait(seen);
+}
+
+}  // namespace tessera::machine
