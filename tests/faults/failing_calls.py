@@ -11,6 +11,7 @@ import tessera
 from tessera import CANNOT_CREATE, IO, MEMORY, OK, h5py, numpy
 
 FAILING_CALLS = os.environ.get("TESSERA_FAILING_CALLS", "")  # the library that makes calls fail
+AT_ONCE = 4  # walks: each is one short run after the other, which mostly waits
 
 
 @unittest.skipUnless(FAILING_CALLS, "TESSERA_FAILING_CALLS names no library")
@@ -76,7 +77,7 @@ class FailingCalls(Fault):
         self.fail(f"no end of {call}")
 
     def walk_all(self, walks):
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for line in pool.map(lambda w: self.walk(*w[:4], **(w[4] if len(w) > 4 else {})), walks):
                 print(f"\n  {line}", end="", flush=True)
 
@@ -128,7 +129,7 @@ class FailingCalls(Fault):
 
     def test_no_memory(self):
         """Any request for memory may be refused: one line, code 71, and no file; or the request was no need."""
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             for line in pool.map(lambda w: self.walk_memory(*w), [
                     ("allocate", None, 0), ("new", None, 0), ("new", 2, 3),
                     ("allocate", 1, 3, "--algorithm", "summa")]):  # recursive: the matrices lie in shared memory
@@ -147,31 +148,38 @@ class FailingCalls(Fault):
             self.assertNotEqual(result.code, OK, str(result))
             self.assertEqual(tessera.digest(out), old, str(result))
 
+    def walk_results(self, call, action):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        results = os.path.join(folder, "r.h5")
+        with open(results, "wb") as file:
+            file.write(self.old_results)
+        happened, number, step = True, 1, 1 if tessera.SLOW else 3
+        while happened:
+            result, happened = self.run_with_fault(folder, call, number, action, "matmul", "--n", 9, "--repetitions", 1,
+                                                   "--results", results, path=".r.h5.partial")
+            told = f"{call} {number} gets {action}\n{result}"
+            with open(results, "rb") as file:
+                now = file.read()
+            if result.code == OK:
+                with h5py.File(results) as file:
+                    for run in file.values():
+                        self.assertGreater(len(run["summary/median"]), 0, told)
+            else:
+                self.assertIn(result.code, (CANNOT_CREATE, IO), told)
+                self.assertEqual(len(result.errors), 1, told)
+                self.assertTrue(now == self.old_results, told)
+            with open(results, "wb") as file:
+                file.write(self.old_results)
+            number += step
+
     def test_results_stay_whole(self):
         """The results file is the old one or the new one after any failing call."""
-        results = self.path("r.h5")
-        self.succeed("matmul", "--n", 8, "--results", results)
-        before = tessera.digest(results)
-        for call, action in (("pwrite", "EIO"), ("pwrite", "ENOSPC"), ("fsync", "EIO"), ("rename", "EIO"),
-                             ("ftruncate", "EIO")):
-            happened, number, step = True, 1, 1 if tessera.SLOW else 3
-            while happened:
-                with open(results, "rb") as file:
-                    whole = file.read()
-                result, happened = self.run_with_fault(self.folder, call, number, action, "matmul", "--n", 9,
-                                                       "--repetitions", 1, "--results", results, path=".r.h5.partial")
-                told = f"{call} {number} gets {action}\n{result}"
-                if result.code == OK:
-                    with h5py.File(results) as file:
-                        for run in file.values():
-                            self.assertGreater(len(run["summary/median"]), 0, told)
-                else:
-                    self.assertIn(result.code, (CANNOT_CREATE, IO), told)
-                    self.assertEqual(len(result.errors), 1, told)
-                    self.assertEqual(tessera.digest(results), before, told)
-                with open(results, "wb") as file:
-                    file.write(whole)
-                number += step
+        self.succeed("matmul", "--n", 8, "--results", "r.h5")
+        with open(self.path("r.h5"), "rb") as file:
+            self.old_results = file.read()
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(lambda w: self.walk_results(*w), [("pwrite", "EIO"), ("pwrite", "ENOSPC"), ("fsync", "EIO"),
+                                                            ("rename", "EIO"), ("ftruncate", "EIO")]))
 
 
 if __name__ == "__main__":
