@@ -139,11 +139,11 @@ class Job:
     def wait(self, timeout=PATIENCE):
         """The result; a job that lasts longer is ended and reported with code None, a launcher that its ranks have left with
         the code that it told."""
-        end, code, deserted = time.monotonic() + timeout, None, 0
+        end, deserted = time.monotonic() + timeout, 0
         while True:
             try:
                 out, err = self.process.communicate(timeout=max(0, min(LOOK_SECONDS, end - time.monotonic())))
-                code = self.process.returncode
+                code, deserted = self.process.returncode, 0
                 break
             except subprocess.TimeoutExpired:
                 deserted = deserted + 1 if self.launched and not self.ranks() else 0
@@ -151,12 +151,11 @@ class Job:
                     continue
                 self.end()
                 out, err = self.process.communicate()
-                if deserted:
-                    code = told_code(err)
+                code = told_code(err) if deserted else None
                 break
         seconds = time.monotonic() - self.started
         self.clean()
-        return Result(self.command, code, out, err, seconds)
+        return Result(self.command, code, out, err, seconds, deserted > 0)
 
     def clean(self):
         """What the launcher keeps of the job, also when it was killed."""
@@ -182,8 +181,9 @@ class Job:
 
 
 class Result:
-    def __init__(self, command, code, out, err, seconds):
+    def __init__(self, command, code, out, err, seconds, deserted=False):
         self.command, self.code, self.out, self.err, self.seconds = command, code, out, err, seconds
+        self.deserted = deserted  # the launcher waited without ranks, and was ended
 
     @property
     def errors(self):
