@@ -25,13 +25,15 @@
 namespace tessera::apps {
 namespace {
 
-/// Every rank reads the same words and comes to the same end; one of them says so. The others give it the
-/// time: a launcher kills all ranks as soon as one has failed.
+/// A launcher kills all ranks as soon as one has failed.
+void give_others_time() { std::this_thread::sleep_for(std::chrono::seconds(1)); }
+
+/// Every rank reads the same words and comes to the same end; one of them says so.
 int fail_early(const Error& error) {
   if (mpi::launcher_rank() == 0) {
     mpi::print_error(error.what());
   } else {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    give_others_time();
   }
   return static_cast<int>(error.code());
 }
@@ -52,9 +54,11 @@ int fail_early(const Error& error) {
 
 __attribute__((constructor(101))) void set_end_by_exception() { std::set_terminate(end_by_exception); }
 
-/// Memory is missing on this rank alone, as far as it knows.
+/// Memory is missing on this rank alone, as far as it knows. The others have begun to connect to the
+/// launcher, and Open MPI's may wait for ever for one that it kills in the midst of it.
 int fail_without_memory() {
   mpi::print_error(fmt::format("out of memory (rank {}, before MPI)", mpi::launcher_rank()));
+  if (mpi::launcher_node_ranks() > 1) give_others_time();
   return static_cast<int>(ExitCode::memory);
 }
 

@@ -47,20 +47,25 @@ if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
   list(APPEND TESSERA_MPI_ENVIRONMENT ${TESSERA_SANITIZER_ENVIRONMENT})
 endif()
 
-# tessera_script(<name> <file> [ARGUMENTS <test>...] [LABELS <label>...] [TIMEOUT <s>] [ENVIRONMENT <name=value>...] [SLOW <s>])
+# tessera_script(<name> <file> [ARGUMENTS <test>...] [LABELS <label>...] [TIMEOUT <s>] [ENVIRONMENT <name=value>...] [SLOW <s>]
+#                [PROCESSORS <n>])
 #
 # A test of the program from the outside: a unittest script for Python with h5py, run on $<TARGET_FILE:tessera>; its
 # exit code 77 shows as skipped; its random cases are those of one seed, the same in every run. With SLOW also <name>_all, the complete set, labelled slow, with that time-out.
+# PROCESSORS 1, for 2: beside another test, because its jobs mostly wait, and neither measure nor get killed.
 function(tessera_script name file)
-  cmake_parse_arguments(T "" "TIMEOUT;SLOW" "ARGUMENTS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(T "" "TIMEOUT;SLOW;PROCESSORS" "ARGUMENTS;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT T_PROCESSORS)
+    set(T_PROCESSORS 2)
+  endif()
   set(environment "TESSERA_BIN=$<TARGET_FILE:tessera>;PYTHONDONTWRITEBYTECODE=1;${TESSERA_SANITIZER_ENVIRONMENT};${T_ENVIRONMENT}")
   add_test(NAME ${name} COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT} PROCESSORS 2
-                       SKIP_RETURN_CODE 77 ENVIRONMENT "${environment};TESSERA_TEST_SEED=1")
+  set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+                       PROCESSORS ${T_PROCESSORS} SKIP_RETURN_CODE 77 ENVIRONMENT "${environment};TESSERA_TEST_SEED=1")
   if(T_SLOW)
     add_test(NAME ${name}_all COMMAND ${TESSERA_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGUMENTS})
-    set_tests_properties(${name}_all PROPERTIES LABELS "${T_LABELS};slow" TIMEOUT ${T_SLOW} PROCESSORS 2
-                         SKIP_RETURN_CODE 77 ENVIRONMENT "${environment};TESSERA_TEST_SLOW=1")
+    set_tests_properties(${name}_all PROPERTIES LABELS "${T_LABELS};slow" TIMEOUT ${T_SLOW}
+                         PROCESSORS ${T_PROCESSORS} SKIP_RETURN_CODE 77 ENVIRONMENT "${environment};TESSERA_TEST_SLOW=1")
   endif()
 endfunction()
 

@@ -9,6 +9,7 @@ import glob
 import hashlib
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -67,13 +68,21 @@ PROGRAM = find_program()
 
 
 PATIENCE = 300  # seconds for a job that promises none: it ends what hangs, and nothing that merely waits for a core
+LOOK_SECONDS = 5  # between looks whether a launcher still has ranks
+
+
+def told_code(words):
+    """The exit code that mpirun means. Where a rank dies while it connects, mpirun says so and then may wait for ever for a
+    lock of its own (Open MPI 4.1.4 with PMIx 4.2.2, in PMIx_server_finalize)."""
+    code, number = (re.search(pattern, words) for pattern in (r"Exit code: +(\d+)", r"exited on signal (\d+)"))
+    return int(code[1]) if code else 128 + int(number[1]) if number else None
 
 
 class Job:
     """A started program: alone (ranks=0) or under mpirun. Its processes carry a mark in their environment."""
 
     def __init__(self, arguments, ranks=0, threads=1, environment=None, folder=None, program=None):
-        self.session = None
+        self.session, self.launched = None, ranks > 0
         self.mark = f"{JOB_MARK}={uuid.uuid4().hex}"
         command = [program or PROGRAM] + [str(a) for a in arguments]
         if ranks > 0:
@@ -128,17 +137,25 @@ class Job:
         return found
 
     def wait(self, timeout=PATIENCE):
-        """The result; a job that lasts longer is ended and reported with code None."""
-        try:
-            out, err = self.process.communicate(timeout=timeout)
-            code = self.process.returncode
-        except subprocess.TimeoutExpired:
-            self.end()
-            out, err = self.process.communicate()
-            code = None
+        """The result; a job that lasts longer is ended and reported with code None, a launcher that its ranks have left with
+        the code that it told."""
+        end, deserted = time.monotonic() + timeout, 0
+        while True:
+            try:
+                out, err = self.process.communicate(timeout=max(0, min(LOOK_SECONDS, end - time.monotonic())))
+                code, deserted = self.process.returncode, 0
+                break
+            except subprocess.TimeoutExpired:
+                deserted = deserted + 1 if self.launched and not self.ranks() else 0
+                if deserted < 3 and time.monotonic() < end:
+                    continue
+                self.end()
+                out, err = self.process.communicate()
+                code = told_code(err) if deserted else None
+                break
         seconds = time.monotonic() - self.started
         self.clean()
-        return Result(self.command, code, out, err, seconds)
+        return Result(self.command, code, out, err, seconds, deserted > 0)
 
     def clean(self):
         """What the launcher keeps of the job, also when it was killed."""
@@ -164,8 +181,9 @@ class Job:
 
 
 class Result:
-    def __init__(self, command, code, out, err, seconds):
+    def __init__(self, command, code, out, err, seconds, deserted=False):
         self.command, self.code, self.out, self.err, self.seconds = command, code, out, err, seconds
+        self.deserted = deserted  # the launcher waited without ranks, and was ended
 
     @property
     def errors(self):

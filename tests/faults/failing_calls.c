@@ -1,6 +1,7 @@
 // Preloaded into the program under test: makes the n-th call of one kind on matching files go wrong.
 //
-//   FAULT_CALL    pwrite, fsync, rename, fallocate, ftruncate, open or pread; allocate (aligned_alloc) or new
+//   FAULT_CALL    pwrite, fsync, rename (or renameat2), fallocate, ftruncate, open or pread; allocate
+//   (aligned_alloc) or new
 //                 (operator new), which get no memory whatever the action is
 //   FAULT_NUMBER  which of them, counted from 1 in every process
 //   FAULT_ACTION  an errno as a number; short (half is written, legal); lie (a bit is changed, success is
@@ -148,6 +149,23 @@ static int do_rename(void* a) {
 int rename(const char* from, const char* to) {
   struct Rename arguments = {from, to};
   return failing(meant("rename", from), do_rename, &arguments);
+}
+
+struct NewName {
+  int from_folder;
+  const char* from;
+  int to_folder;
+  const char* to;
+  unsigned flags;
+};
+static int do_renameat2(void* a) {
+  typedef int (*Renameat2)(int, const char*, int, const char*, unsigned);
+  const struct NewName* r = a;
+  return ((Renameat2)dlsym(RTLD_NEXT, "renameat2"))(r->from_folder, r->from, r->to_folder, r->to, r->flags);
+}
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  struct NewName arguments = {from_folder, from, to_folder, to, flags};
+  return failing(meant("rename", from), do_renameat2, &arguments);
 }
 
 struct Truncate {

@@ -2,6 +2,10 @@
 // What is asked of Product: whole products, nodes of the tree and chains, in pieces of bounded working
 // memory; small products go straight to the leaf. As templates: they run on plain and on traced elements.
 
+#include <algorithm>
+#include <set>
+#include <utility>
+
 #include "kernels/matmul/product.hpp"
 
 namespace tessera::matmul {
@@ -16,20 +20,39 @@ Gemm<T> part(const Gemm<T>& g, index_t i, index_t m, index_t j, index_t n) {
   return out;
 }
 
-/// body(piece) for pieces of C whose working memory is bounded: the larger of m and n is halved until it is.
+/// Whether the working memory of a product is bounded. partial: sums of leaves beside C, too.
+template <class T>
+bool is_piece(const Gemm<T>& g, bool partial) {
+  constexpr index_t most = working_bytes / static_cast<index_t>(sizeof(T));
+  return std::max(g.m(), g.n()) * chunk_length<T> <= most && !(partial && g.m() * g.n() > most);
+}
+
+/// Of the larger of m and n.
+template <class T>
+std::pair<Gemm<T>, Gemm<T>> halves(const Gemm<T>& g) {
+  const index_t half = round_up(std::max(g.m(), g.n()) / 2, tile_rows);
+  if (g.m() >= g.n()) return {part(g, 0, half, 0, g.n()), part(g, half, g.m() - half, 0, g.n())};
+  return {part(g, 0, g.m(), 0, half), part(g, 0, g.m(), half, g.n() - half)};
+}
+
+/// body(piece) for pieces of C whose working memory is bounded: it is halved until it is.
 template <class T, class Body>
 void for_each_piece(const Gemm<T>& g, bool partial, const Body& body) {
-  constexpr index_t most = working_bytes / static_cast<index_t>(sizeof(T));
-  const index_t longer = std::max(g.m(), g.n());
-  if (longer * chunk_length<T> <= most && !(partial && g.m() * g.n() > most)) return body(g);
-  const index_t half = round_up(longer / 2, tile_rows);
-  if (g.m() >= g.n()) {
-    for_each_piece(part(g, 0, half, 0, g.n()), partial, body);
-    for_each_piece(part(g, half, g.m() - half, 0, g.n()), partial, body);
-  } else {
-    for_each_piece(part(g, 0, g.m(), 0, half), partial, body);
-    for_each_piece(part(g, 0, g.m(), half, g.n() - half), partial, body);
-  }
+  if (is_piece(g, partial)) return body(g);
+  const auto [first, second] = halves(g);
+  for_each_piece(first, partial, body);
+  for_each_piece(second, partial, body);
+}
+
+/// The same for one piece of every shape: there are few, and may be millions of pieces.
+template <class T, class Body>
+void for_each_shape(const Gemm<T>& g, bool partial, const Body& body,
+                    std::set<std::pair<index_t, index_t>>& seen) {
+  if (!seen.emplace(g.m(), g.n()).second) return;
+  if (is_piece(g, partial)) return body(g);
+  const auto [first, second] = halves(g);
+  for_each_shape(first, partial, body, seen);
+  for_each_shape(second, partial, body, seen);
 }
 
 template <class T>
@@ -40,7 +63,7 @@ index_t working_memory(const Gemm<T>& g, index_t leaf_count) {
   const Leaves all = leaves<T>(g.k());
   const index_t chunk = std::min(chunk_length<T>, g.k());
   index_t most = 0;
-  for_each_piece(g, leaf_count > 1, [&](const Gemm<T>& piece) {
+  const auto look = [&](const Gemm<T>& piece) {
     const auto packs = Product<T>(piece, all, {0, 1}).packs();
     index_t elements = 0;
     if (packs.a) elements += round_up(piece.m(), leaf.mr) * chunk;
@@ -48,7 +71,9 @@ index_t working_memory(const Gemm<T>& g, index_t leaf_count) {
     for (index_t leaves = leaf_count; leaves > 1; leaves = left({0, leaves}).count)
       elements += piece.m() * piece.n();
     most = std::max(most, elements * element);
-  });
+  };
+  std::set<std::pair<index_t, index_t>> seen;
+  for_each_shape(g, leaf_count > 1, look, seen);
   return most;
 }
 

@@ -127,6 +127,7 @@ class ByKey {
 void argsort_records(const std::byte* rows, index_t row_bytes, const RowKey& key,
                      std::span<std::uint64_t> order, int threads) {
   TESSERA_EXPECTS(key.begin >= 0 && key.begin + key.bytes <= row_bytes);
+  if (order.empty()) return;
   machine::parallel(threads, [&] {
     ByKey by_key(rows, row_bytes, static_cast<index_t>(order.size()), key);
     by_key.sort();
