@@ -186,17 +186,14 @@ bool run(const StreamPoint& point, const Stream& stream) {
   if (!point.values.flag("no-verify"))
     check.emplace(comm, passing<T>(point, stream, sources, share, outputs),
                   static_cast<std::uint64_t>(point.values.integer("seed")), request.method.threads);
-  run::Measured measured;
-  measured.phases.resize(1);
   Files<T> files(sources, outputs);
-  comm.barrier();
-  const Timer timer;
   index_t done = 0;
-  mpi::together(comm, "stream", [&] {
-    done = multiply_stream<T>(stream, share, {factor<T>(request.alpha), factor<T>(request.beta)},
-                              request.method, files, run::stop_asked_here, measured.phases.front());
+  run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
+    mpi::together(comm, "stream", [&] {
+      done = multiply_stream<T>(stream, share, {factor<T>(request.alpha), factor<T>(request.beta)},
+                                request.method, files, run::stop_asked_here, phases);
+    });
   });
-  measured.seconds = {comm.max(timer.seconds())};
   if (comm.sum(done) < stream.tiles()) throw run::Stopped();
   Request described = request;
   described.algorithm = "tiles";  // no rank needs another

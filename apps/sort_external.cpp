@@ -53,24 +53,7 @@ class External {
 
   bool run(run::Session& session) {
     open(outputs_, request_.unique ? 0 : request_.rows_out());
-    run::Measured measured;
-    measured.phases.resize(1);
-    comm_.barrier();
-    const Timer timer;
-    mpi::Phases& phases = measured.phases.front();
-    mpi::together(comm_, "allocate", [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
-    name_files(division(phases));
-    make_runs(phases);
-    std::optional<Parts> parts = cut_runs();
-    if (!parts) {
-      if (comm_.is_root()) fmt::print("the input is not what its sample says: runs are made again, sorted\n");
-      name_files(std::nullopt);
-      make_runs(phases);
-      parts = cut_runs();
-    }
-    merge(*parts, phases);
-    if (request_.unique) copy_parts(measured.phases.front());
-    measured.seconds = {comm_.max(timer.seconds())};
+    run::Measured measured = run::measure_once(comm_, point_, [&](mpi::Phases& phases) { sort(phases); });
     if (verify_) measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(all_faults()), 0};
     measured.columns = cells_of(request_);
     measured.work = static_cast<double>(request_.n);
@@ -100,6 +83,22 @@ class External {
   }
 
  private:
+  /// All of it, from the input to what only has to be published. Collective.
+  void sort(mpi::Phases& phases) {
+    mpi::together(comm_, "allocate", [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
+    name_files(division(phases));
+    make_runs(phases);
+    std::optional<Parts> parts = cut_runs();
+    if (!parts) {
+      if (comm_.is_root()) fmt::print("the input is not what its sample says: runs are made again, sorted\n");
+      name_files(std::nullopt);
+      make_runs(phases);
+      parts = cut_runs();
+    }
+    merge(*parts, phases);
+    if (request_.unique) copy_parts(phases);
+  }
+
   /// Rows of a run's part of the input that others of it do not keep out of the result.
   [[nodiscard]] index_t most_of(index_t run) const {
     return std::min(plan_.run(run).size(), request_.rows_out());

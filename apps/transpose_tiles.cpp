@@ -275,13 +275,10 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
   const auto mine =
       std::span(left).subspan(static_cast<std::size_t>(share.begin), static_cast<std::size_t>(share.size()));
   Pass pass(point, tiles, outputs);
-  run::Measured measured;
-  measured.phases.resize(1);
-  comm.barrier();
-  const Timer timer;
   index_t done = 0;
-  mpi::together(comm, "stream", [&] { done = pass.run(mine, measured.phases.front()); });
-  measured.seconds = {comm.max(timer.seconds())};
+  run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
+    mpi::together(comm, "stream", [&] { done = pass.run(mine, phases); });
+  });
   all.before += pass.before();
   all.after += pass.after();
   if (comm.sum(done) < static_cast<index_t>(left.size())) {
