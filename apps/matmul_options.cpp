@@ -114,7 +114,7 @@ void add_method(run::OptionSet& set) {
 
 }  // namespace
 
-run::OptionSet declare_options() {
+run::OptionSet declare() {
   run::OptionSet set(
       "matmul", "C = alpha op(A) op(B) + beta C, the operands in HDF5 files or generated",
       {"mpirun -n 4 tessera matmul --a a.h5:/A --b b.h5:/B --out c.h5:/C",
