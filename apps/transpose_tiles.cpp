@@ -299,9 +299,8 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
 
 void print_tiles(const Request& request, const Tiles& tiles) {
   fmt::print(
-      "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of {}, holds {} "
-      "a "
-      "rank\n",
+      "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of {}, "
+      "holds {} a rank\n",
       request.element.type_text(), fmt::join(request.extents, " x "),
       fmt::join(request.result_extents(), " x "), counted(tiles.total(), "tile"),
       fmt::join(tiles.tile, " x "), counted(request.shape.ranks, "rank"), human_bytes(tiles.read_run),
