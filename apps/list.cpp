@@ -57,8 +57,7 @@ void print_occupancy() {
   add("memory", memory::device_functions());
   fmt::print(
       "{}on a multiprocessor of {}: {} threads, {} blocks, {} registers, {} B of shared memory ({} B of it "
-      "taken of "
-      "every block)\n",
+      "taken of every block)\n",
       table.text(), gpu.name, gpu.threads, gpu.blocks, gpu.registers, gpu.shared_bytes, gpu.reserved_bytes);
 }
 

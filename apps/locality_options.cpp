@@ -74,8 +74,7 @@ void add_caches(run::OptionSet& set) {
   set.add({.name = "cache",
            .fallback = "32KiB:8,1MiB:16",
            .help = "caches one behind the other, as bytes:ways (8 if not said; full), one geometry a level; "
-                   "or here: this "
-                   "machine's",
+                   "or here: this machine's",
            .group = "Caches"});
   set.add({.name = "line",
            .kind = Kind::bytes,

@@ -162,6 +162,84 @@ std::vector<index_t> curve_sizes(const lab::MissCurve& curve) {
   return sizes;
 }
 
+io::Row point_row(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
+  const bool has = a.theorem.has_value();
+  return with(common(key, a, line_bytes), {{"leaf", a.leaf},
+                                           {"loads", a.loads},
+                                           {"stores", a.stores},
+                                           {"sampled", a.rate},
+                                           {"compulsory", a.curve.compulsory()},
+                                           {"theorem", has ? a.theorem->formula : std::string()},
+                                           {"constant", has ? a.fitted->constant : NAN},
+                                           {"exponent", has ? a.fitted->exponent : NAN},
+                                           {"exponent_of_theorem", has ? a.theorem->exponent : NAN},
+                                           {"tall_from", has ? a.fitted->tall_from : index_t{0}, "lines"},
+                                           {"seconds", a.seconds, "s"}});
+}
+
+/// Of all arrays together, beside the theorem, and of each.
+std::vector<io::Row> curve_rows(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
+  std::vector<io::Row> rows;
+  const auto add = [&](const std::string& array, const lab::MissCurve& curve, bool whole) {
+    for (const index_t lines : curve_sizes(a.curve)) {
+      rows.push_back({{"point", key},
+                      {"array", array},
+                      {"lines", lines},
+                      {"bytes", lines * line_bytes, "B"},
+                      {"misses", curve.misses(lines)},
+                      {"theorem", whole && a.theorem ? a.fitted->predicted(*a.theorem, lines) : NAN}});
+    }
+  };
+  add("all", a.curve, true);
+  for (std::size_t i = 0; i < a.arrays.size(); ++i) add(a.arrays[i], a.array_curves[i], false);
+  return rows;
+}
+
+std::vector<io::Row> cache_rows(const std::string& key, const lab::Analysis& a) {
+  std::vector<io::Row> rows;
+  for (std::size_t c = 0; c < a.caches.size(); ++c) {
+    const lab::CacheReport& cache = a.caches[c];
+    const auto add = [&](const std::string& array, const lab::MissKinds& s, bool whole) {
+      rows.push_back({{"point", key},
+                      {"level", static_cast<index_t>(c + 1)},
+                      {"geometry", name(cache.geometry)},
+                      {"bytes", cache.geometry.bytes, "B"},
+                      {"ways", cache.geometry.ways_of_set()},
+                      {"array", array},
+                      {"misses", std::llround(s.misses())},
+                      {"compulsory", s.compulsory},
+                      {"capacity", s.capacity},
+                      {"conflict", s.conflict},
+                      {"random", whole ? cache.random : index_t{-1}},
+                      {"ideal", whole && cache.ideal ? *cache.ideal : index_t{-1}},
+                      {"behind", whole ? cache.behind : index_t{-1}},
+                      {"behind_loads", whole ? cache.load_misses : index_t{-1}},
+                      {"behind_stores", whole ? cache.store_misses : index_t{-1}}});
+    };
+    add("all", cache.all, true);
+    for (std::size_t i = 0; i < a.arrays.size(); ++i) add(a.arrays[i], cache.arrays[i], false);
+  }
+  return rows;
+}
+
+std::vector<io::Row> level_rows(const std::string& key, const lab::Analysis& a) {
+  std::vector<io::Row> rows;
+  for (std::size_t c = 0; c < a.caches.size(); ++c) {
+    const lab::CacheReport& cache = a.caches[c];
+    for (std::size_t level = 0; level < cache.by_level.size(); ++level) {
+      rows.push_back({{"point", key},
+                      {"cache", static_cast<index_t>(c + 1)},
+                      {"bytes", cache.geometry.bytes, "B"},
+                      {"level", static_cast<index_t>(level)},
+                      {"misses", cache.by_level[level].misses()},
+                      {"compulsory", cache.by_level[level].compulsory},
+                      {"capacity", cache.by_level[level].capacity},
+                      {"conflict", cache.by_level[level].conflict}});
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 void print(const lab::Analysis& analysis, index_t line_bytes) {
@@ -174,68 +252,14 @@ void print(const lab::Analysis& analysis, index_t line_bytes) {
 }
 
 std::vector<io::TableRows> tables_of(const std::string& key, const lab::Analysis& a, index_t line_bytes) {
-  const io::Row same = common(key, a, line_bytes);
-  io::TableRows points{schema::points, {}}, curves{schema::curves, {}}, ideal{schema::ideal, {}},
-      caches{schema::caches, {}}, levels{schema::recursion_levels, {}};
-  const bool has = a.theorem.has_value();
-  points.rows.push_back(with(same, {{"leaf", a.leaf},
-                                    {"loads", a.loads},
-                                    {"stores", a.stores},
-                                    {"sampled", a.rate},
-                                    {"compulsory", a.curve.compulsory()},
-                                    {"theorem", has ? a.theorem->formula : std::string()},
-                                    {"constant", has ? a.fitted->constant : NAN},
-                                    {"exponent", has ? a.fitted->exponent : NAN},
-                                    {"exponent_of_theorem", has ? a.theorem->exponent : NAN},
-                                    {"tall_from", has ? a.fitted->tall_from : index_t{0}, "lines"},
-                                    {"seconds", a.seconds, "s"}}));
-  const auto add_curve = [&](const std::string& array, const lab::MissCurve& curve, bool whole) {
-    for (const index_t lines : curve_sizes(a.curve)) {
-      curves.rows.push_back({{"point", key},
-                             {"array", array},
-                             {"lines", lines},
-                             {"bytes", lines * line_bytes, "B"},
-                             {"misses", curve.misses(lines)},
-                             {"theorem", whole && has ? a.fitted->predicted(*a.theorem, lines) : NAN}});
-    }
-  };
-  add_curve("all", a.curve, true);
-  for (std::size_t i = 0; i < a.arrays.size(); ++i) add_curve(a.arrays[i], a.array_curves[i], false);
+  io::TableRows ideal{schema::ideal, {}};
   for (const auto& point : a.ideal)
     ideal.rows.push_back({{"point", key}, {"lines", point.lines}, {"misses", point.misses}});
-  for (std::size_t c = 0; c < a.caches.size(); ++c) {
-    const lab::CacheReport& cache = a.caches[c];
-    const auto add = [&](const std::string& array, const lab::MissKinds& s, bool whole) {
-      caches.rows.push_back({{"point", key},
-                             {"level", static_cast<index_t>(c + 1)},
-                             {"geometry", name(cache.geometry)},
-                             {"bytes", cache.geometry.bytes, "B"},
-                             {"ways", cache.geometry.ways_of_set()},
-                             {"array", array},
-                             {"misses", std::llround(s.misses())},
-                             {"compulsory", s.compulsory},
-                             {"capacity", s.capacity},
-                             {"conflict", s.conflict},
-                             {"random", whole ? cache.random : index_t{-1}},
-                             {"ideal", whole && cache.ideal ? *cache.ideal : index_t{-1}},
-                             {"behind", whole ? cache.behind : index_t{-1}},
-                             {"behind_loads", whole ? cache.load_misses : index_t{-1}},
-                             {"behind_stores", whole ? cache.store_misses : index_t{-1}}});
-    };
-    add("all", cache.all, true);
-    for (std::size_t i = 0; i < a.arrays.size(); ++i) add(a.arrays[i], cache.arrays[i], false);
-    for (std::size_t level = 0; level < cache.by_level.size(); ++level) {
-      levels.rows.push_back({{"point", key},
-                             {"cache", static_cast<index_t>(c + 1)},
-                             {"bytes", cache.geometry.bytes, "B"},
-                             {"level", static_cast<index_t>(level)},
-                             {"misses", cache.by_level[level].misses()},
-                             {"compulsory", cache.by_level[level].compulsory},
-                             {"capacity", cache.by_level[level].capacity},
-                             {"conflict", cache.by_level[level].conflict}});
-    }
-  }
-  return {points, curves, ideal, caches, levels};
+  return {{schema::points, {point_row(key, a, line_bytes)}},
+          {schema::curves, curve_rows(key, a, line_bytes)},
+          ideal,
+          {schema::caches, cache_rows(key, a)},
+          {schema::recursion_levels, level_rows(key, a)}};
 }
 
 }  // namespace tessera::apps::locality

@@ -164,53 +164,26 @@ class Loading : public dist::matmul::Parts<T> {
   mpi::Phases& phases_;
 };
 
+/// Times the product where its matrices live: on the ranks, or on their GPUs, from where C comes back.
 template <class T>
-bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-               const Request& request, run::Session& session) {
-  const auto& q = request.shape;
-  const auto seed = static_cast<std::uint64_t>(point.integer("seed"));
-  const int threads = request.method.threads;
-  run::Outputs outputs = open_output(comm, point, request);
-  mpi::Phases once;
-  const dist::matmul::Homes homes = homes_of(q, request.method);
-  auto a = allocate<T>(comm, homes.a, q.seen.a);
-  auto b = allocate<T>(comm, homes.b, q.seen.b);
-  const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a, once),
-      loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2, threads}, b, once);
-  const bool reads_c = q.reads_c;
-  DistributedMatrix<T> old_c;
-  if (reads_c) {
-    old_c = allocate<T>(comm, homes.c, false);
-    Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
-  }
-  auto c = allocate<T>(comm, homes.c, q.seen.c);
-  std::fill_n(c.view().data, c.box().area(),
-              T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
+run::Measured measure_product(const Point& point, const dist::matmul::Product<T>& product,
+                              const DistributedMatrix<T>& old_c, mpi::Phases& once) {
+  const auto& comm = point.comm;
+  const auto& request = point.request;
   std::unique_ptr<OnGpus<T>> there;
-  const auto restore = [&] {
-    if (reads_c && there) there->put_c(old_c.view());
-    if (reads_c) mpi::copy_block<T>(old_c.view(), c.view());
-  };
-  restore();
-  const dist::matmul::Product<T> product{factor<T>(request.alpha), a, q.op_a, b, q.op_b,
-                                         factor<T>(request.beta),  c};
-  const bool verify = !point.flag("no-verify");
-  std::optional<dist::matmul::Freivalds<T>> check;
-  if (verify) {
-    check.emplace(comm, product, seed, threads, loading_a, loading_b);
-  } else {
-    loading_a.all();
-    loading_b.all();
-  }
-
   if (request.gpus != nullptr) {
     there = on_gpus(request, product);
     mpi::together(comm, "to device", [&] {
       const mpi::PhaseScope scope(once, "to device");
-      there->put_operands(a.view(), b.view());
+      there->put_operands(product.a.view(), product.b.view());
     });
   }
-  run::Measured measured = run::measure(comm, point, restore, [&](mpi::Phases& phases) {
+  const auto restore = [&] {
+    if (!request.shape.reads_c) return;
+    if (there) there->put_c(old_c.view());
+    mpi::copy_block<T>(old_c.view(), product.c.view());
+  };
+  run::Measured measured = run::measure(comm, point.values, restore, [&](mpi::Phases& phases) {
     if (there)
       there->run(phases);
     else
@@ -219,18 +192,55 @@ bool run_point(const mpi::Communicator& comm, const Values& point, const Inputs&
   if (there) {
     mpi::together(comm, "from device", [&] {
       const mpi::PhaseScope scope(once, "from device");
-      there->get_c(c.view());
+      there->get_c(product.c.view());
     });
-    there.reset();
   }
+  return measured;
+}
+
+template <class T>
+bool run_point(const Point& point) {
+  const auto& comm = point.comm;
+  const auto& request = point.request;
+  const auto& inputs = point.inputs;
+  const auto& q = request.shape;
+  const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
+  const int threads = request.method.threads;
+  run::Outputs outputs = open_output(comm, point.values, request);
+  mpi::Phases once;
+  const dist::matmul::Homes homes = homes_of(q, request.method);
+  auto a = allocate<T>(comm, homes.a, q.seen.a);
+  auto b = allocate<T>(comm, homes.b, q.seen.b);
+  const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a, once),
+      loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2, threads}, b, once);
+  DistributedMatrix<T> old_c;
+  if (q.reads_c) {
+    old_c = allocate<T>(comm, homes.c, false);
+    Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
+  }
+  auto c = allocate<T>(comm, homes.c, q.seen.c);
+  std::fill_n(c.view().data, c.box().area(),
+              T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
+  if (q.reads_c) mpi::copy_block<T>(old_c.view(), c.view());
+  const dist::matmul::Product<T> product{factor<T>(request.alpha), a, q.op_a, b, q.op_b,
+                                         factor<T>(request.beta),  c};
+  const bool verify = !point.values.flag("no-verify");
+  std::optional<dist::matmul::Freivalds<T>> check;
+  if (verify) {
+    check.emplace(comm, product, seed, threads, loading_a, loading_b);
+  } else {
+    loading_a.all();
+    loading_b.all();
+  }
+  run::Measured measured = measure_product(point, product, old_c, once);
   measured.once = once;
-  describe(point, request, measured);
+  describe(point.values, request, measured);
   measured.stand_in = [&] { return stand_in(request); };
   if (verify) {
     const mpi::PhaseScope scope(measured.once, "verify");
     measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(request)};
   }
-  return outputs.conclude(comm, point, session, measured, [&] {
+  return outputs.conclude(comm, point.values, point.session, measured, [&] {
     const std::span<const T> mine(c.view().data, static_cast<std::size_t>(c.box().area()));
     const layout::Box& box = c.box();
     if (box.cols.size() == q.n) return outputs.write(0, box.rows.begin * q.n, std::as_bytes(mine));
@@ -257,15 +267,14 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
     run::print_if_too_large(comm, point, own_memory(comm, request),
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
-  const auto run = [&comm, inputs](const Values& point, run::Session& session) {
-    const Request request = resolve(comm, point, *inputs);
-    if (const auto stream = stream_if_needed(comm, point, request, *inputs))
-      return run_stream({comm, point, request, *inputs, session}, *stream);
-    run::require_memory(comm, point, own_memory(comm, request),
+  const auto run = [&comm, inputs](const Values& values, run::Session& session) {
+    const Request request = resolve(comm, values, *inputs);
+    const Point point{comm, values, request, *inputs, session};
+    if (const auto stream = stream_if_needed(comm, values, request, *inputs))
+      return run_stream(point, *stream);
+    run::require_memory(comm, values, own_memory(comm, request),
                         [&](index_t ranks) { return most_memory(request, ranks); });
-    return dispatch_field(request.element, [&]<class T>(Type<T>) {
-      return run_point<T>(comm, point, *inputs, request, session);
-    });
+    return dispatch_field(request.element, [&]<class T>(Type<T>) { return run_point<T>(point); });
   };
   const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {
     const Request request = resolve(comm, point, *inputs);
@@ -322,7 +331,7 @@ Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
 }  // namespace matmul
 
 Command matmul_command() {
-  static const run::OptionSet set = matmul::declare_options();
+  static const run::OptionSet set = matmul::declare();
   return workload_command(set, [](const run::Parsed& parsed) { return matmul::look(set, parsed); });
 }
 

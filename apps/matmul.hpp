@@ -9,6 +9,7 @@
 #include "dist/matmul/multiply.hpp"
 #include "dist/matmul/out_of_core.hpp"
 #include "mpi/communicator.hpp"
+#include "points.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
@@ -64,14 +65,8 @@ void describe(const run::Values& point, const Request& request, run::Measured& m
 template <class T>
 [[nodiscard]] double tolerance_of(const Request& request);
 
-/// Everything that an out-of-core run knows.
-struct StreamPoint {
-  const mpi::Communicator& comm;
-  const run::Values& values;
-  const Request& request;
-  const Inputs& inputs;
-  run::Session& session;
-};
+using Point = PointOf<Request, Inputs>;
+
 /// Whether the result has a file to go to, tile by tile.
 [[nodiscard]] bool can_stream(const run::Values& values, const Request& request);
 /// How the product goes through memory where it is to go out of core: asked for, or more than the ranks may
@@ -81,11 +76,11 @@ struct StreamPoint {
                                                                    const Request& request,
                                                                    const Inputs& inputs);
 /// Whether the result is right. Collective.
-[[nodiscard]] bool run_stream(const StreamPoint& point, const dist::matmul::Stream& stream);
+[[nodiscard]] bool run_stream(const Point& point, const dist::matmul::Stream& stream);
 void print_stream(const Request& request, const dist::matmul::Stream& stream);
 
 /// The options of the command.
-[[nodiscard]] run::OptionSet declare_options();
+[[nodiscard]] run::OptionSet declare();
 
 /// A product whose matrices stay on the ranks' GPUs.
 template <class T>

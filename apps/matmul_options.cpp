@@ -25,7 +25,6 @@ run::Option number(const char* name, const char* fallback, const char* help, con
 }
 
 void add_data(run::OptionSet& set) {
-  const double huge = 4e18;
   set.add({.name = "a",
            .help = "first operand, file.h5:/path or a part of it as numpy writes it, "
                    "file.h5:/path[:100,3,-50:] (else generated)",
@@ -36,9 +35,9 @@ void add_data(run::OptionSet& set) {
            .help = "where C goes, file.h5:/path (else it is dropped)",
            .group = "Data",
            .identity = false});
-  set.add(number("m", "", "rows of C, of generated operands (default: n)", "Data", 0, huge));
-  set.add(number("n", "1024", "columns of C", "Data", 0, huge));
-  set.add(number("k", "", "the inner dimension (default: n)", "Data", 0, huge));
+  set.add(number("m", "", "rows of C, of generated operands (default: n)", "Data", 0, run::most_size));
+  set.add(number("n", "1024", "columns of C", "Data", 0, run::most_size));
+  set.add(number("k", "", "the inner dimension (default: n)", "Data", 0, run::most_size));
   set.add({.name = "type",
            .kind = Kind::choice,
            .fallback = "auto",
@@ -114,7 +113,7 @@ void add_method(run::OptionSet& set) {
 
 }  // namespace
 
-run::OptionSet declare_options() {
+run::OptionSet declare() {
   run::OptionSet set(
       "matmul", "C = alpha op(A) op(B) + beta C, the operands in HDF5 files or generated",
       {"mpirun -n 4 tessera matmul --a a.h5:/A --b b.h5:/B --out c.h5:/C",

@@ -59,7 +59,7 @@ struct Sources {
   Source a, b, c;
 };
 
-Sources sources_of(const StreamPoint& point, const Stream& stream) {
+Sources sources_of(const Point& point, const Stream& stream) {
   const auto& q = point.request.shape;
   const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
   const auto mapped = [&](const std::unique_ptr<run::Input>& input, bool maps) {
@@ -151,9 +151,8 @@ class Strips : public dist::matmul::Parts<T> {
 
 /// The check, of A and B as they are read once more and of C as it lies in the file.
 template <class T>
-dist::matmul::PassingProduct<T> passing(const StreamPoint& point, const Stream& stream,
-                                        const Sources& sources, layout::Range share,
-                                        const run::Outputs& outputs) {
+dist::matmul::PassingProduct<T> passing(const Point& point, const Stream& stream, const Sources& sources,
+                                        layout::Range share, const run::Outputs& outputs) {
   const auto& q = point.request.shape;
   const index_t most = std::min(longest_strip, stream.rank_bytes / 8);
   const auto of = [&](const Source& source) {
@@ -175,7 +174,7 @@ dist::matmul::PassingProduct<T> passing(const StreamPoint& point, const Stream& 
 }
 
 template <class T>
-bool run(const StreamPoint& point, const Stream& stream) {
+bool run(const Point& point, const Stream& stream) {
   const auto& comm = point.comm;
   const auto& request = point.request;
   run::Outputs outputs = open_output(comm, point.values, request);
@@ -186,17 +185,14 @@ bool run(const StreamPoint& point, const Stream& stream) {
   if (!point.values.flag("no-verify"))
     check.emplace(comm, passing<T>(point, stream, sources, share, outputs),
                   static_cast<std::uint64_t>(point.values.integer("seed")), request.method.threads);
-  run::Measured measured;
-  measured.phases.resize(1);
   Files<T> files(sources, outputs);
-  comm.barrier();
-  const Timer timer;
   index_t done = 0;
-  mpi::together(comm, "stream", [&] {
-    done = multiply_stream<T>(stream, share, {factor<T>(request.alpha), factor<T>(request.beta)},
-                              request.method, files, run::stop_asked_here, measured.phases.front());
+  run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
+    mpi::together(comm, "stream", [&] {
+      done = multiply_stream<T>(stream, share, {factor<T>(request.alpha), factor<T>(request.beta)},
+                                request.method, files, run::stop_asked_here, phases);
+    });
   });
-  measured.seconds = {comm.max(timer.seconds())};
   if (comm.sum(done) < stream.tiles()) throw run::Stopped();
   Request described = request;
   described.algorithm = "tiles";  // no rank needs another
@@ -246,16 +242,15 @@ std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run:
   return stream;
 }
 
-bool run_stream(const StreamPoint& point, const Stream& stream) {
+bool run_stream(const Point& point, const Stream& stream) {
   return dispatch_field(point.request.element, [&]<class T>(Type<T>) { return run<T>(point, stream); });
 }
 
 void print_stream(const Request& request, const Stream& stream) {
   const auto& q = request.shape;
   fmt::print(
-      "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along k; reads "
-      "{} "
-      "(A {}, B {}){}, writes {}, holds {} a rank\n",
+      "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along k; "
+      "reads {} (A {}, B {}){}, writes {}, holds {} a rank\n",
       name(request.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
       counted(request.method.threads, "thread"), request.method.kernel->name, counted(stream.tiles(), "tile"),
       stream.m, stream.n, stream.k, human_bytes(stream.read_bytes), counted(stream.tiles_n(), "time"),

@@ -34,19 +34,8 @@ std::string takers(const memory::DeviceParameter& parameter) {
   return fmt::format("{} (default {})", join(names, ", "), usual);
 }
 
-}  // namespace
-
-run::OptionSet declare_options() {
-  run::OptionSet set(
-      "memory", "the five kinds of cache miss, timed and simulated, each with its cure; and probes of a GPU",
-      {"tessera memory --probe conflict,conflict_padded",
-       "tessera memory --probe false_sharing --stride 8,16,32,64,128 --threads 2",
-       "tessera memory --probe capacity,capacity_blocked --size 256KiB,1MiB,4MiB,16MiB,64MiB",
-       "tessera memory --config configs/studies/five_misses.toml --results m.h5",
-       "tessera memory --kernel cuda_copy_offset --offset 0:32",
-       "tessera memory --kernel cuda_reduce_interleaved,cuda_reduce,cuda_read"});
-  std::vector<std::string> names;
-  for (const auto& row : memory::probes()) names.emplace_back(row.name);
+void add_walk(run::OptionSet& set) {
+  const std::vector<std::string> names = run::names_of(memory::probes());
   set.add({.name = "probe",
            .kind = run::Kind::choice,
            .fallback = join(names, ","),
@@ -88,6 +77,9 @@ run::OptionSet declare_options() {
            .help = "only time",
            .group = "Walk",
            .identity = false});
+}
+
+void add_gpu(run::OptionSet& set) {
   set.add({.name = "kernel",
            .kind = run::Kind::choice,
            .help = "in place of a walk: what a GPU is asked",
@@ -103,6 +95,21 @@ run::OptionSet declare_options() {
              .low = static_cast<double>(p.low),
              .high = static_cast<double>(p.high)});
   }
+}
+
+}  // namespace
+
+run::OptionSet declare() {
+  run::OptionSet set(
+      "memory", "the five kinds of cache miss, timed and simulated, each with its cure; and probes of a GPU",
+      {"tessera memory --probe conflict,conflict_padded",
+       "tessera memory --probe false_sharing --stride 8,16,32,64,128 --threads 2",
+       "tessera memory --probe capacity,capacity_blocked --size 256KiB,1MiB,4MiB,16MiB,64MiB",
+       "tessera memory --config configs/studies/five_misses.toml --results m.h5",
+       "tessera memory --kernel cuda_copy_offset --offset 0:32",
+       "tessera memory --kernel cuda_reduce_interleaved,cuda_reduce,cuda_read"});
+  add_walk(set);
+  add_gpu(set);
   run::add_common_options(set);
   return set;
 }
@@ -246,7 +253,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const
 }  // namespace
 
 Command memory_command() {
-  static const run::OptionSet set = memory_probes::declare_options();
+  static const run::OptionSet set = memory_probes::declare();
   return {set, [](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
             memory_probes::sort_out(parsed);
             return [parsed, arguments](const mpi::Communicator& comm) {

@@ -8,7 +8,7 @@
 
 namespace tessera::apps::memory_probes {
 
-[[nodiscard]] run::OptionSet declare_options();
+[[nodiscard]] run::OptionSet declare();
 
 /// The probes of the GPU, when --kernel names some: leaves out what only walks of the CPU have. Throws
 /// Error(usage) where options do not go together.

@@ -15,6 +15,16 @@ struct Sweep {
   const Arguments& arguments;
 };
 
+/// Everything that a point of a workload is run with.
+template <class Request, class Inputs>
+struct PointOf {
+  const mpi::Communicator& comm;
+  const run::Values& values;
+  const Request& request;
+  const Inputs& inputs;
+  run::Session& session;
+};
+
 /// What a command can do with a point; all are called on every rank.
 struct PointActions {
   std::function<void(const run::Values&, run::Session&)> plan;  ///< prints it

@@ -260,7 +260,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
 }  // namespace
 
 Command scalability_command() {
-  static const run::OptionSet set = declare_options();
+  static const run::OptionSet set = declare();
   return {set, [](const run::Parsed& parsed, const Arguments& arguments, ExitCode&) -> Body {
             scalability::refuse_idle(parsed);
             for (const Values& point : set.points(parsed)) (void)completed(point);  // wrong requests end here

@@ -25,7 +25,7 @@ struct Program {
   double theory = 0;        ///< the growth's value at this n
 };
 
-[[nodiscard]] run::OptionSet declare_options();
+[[nodiscard]] run::OptionSet declare();
 /// Throws Error(usage) for options that were given and that the workload does not look at.
 void refuse_idle(const run::Parsed& parsed);
 

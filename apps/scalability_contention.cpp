@@ -38,7 +38,7 @@ double seconds_together(const std::vector<Program>& programs) {
 /// Some of them, of each some milliseconds at least: how much the cores are in each other's way differs from
 /// run to run.
 Summary several_together(const std::vector<Program>& programs, index_t repetitions) {
-  constexpr double long_enough = 0.05;
+  constexpr double long_enough = 0.05;  // seconds
   constexpr index_t fewest = 5, most = 1000;
   std::vector<double> samples;
   double total = 0;

@@ -119,7 +119,7 @@ void complete_probe(run::Values& point, const forkjoin::Variant& probe) {
 
 }  // namespace
 
-run::OptionSet declare_options() {
+run::OptionSet declare() {
   run::OptionSet set("scalability", "work, span and speed-up bounds of task kernels, beside measured times",
                      {"tessera scalability sort --kernel mergesort --n 1e7",
                       "tessera scalability matmul --n 512,1024,2048 --processors 64",

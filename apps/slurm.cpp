@@ -94,6 +94,6 @@ Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& co
 
 }  // namespace slurm
 
-Command slurm_command() { return {slurm::declare_options(), slurm::prepare}; }
+Command slurm_command() { return {slurm::declare(), slurm::prepare}; }
 
 }  // namespace tessera::apps

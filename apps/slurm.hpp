@@ -25,7 +25,7 @@ struct Job {
   [[nodiscard]] index_t ranks() const { return nodes * tasks_per_node; }
 };
 
-[[nodiscard]] run::OptionSet declare_options();
+[[nodiscard]] run::OptionSet declare();
 
 /// What the options ask for, except for what only the plan knows: memory and time where they are not given.
 /// Throws Error(usage) on what cannot be.

@@ -45,7 +45,7 @@ void check_arguments(const Job& job) {
 
 }  // namespace
 
-run::OptionSet declare_options() {
+run::OptionSet declare() {
   run::OptionSet set(
       "slurm", "a batch script for a workload, from its plan; and the results of many jobs in one file",
       {"tessera slurm matmul --config configs/matmul/strong.toml --nodes 4 --gpus 4 > job.sbatch",

@@ -9,23 +9,21 @@
 #include "run/memory_plan.hpp"
 
 namespace tessera::apps {
+namespace sort {
 namespace {
 
 using run::Values;
-using sort::Inputs;
-using sort::Request;
 
 index_t most_memory(const Request& request, index_t ranks) {
   index_t most = 0;
-  for (const dist::sort::Forecast& f : sort::forecast_of(request, ranks)) most = std::max(most, f.memory());
+  for (const dist::sort::Forecast& f : forecast_of(request, ranks)) most = std::max(most, f.memory());
   return most;
 }
 
 /// From file to file through sorted runs, or block by block.
 bool can_go_out_of_core(const Values& point, const Request& request) {
-  const bool rows =
-      request.task == sort::Task::keys || (request.task == sort::Task::permutation && !request.generated());
-  if (request.task == sort::Task::apply) return point.has("out");
+  const bool rows = request.task == Task::keys || (request.task == Task::permutation && !request.generated());
+  if (request.task == Task::apply) return point.has("out");
   return rows && (point.has("out") || point.has("argsort"));
 }
 
@@ -44,7 +42,7 @@ bool goes_out_of_core(const mpi::Communicator& comm, const Values& point, const 
 /// The point with everything looked up; in rounds where there is no memory for all at once. Collective.
 Request resolve_to_fit(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
   Request request = resolve(comm, point, inputs);
-  const bool may = request.task == sort::Task::keys && request.algorithm == "exact" && !point.has("ranks");
+  const bool may = request.task == Task::keys && request.algorithm == "exact" && !point.has("ranks");
   if (!may) return request;
   const index_t allowance = run::memory_allowance(comm, point);
   if (most_memory(request, comm.size()) <= allowance) return request;
@@ -55,38 +53,38 @@ Request resolve_to_fit(const mpi::Communicator& comm, const Values& point, const
 }
 
 index_t own_memory(const mpi::Communicator& comm, const Request& request) {
-  return sort::forecast_of(request, comm.size())[static_cast<std::size_t>(comm.rank())].memory();
+  return forecast_of(request, comm.size())[static_cast<std::size_t>(comm.rank())].memory();
 }
 
 PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<const Inputs>& inputs) {
-  const auto plan = [&comm, inputs](const Values& point, run::Session& session) {
-    const Request request = resolve_to_fit(comm, point, *inputs);
-    if (!point.has("ranks") && goes_out_of_core(comm, point, request)) {
-      print_external(comm, point, *inputs, request);
+  const auto plan = [&comm, inputs](const Values& values, run::Session& session) {
+    const Request request = resolve_to_fit(comm, values, *inputs);
+    if (!values.has("ranks") && goes_out_of_core(comm, values, request)) {
+      print_external({comm, values, request, *inputs, session});
       return;
     }
     const index_t on_node = comm.node().size();
     const index_t per_node =
-        point.has("ranks") ? std::min<index_t>(request.ranks, machine::default_threads()) : on_node;
-    if (comm.is_root()) sort::print_plan(request, session.ceilings(), per_node);
-    if (request.task == sort::Task::quantiles) return;  // takes hardly any
-    run::print_if_too_large(comm, point, own_memory(comm, request),
+        values.has("ranks") ? std::min<index_t>(request.ranks, machine::default_threads()) : on_node;
+    if (comm.is_root()) print_plan(request, session.ceilings(), per_node);
+    if (request.task == Task::quantiles) return;  // takes hardly any
+    run::print_if_too_large(comm, values, own_memory(comm, request),
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
-  const auto run = [&comm, inputs](const Values& point, run::Session& session) {
-    const Request request = resolve_to_fit(comm, point, *inputs);
-    if (request.task == sort::Task::quantiles) return run_quantiles(comm, point, *inputs, request, session);
-    if (goes_out_of_core(comm, point, request)) return run_external(comm, point, *inputs, request, session);
-    if (point.has("scratch") && comm.is_root())
+  const auto run = [&comm, inputs](const Values& values, run::Session& session) {
+    const Request request = resolve_to_fit(comm, values, *inputs);
+    const Point point{comm, values, request, *inputs, session};
+    if (request.task == Task::quantiles) return run_quantiles(point);
+    if (goes_out_of_core(comm, values, request)) return run_external(point);
+    if (values.has("scratch") && comm.is_root())
       fmt::print("--scratch was not needed: all is in memory (--out-of-core always goes through files)\n");
-    run::require_memory(comm, point, own_memory(comm, request),
+    run::require_memory(comm, values, own_memory(comm, request),
                         [&](index_t ranks) { return most_memory(request, ranks); });
-    return request.task == sort::Task::keys ? run_keys(comm, point, *inputs, request, session)
-                                            : run_table(comm, point, *inputs, request, session);
+    return request.task == Task::keys ? run_keys(point) : run_table(point);
   };
   const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {
     const Request request = resolve(comm, point, *inputs);
-    Need most = sort::need_of(request, ceilings, per_node);
+    Need most = need_of(request, ceilings, per_node);
     if (const index_t limit = point.bytes("memory"); limit > 0 && can_go_out_of_core(point, request))
       most.memory = std::min(most.memory, limit);  // out of core
     return most;
@@ -103,13 +101,14 @@ void sort_files_once(run::Parsed& parsed) {
 }
 
 }  // namespace
+}  // namespace sort
 
 Command sort_command() {
   static const run::OptionSet set = sort::declare();
   return workload_command(set, [](run::Parsed& parsed) -> Actions {
-    sort_files_once(parsed);
+    sort::sort_files_once(parsed);
     const auto inputs = sort::look_at_inputs(set, parsed);
-    return [inputs](const mpi::Communicator& comm) { return actions_of(comm, inputs); };
+    return [inputs](const mpi::Communicator& comm) { return sort::actions_of(comm, inputs); };
   });
 }
 

@@ -14,6 +14,7 @@
 #include "dist/sort/sort.hpp"
 #include "io/number_form.hpp"
 #include "kernels/sort/verify.hpp"
+#include "points.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
@@ -71,6 +72,8 @@ struct Request {
   [[nodiscard]] bool generated() const { return !input.empty(); }
 };
 
+using Point = PointOf<Request, Inputs>;
+
 [[nodiscard]] run::OptionSet declare();
 /// Throws Error(usage) for options that do not go together; looks at the inputs.
 [[nodiscard]] std::shared_ptr<Inputs> look_at_inputs(const run::OptionSet& set, const run::Parsed& parsed);
@@ -89,22 +92,15 @@ struct Request {
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
 
 /// One measured point each, verified and written. Return whether it is right. Collective.
-[[nodiscard]] bool run_keys(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                            const Request& request, run::Session& session);
-[[nodiscard]] bool run_table(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                             const Request& request, run::Session& session);
-[[nodiscard]] bool run_quantiles(const mpi::Communicator& comm, const run::Values& point,
-                                 const Inputs& inputs, const Request& request, run::Session& session);
+[[nodiscard]] bool run_keys(const Point& point);
+[[nodiscard]] bool run_table(const Point& point);
+[[nodiscard]] bool run_quantiles(const Point& point);
 /// From file to file through sorted runs.
-[[nodiscard]] bool run_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                                const Request& request, run::Session& session);
-void print_external(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                    const Request& request);
-
-[[nodiscard]] bool run_apply_in_blocks(const mpi::Communicator& comm, const run::Values& point,
-                                       const Inputs& inputs, const Request& request, run::Session& session);
-void print_apply_in_blocks(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                           const Request& request);
+[[nodiscard]] bool run_external(const Point& point);
+void print_external(const Point& point);
+/// The rows of --apply, block by block of the result.
+[[nodiscard]] bool run_apply_in_blocks(const Point& point);
+void print_apply_in_blocks(const Point& point);
 /// Elements of the permutation to apply. Throws Error(bad_data) where they are no rows. Local.
 [[nodiscard]] std::vector<std::uint64_t> read_indices(const run::TableInput& permutation,
                                                       const Request& request, layout::Range range);

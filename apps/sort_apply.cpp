@@ -25,22 +25,21 @@ using run::Values;
 
 class BlockwiseApply {
  public:
-  BlockwiseApply(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                 const Request& request)
-      : comm_(comm),
-        point_(point),
-        inputs_(inputs),
-        request_(request),
-        verify_(!point.flag("no-verify")),
-        mine_(layout::BlockMap(request.n, comm.size()).range(comm.rank())) {
+  explicit BlockwiseApply(const Point& point)
+      : comm_(point.comm),
+        values_(point.values),
+        inputs_(point.inputs),
+        request_(point.request),
+        verify_(!values_.flag("no-verify")),
+        mine_(layout::BlockMap(request_.n, comm_.size()).range(comm_.rank())) {
     index_t widest = 1;
-    for (const io::Column& column : request.carried) widest = std::max(widest, column.row_bytes());
+    for (const io::Column& column : request_.carried) widest = std::max(widest, column.row_bytes());
     // A row of a block: its source, that with its place twice, a column's element and hash. A quarter is for
     // elements of the input, with their hashes.
-    const index_t allowance = run::memory_allowance(comm, point);
+    const index_t allowance = run::memory_allowance(comm_, values_);
     block_rows_ = allowance / 4 * 3 / (8 + 2 * 16 + 8 + widest);
     piece_rows_ = allowance / 4 / (8 + widest);
-    mpi::together(comm, "plan", [&] {
+    mpi::together(comm_, "plan", [&] {
       require(block_rows_ > 0 && piece_rows_ > 0, ExitCode::memory,
               human_bytes(allowance) + " of memory are too few for a row; allow more");
     });
@@ -48,25 +47,26 @@ class BlockwiseApply {
 
   bool run(run::Session& session) {
     open();
-    run::Measured measured;
-    measured.phases.resize(1);
-    phases_ = &measured.phases.front();
+    mpi::Phases once;
+    phases_ = &once;
     require_permutation();
-    comm_.barrier();
-    const Timer timer;
-    mpi::together(comm_, "permute", [&] {
-      for (index_t at = mine_.begin; at < mine_.end; at += block_rows_)
-        make_block({at, std::min(at + block_rows_, mine_.end)});
+    run::Measured measured = run::measure_once(comm_, values_, [&](mpi::Phases& phases) {
+      phases_ = &phases;
+      mpi::together(comm_, "permute", [&] {
+        for (index_t at = mine_.begin; at < mine_.end; at += block_rows_)
+          make_block({at, std::min(at + block_rows_, mine_.end)});
+      });
     });
-    measured.seconds = {comm_.max(timer.seconds())};
+    phases_ = &once;
     if (verify_) {
       mpi::together(comm_, "verify", [&] { take_off_input(); });
       measured.verdict = run::Verdict{"order_and_hash", comm_.sum(difference_) == 0 ? 0.0 : 1.0, 0};
     }
+    measured.once = once;
     measured.columns = cells_of(request_);
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
-    return outputs_.conclude(comm_, point_, session, measured, [] {});
+    return outputs_.conclude(comm_, values_, session, measured, [] {});
   }
 
   void print() const {
@@ -78,11 +78,11 @@ class BlockwiseApply {
  private:
   void open() {
     mpi::together(comm_, "create output", [&] {
-      const io::DatasetName out = io::parse_table_name(point_.text("out"), "out");
+      const io::DatasetName out = io::parse_table_name(values_.text("out"), "out");
       for (const io::Column& column : request_.carried)
         places_.push_back(add_column(outputs_, out, inputs_, request_, column, column.rows()));
     });
-    outputs_.open(comm_, point_);
+    outputs_.open(comm_, values_);
   }
 
   [[nodiscard]] std::vector<std::uint64_t> sources_of(layout::Range rows) const {
@@ -184,7 +184,7 @@ class BlockwiseApply {
   }
 
   mpi::Communicator comm_;
-  const Values& point_;
+  const Values& values_;
   const Inputs& inputs_;
   const Request& request_;
   bool verify_;
@@ -198,15 +198,11 @@ class BlockwiseApply {
 
 }  // namespace
 
-bool run_apply_in_blocks(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                         const Request& request, run::Session& session) {
-  return BlockwiseApply(comm, point, inputs, request).run(session);
-}
+bool run_apply_in_blocks(const Point& point) { return BlockwiseApply(point).run(point.session); }
 
-void print_apply_in_blocks(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                           const Request& request) {
-  const BlockwiseApply apply(comm, point, inputs, request);
-  if (comm.is_root()) apply.print();
+void print_apply_in_blocks(const Point& point) {
+  const BlockwiseApply apply(point);
+  if (point.comm.is_root()) apply.print();
 }
 
 }  // namespace tessera::apps::sort

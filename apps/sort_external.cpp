@@ -30,21 +30,22 @@ using run::Values;
 
 class External {
  public:
-  External(const mpi::Communicator& comm, const Values& point, const Inputs& inputs, const Request& request)
-      : comm_(comm),
-        point_(point),
-        inputs_(inputs),
-        request_(request),
-        verify_(!point.flag("no-verify")),
-        pieces_(make_pieces(inputs, request, verify_, point.has("argsort"), queue_)),
-        order_(request.unique ? OrderOfParts::EqualRows::wrong : OrderOfParts::EqualRows::allowed),
+  explicit External(const Point& point)
+      : comm_(point.comm),
+        values_(point.values),
+        inputs_(point.inputs),
+        request_(point.request),
+        verify_(!values_.flag("no-verify")),
+        pieces_(make_pieces(inputs_, request_, verify_, values_.has("argsort"), queue_)),
+        order_(request_.unique ? OrderOfParts::EqualRows::wrong : OrderOfParts::EqualRows::allowed),
         writing_(queue_) {
-    const index_t allowance = run::memory_allowance(comm, point);
-    mpi::together(comm, "plan", [&] {
-      plan_ = dist::sort::plan_runs(request.n, pieces_->row_bytes(), allowance, comm.size());
+    const index_t allowance = run::memory_allowance(comm_, values_);
+    mpi::together(comm_, "plan", [&] {
+      plan_ = dist::sort::plan_runs(request_.n, pieces_->row_bytes(), allowance, comm_.size());
     });
-    const fs::path out = io::parse_table_name(point.text(point.has("out") ? "out" : "argsort"), "out").file;
-    const fs::path base = point.has("scratch") ? fs::path(point.text("scratch")) / out.filename() : out;
+    const fs::path out =
+        io::parse_table_name(values_.text(values_.has("out") ? "out" : "argsort"), "out").file;
+    const fs::path base = values_.has("scratch") ? fs::path(values_.text("scratch")) / out.filename() : out;
     folder_ = base.string() + ".runs";
   }
   External(const External&) = delete;
@@ -53,29 +54,12 @@ class External {
 
   bool run(run::Session& session) {
     open(outputs_, request_.unique ? 0 : request_.rows_out());
-    run::Measured measured;
-    measured.phases.resize(1);
-    comm_.barrier();
-    const Timer timer;
-    mpi::Phases& phases = measured.phases.front();
-    mpi::together(comm_, "allocate", [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
-    name_files(division(phases));
-    make_runs(phases);
-    std::optional<Parts> parts = cut_runs();
-    if (!parts) {
-      if (comm_.is_root()) fmt::print("the input is not what its sample says: runs are made again, sorted\n");
-      name_files(std::nullopt);
-      make_runs(phases);
-      parts = cut_runs();
-    }
-    merge(*parts, phases);
-    if (request_.unique) copy_parts(measured.phases.front());
-    measured.seconds = {comm_.max(timer.seconds())};
+    run::Measured measured = run::measure_once(comm_, values_, [&](mpi::Phases& phases) { sort(phases); });
     if (verify_) measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(all_faults()), 0};
     measured.columns = cells_of(request_);
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
-    const bool right = outputs_.conclude(comm_, point_, session, measured, [] {});
+    const bool right = outputs_.conclude(comm_, values_, session, measured, [] {});
     mpi::on_root(comm_, "remove runs", [&] { files_->remove_folder(); });  // of wrong ones none is used again
     return right;
   }
@@ -100,6 +84,22 @@ class External {
   }
 
  private:
+  /// All of it, from the input to what only has to be published. Collective.
+  void sort(mpi::Phases& phases) {
+    mpi::together(comm_, "allocate", [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
+    name_files(division(phases));
+    make_runs(phases);
+    std::optional<Parts> parts = cut_runs();
+    if (!parts) {
+      if (comm_.is_root()) fmt::print("the input is not what its sample says: runs are made again, sorted\n");
+      name_files(std::nullopt);
+      make_runs(phases);
+      parts = cut_runs();
+    }
+    merge(*parts, phases);
+    if (request_.unique) copy_parts(phases);
+  }
+
   /// Rows of a run's part of the input that others of it do not keep out of the result.
   [[nodiscard]] index_t most_of(index_t run) const {
     return std::min(plan_.run(run).size(), request_.rows_out());
@@ -111,15 +111,15 @@ class External {
     mpi::together(comm_, "create output", [&] {
       const auto add = [&](const PieceColumn& one) {
         const char* const option = one.is_index ? "argsort" : "out";
-        const io::DatasetName name = io::parse_table_name(point_.text(option), option);
+        const io::DatasetName name = io::parse_table_name(values_.text(option), option);
         if (one.is_index) return outputs.add(name, {rows}, Element::i64);
         return request_.task == Task::keys ? add_keys(outputs, name, inputs_, request_, rows)
                                            : add_column(outputs, name, inputs_, request_, one.column, rows);
       };
       for (const PieceColumn& one : pieces_->columns())
-        places_.push_back(one.is_index || point_.has("out") ? std::optional(add(one)) : std::nullopt);
+        places_.push_back(one.is_index || values_.has("out") ? std::optional(add(one)) : std::nullopt);
     });
-    outputs.open(comm_, point_);
+    outputs.open(comm_, values_);
   }
 
   /// What names how rows are divided; nothing where runs are sorted. Collective.
@@ -354,7 +354,7 @@ class External {
   }
 
   mpi::Communicator comm_;
-  const Values& point_;
+  const Values& values_;
   const Inputs& inputs_;
   const Request& request_;
   bool verify_;
@@ -375,26 +375,24 @@ class External {
 
 }  // namespace
 
-bool run_external(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                  const Request& request, run::Session& session) {
-  if (request.task == Task::apply) return run_apply_in_blocks(comm, point, inputs, request, session);
-  External external(comm, point, inputs, request);
+bool run_external(const Point& point) {
+  if (point.request.task == Task::apply) return run_apply_in_blocks(point);
+  External external(point);
   try {
-    return external.run(session);
+    return external.run(point.session);
   } catch (const mpi::AgreedError&) {
     external.leave_runs();
     throw;
   }
 }
 
-void print_external(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-                    const Request& request) {
-  if (request.task == Task::apply) {
-    print_apply_in_blocks(comm, point, inputs, request);
+void print_external(const Point& point) {
+  if (point.request.task == Task::apply) {
+    print_apply_in_blocks(point);
     return;
   }
-  const External external(comm, point, inputs, request);
-  if (comm.is_root()) external.print();
+  const External external(point);
+  if (point.comm.is_root()) external.print();
 }
 
 }  // namespace tessera::apps::sort

@@ -204,10 +204,10 @@ class KeySort {
 
 }  // namespace
 
-bool run_keys(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-              const Request& request, run::Session& session) {
-  return dispatch_element(*request.by.front().form.number, [&]<class T>(Type<T>) {
-    return KeySort<T>(comm, inputs, request, !point.flag("no-verify")).run(point, session);
+bool run_keys(const Point& point) {
+  return dispatch_element(*point.request.by.front().form.number, [&]<class T>(Type<T>) {
+    return KeySort<T>(point.comm, point.inputs, point.request, !point.values.flag("no-verify"))
+        .run(point.values, point.session);
   });
 }
 

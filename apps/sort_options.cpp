@@ -13,16 +13,12 @@ namespace kernels = tessera::sort;
 
 namespace {
 
-std::vector<std::string> type_names() {
-  std::vector<std::string> names{"auto"};
-  for (const ElementInfo& row : elements) names.emplace_back(row.name);
+std::vector<std::string> or_auto(std::vector<std::string> names) {
+  names.insert(names.begin(), "auto");
   return names;
 }
 
-void add_data_options(run::OptionSet& set) {
-  const double huge = 4e18;
-  std::vector<std::string> inputs;
-  for (const auto& row : kernels::inputs()) inputs.emplace_back(row.name);
+void add_rows(run::OptionSet& set) {
   set.add({.name = "in",
            .help = "keys, or with --by a table (a group of columns or a compound dataset): file.h5:/path "
                    "(else generated)",
@@ -49,7 +45,7 @@ void add_data_options(run::OptionSet& set) {
                "--descending or --by=-name: the largest)",
            .group = "Data",
            .low = 0,
-           .high = huge});
+           .high = run::most_size});
   set.add({.name = "unique",
            .kind = Kind::flag,
            .help = "only the first row of each key (-0 equals 0, every NaN every other)",
@@ -59,39 +55,36 @@ void add_data_options(run::OptionSet& set) {
                "what stands there in the sorted order, without sorting: 0.01,0.5,0.99 (linear, as numpy; NaN "
                "is last); --out takes them as f64",
            .group = "Data"});
+}
+
+void add_keys(run::OptionSet& set) {
   set.add({.name = "n",
            .kind = Kind::integer,
            .fallback = "1048576",
-           .help = "generated keys",
+           .help = "how many keys are generated",
            .group = "Data",
            .axis = true,
            .low = 0,
-           .high = huge});
+           .high = run::most_size});
   set.add({.name = "type",
            .kind = Kind::choice,
            .fallback = "auto",
            .help = "of the keys (auto: that of the file, u64 when generated)",
            .group = "Data",
-           .choices = type_names(),
+           .choices = or_auto(run::names_of(elements)),
            .axis = true});
   set.add({.name = "input",
            .kind = Kind::choice,
            .fallback = "uniform",
-           .help = "generated keys",
+           .help = "how generated keys are distributed",
            .group = "Data",
-           .choices = inputs,
+           .choices = run::names_of(kernels::inputs()),
            .axis = true});
   run::add_seed(set, "of generated keys and of the check");
   set.add({.name = "descending",
            .kind = Kind::flag,
            .help = "largest first; NaN stays last either way (plain keys: -0 before 0; tables: equal)",
            .group = "Data"});
-}
-
-std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names = run::names_of(dist::sort::algorithms());
-  names.insert(names.begin(), "auto");
-  return names;
 }
 
 }  // namespace
@@ -112,7 +105,8 @@ run::OptionSet declare() {
        "tessera sort --n 1e6,1e7 --type u32,f64 --input uniform,zipf --kernel auto,radix,samplesort",
        "mpirun -n 7 tessera sort --n 1e9 --plan                                 # what would happen",
        "tessera sort --config configs/sort/variants.toml --results r.h5"});
-  add_data_options(set);
+  add_rows(set);
+  add_keys(set);
   run::add_kernel(set, run::names_of(kernels::variants()));
   run::add_device(set, "the CPU, or the GPU where it is asked for");
   run::add_device_memory(set, "inputs");
@@ -126,7 +120,7 @@ run::OptionSet declare() {
            "how the ranks share the work (auto: exact, or rounds where exact would take more than 1.15 times "
            "the keys and 128 MiB a rank)",
        .group = "Method",
-       .choices = algorithm_names(),
+       .choices = or_auto(run::names_of(dist::sort::algorithms())),
        .axis = true});
   set.add({.name = "out-of-core",
            .kind = Kind::choice,

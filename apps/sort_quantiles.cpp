@@ -107,18 +107,21 @@ index_t faults(const mpi::Communicator& comm, const Keys& keys, std::span<const 
 
 }  // namespace
 
-bool run_quantiles(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
-                   const Request& request, run::Session& session) {
+bool run_quantiles(const Point& point) {
+  const auto& comm = point.comm;
+  const auto& values = point.values;
+  const auto& request = point.request;
   const auto count = static_cast<index_t>(request.quantiles.size());
   run::Outputs outputs;
-  if (point.has("out")) outputs.add(io::parse_dataset_name(point.text("out"), "out"), {count}, Element::f64);
-  outputs.open(comm, point);
+  if (values.has("out"))
+    outputs.add(io::parse_dataset_name(values.text("out"), "out"), {count}, Element::f64);
+  outputs.open(comm, values);
   mpi::Phases once;
-  const index_t allowance = run::memory_allowance(comm, point);
+  const index_t allowance = run::memory_allowance(comm, values);
   std::optional<Keys> keys;
   mpi::together(comm, "read", [&] {
     const mpi::PhaseScope scope(once, "read");
-    keys.emplace(comm, inputs, request, allowance);
+    keys.emplace(comm, point.inputs, request, allowance);
   });
   const dist::sort::BitsPass pass = [&](const BitsPiece& piece) {
     mpi::together(comm, "read", [&] { keys->tell(piece); });
@@ -126,29 +129,29 @@ bool run_quantiles(const mpi::Communicator& comm, const run::Values& point, cons
   const std::vector<index_t> positions = positions_of(request);
   std::vector<Selected> found;
   run::Measured measured = run::measure(
-      comm, point, [] {},
+      comm, values, [] {},
       [&](mpi::Phases& phases) {
         const mpi::PhaseScope scope(phases, "select");
         found = dist::sort::select(comm, pass, positions);
       });
-  if (!point.flag("no-verify")) {
+  if (!values.flag("no-verify")) {
     const mpi::PhaseScope scope(once, "verify");
     measured.verdict = run::Verdict{"counts", static_cast<double>(faults(comm, *keys, positions, found)), 0};
   }
-  std::vector<double> values;
+  std::vector<double> quantiles;
   for (std::size_t q = 0; q < request.quantiles.size(); ++q) {
     const double below = value_of(request.by.front(), found[2 * q].bits);
     const double above = value_of(request.by.front(), found[2 * q + 1].bits);
     const double t = dist::sort::quantile_place(request.quantiles[q], request.n).fraction;
-    values.push_back(t == 0 || below == above ? below : std::lerp(below, above, t));
-    if (comm.is_root()) fmt::print("quantile {}: {}\n", request.quantiles[q], values.back());
+    quantiles.push_back(t == 0 || below == above ? below : std::lerp(below, above, t));
+    if (comm.is_root()) fmt::print("quantile {}: {}\n", request.quantiles[q], quantiles.back());
   }
   measured.columns = cells_of(request);
   measured.work = static_cast<double>(request.n);
   measured.rate_units = "Mkeys/s";
   measured.once = once;
-  return outputs.conclude(comm, point, session, measured, [&] {
-    if (comm.is_root() && !outputs.empty()) outputs.write(0, 0, std::as_bytes(std::span(values)));
+  return outputs.conclude(comm, values, point.session, measured, [&] {
+    if (comm.is_root() && !outputs.empty()) outputs.write(0, 0, std::as_bytes(std::span(quantiles)));
   });
 }
 

@@ -63,6 +63,9 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   usage(!given("apply") || given("out"), "--apply without --out has no effect; say where the rows go");
   usage(!given("apply") || (!given("by") && !given("argsort") && !given("descending")),
         "--apply takes the order from its file; drop --by, --argsort and --descending");
+  const auto flagged = [&](const char* option) { return parsed.lists.at(option).front() == "true"; };
+  usage(!given("apply") || (!flagged("counters") && !flagged("timeline")),
+        "--counters and --timeline look at a sort and --apply sorts nothing; drop them");
   if (given("out") && given("argsort")) {
     const io::DatasetName rows = io::parse_table_name(parsed.lists.at("out").front(), "out");
     const io::DatasetName order = io::parse_dataset_name(parsed.lists.at("argsort").front(), "argsort");
@@ -73,8 +76,7 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
         "--by says the order of every column; write --by=-name instead of --descending");
   usage((!given("by") && !given("apply")) || parsed.lists.at("type").front() == "auto",
         "--type is that of plain keys; the rows of --by and --apply keep the types they are stored in");
-  const int parts =
-      int{given("top")} + int{parsed.lists.at("unique").front() == "true"} + int{given("quantiles")};
+  const int parts = int{given("top")} + int{flagged("unique")} + int{given("quantiles")};
   usage(parts == 0 || !given("apply"), "--top, --unique and --quantiles go with a sort, not with --apply");
   usage(parts <= 1, "--top, --unique and --quantiles each take another part of the sorted order; name one");
   usage(!given("quantiles") || !given("argsort"), "--quantiles moves no rows; drop --argsort");

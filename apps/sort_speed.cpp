@@ -26,7 +26,7 @@ double seconds_of(const Request& request, index_t n) {
 
 template <class T>
 double speed(const Request& request) {
-  const index_t most = std::clamp<index_t>(request.n, 1, 1 << 24);
+  const index_t most = std::clamp<index_t>(request.n, 1, 1 << 24);  // 64 MiB of the smallest keys
   for (index_t n = std::min<index_t>(most, 1 << 18);; n = std::min(most, 4 * n)) {
     const double first = seconds_of<T>(request, n);  // may start libraries and a device
     const double seconds = std::min(first, seconds_of<T>(request, n));

@@ -248,9 +248,8 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
   });
 }
 
-bool run_table(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
-               const Request& request, run::Session& session) {
-  return TableSort(comm, inputs, request).run(point, session);
+bool run_table(const Point& point) {
+  return TableSort(point.comm, point.inputs, point.request).run(point.values, point.session);
 }
 
 }  // namespace tessera::apps::sort

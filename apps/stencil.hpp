@@ -11,6 +11,7 @@
 #include "command.hpp"
 #include "dist/stencil/advance.hpp"
 #include "dist/stencil/plan.hpp"
+#include "points.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
@@ -104,14 +105,7 @@ void print_plan(const Request& request);
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request);
 
-/// Everything that a point is run with.
-struct Point {
-  const mpi::Communicator& comm;
-  const run::Values& values;
-  const Request& request;
-  const Inputs& inputs;
-  run::Session& session;
-};
+using Point = PointOf<Request, Inputs>;
 
 /// The initial field of this rank, read or generated from the global position. Local.
 template <class T>

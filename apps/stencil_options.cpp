@@ -84,8 +84,7 @@ void add_operation(OptionSet& set) {
   set.add({.name = "boundary",
            .fallback = "clamp",
            .help = "beyond the sides: clamp (a a|a b c), mirror (c b|a b c), reflect (b a|a b c), periodic, "
-                   "constant:1.5, "
-                   "given; by side x=periodic,y-=constant:1,y+=mirror",
+                   "constant:1.5, given; by side x=periodic,y-=constant:1,y+=mirror",
            .group = "Operation"});
   set.add(
       {.name = "given",

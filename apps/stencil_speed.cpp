@@ -9,7 +9,7 @@ namespace tessera::apps::stencil {
 namespace {
 
 constexpr index_t most_points = index_t{1} << 24;  // beyond the caches
-constexpr double most_updates = 1 << 28;
+constexpr double most_updates = 1 << 28;           // points times steps
 
 /// An equal share of the field, or a smaller one.
 Index3 sample_of(const Request& request) {

@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "dist/transpose/tiles.hpp"
 #include "dist/transpose/transpose.hpp"
+#include "points.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
@@ -67,14 +68,7 @@ void load(const Request& request, const run::Input* input, std::uint64_t stream,
 /// The type of the elements in files.
 [[nodiscard]] io::Handle type_of(const Request& request, const run::Input* input);
 
-/// Everything that a point is run with.
-struct Point {
-  const mpi::Communicator& comm;
-  const run::Values& values;
-  const Request& request;
-  const Inputs& inputs;
-  run::Session& session;
-};
+using Point = PointOf<Request, Inputs>;
 
 /// Where --out goes, made before anything is computed; with a problem what a stopped run of it left.
 /// Collective.

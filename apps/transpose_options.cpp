@@ -13,8 +13,6 @@ namespace {
 using run::Kind;
 using run::OptionSet;
 
-constexpr double huge = 4e18;
-
 void add_data(OptionSet& set) {
   set.add({.name = "in",
            .help = "the input, file.h5:/path or a part of it, file.h5:/path[:100,3,-50:] (else generated)",
@@ -30,7 +28,7 @@ void add_data(OptionSet& set) {
            .group = "Data",
            .axis = true,
            .low = 0,
-           .high = huge});
+           .high = run::most_size});
   set.add({.name = "n",
            .kind = Kind::integer,
            .fallback = "4096",
@@ -38,7 +36,7 @@ void add_data(OptionSet& set) {
            .group = "Data",
            .axis = true,
            .low = 0,
-           .high = huge});
+           .high = run::most_size});
   set.add({.name = "shape", .help = "of a generated input for --axes: 300,200,100", .group = "Data"});
   set.add(
       {.name = "type",
@@ -80,8 +78,8 @@ void add_operation(OptionSet& set) {
 }
 
 void add_method(OptionSet& set) {
-  std::vector<std::string> algorithms{"auto"};
-  for (const auto& row : dist::transpose::algorithms()) algorithms.emplace_back(row.name);
+  std::vector<std::string> algorithms = run::names_of(dist::transpose::algorithms());
+  algorithms.insert(algorithms.begin(), "auto");
   run::add_kernel(set, run::names_of(tessera::transpose::variants()));
   run::add_device(
       set, "the CPU, or the GPU where it is asked for: the bus to it is slower than the host's memory");

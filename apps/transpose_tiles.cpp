@@ -275,13 +275,10 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
   const auto mine =
       std::span(left).subspan(static_cast<std::size_t>(share.begin), static_cast<std::size_t>(share.size()));
   Pass pass(point, tiles, outputs);
-  run::Measured measured;
-  measured.phases.resize(1);
-  comm.barrier();
-  const Timer timer;
   index_t done = 0;
-  mpi::together(comm, "stream", [&] { done = pass.run(mine, measured.phases.front()); });
-  measured.seconds = {comm.max(timer.seconds())};
+  run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
+    mpi::together(comm, "stream", [&] { done = pass.run(mine, phases); });
+  });
   all.before += pass.before();
   all.after += pass.after();
   if (comm.sum(done) < static_cast<index_t>(left.size())) {
@@ -302,9 +299,8 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
 
 void print_tiles(const Request& request, const Tiles& tiles) {
   fmt::print(
-      "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of {}, holds {} "
-      "a "
-      "rank\n",
+      "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of {}, "
+      "holds {} a rank\n",
       request.element.type_text(), fmt::join(request.extents, " x "),
       fmt::join(request.result_extents(), " x "), counted(tiles.total(), "tile"),
       fmt::join(tiles.tile, " x "), counted(request.shape.ranks, "rank"), human_bytes(tiles.read_run),

@@ -176,10 +176,8 @@ echo "\$ $program machine --seconds 0.1"
 
 files=() next=("$program list" "$program matmul --help")
 for workload in matmul transpose stencil sort; do
-  if declare -F "job_$workload" >/dev/null && "$program" "$workload" --help >/dev/null 2>&1; then
-    echo
-    "job_$workload"
-  fi
+  echo
+  "job_$workload"
 done
 
 echo

@@ -91,18 +91,13 @@ tessera_show_and_fail() { # what log
 
 tessera_build() { # target...
   mkdir -p "$tessera_root/build"
-  local nvcc cuda=OFF
-  nvcc=$(tessera_nvcc) && cuda=ON
-  if [ $cuda = ON ]; then
+  local nvcc
+  if nvcc=$(tessera_nvcc); then
     export CUDACXX=${CUDACXX:-$nvcc}
-    if ! { tessera_configure -DTESSERA_CUDA=ON && tessera_compile "$@"; }; then
-      cp "$tessera_build_dir.configure.log" "$tessera_build_dir.cuda.log"
-      cat "$tessera_build_dir.build.log" >>"$tessera_build_dir.cuda.log" 2>/dev/null
-      tessera_say "CUDA ($nvcc) does not build here (see $tessera_build_dir.cuda.log): going on without it"
-      cuda=OFF
-    else
-      return 0
-    fi
+    if tessera_configure -DTESSERA_CUDA=ON && tessera_compile "$@"; then return 0; fi
+    cp "$tessera_build_dir.configure.log" "$tessera_build_dir.cuda.log"
+    cat "$tessera_build_dir.build.log" >>"$tessera_build_dir.cuda.log" 2>/dev/null || true
+    tessera_say "CUDA ($nvcc) does not build here (see $tessera_build_dir.cuda.log): going on without it"
   else
     tessera_say "no nvcc: built for CPUs alone (to add GPUs install NVIDIA's cuda-toolkit 12 or newer, put nvcc on the PATH," \
       "and run this again)"

@@ -15,7 +15,8 @@ namespace tessera::io {
     H5Fget_name(object, text.data(), text.size() + 1);
     return text;
   };
-  return name(dataset) == name(file);
+  const std::string home = name(dataset);
+  return !home.empty() && home == name(file);  // empty: it cannot be told
 }
 
 }  // namespace tessera::io

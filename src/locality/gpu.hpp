@@ -47,6 +47,7 @@ struct GpuReport {
   double seconds = 0;
 };
 
+/// The kernels of a workload whose order of threads can be simulated.
 [[nodiscard]] std::vector<std::string> gpu_kernels(std::string_view workload);
 
 /// Throws Error(usage) for what simulate() does not: kernels, stencils, blocks.

@@ -19,7 +19,6 @@ constexpr int bytes_type = 0;  // ncclInt8
 
 struct Library {
   std::string missing;
-  Result (*version)(int*) = nullptr;
   Result (*unique_id)(UniqueId*) = nullptr;
   Result (*init)(Comm*, int, UniqueId, int) = nullptr;
   Result (*destroy)(Comm) = nullptr;
@@ -49,7 +48,6 @@ Library load() {
     found.missing = why != nullptr ? why : "libnccl.so.2 cannot be loaded";
     return found;
   }
-  find(file, "ncclGetVersion", found.version, found.missing);
   find(file, "ncclGetUniqueId", found.unique_id, found.missing);
   find(file, "ncclCommInitRank", found.init, found.missing);
   find(file, "ncclCommDestroy", found.destroy, found.missing);
@@ -75,13 +73,6 @@ void check(Result rc, const char* call) {
 }  // namespace
 
 const std::string& nccl_missing() { return library().missing; }
-
-std::string nccl_version() {
-  int version = 0;
-  if (!nccl_missing().empty() || library().version(&version) != 0) return {};
-  return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
-         std::to_string(version % 100);
-}
 
 Nccl::Id Nccl::make_id() {
   UniqueId id{};

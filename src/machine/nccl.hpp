@@ -12,8 +12,6 @@ namespace tessera::machine {
 /// Why there is no such library here; "" where there is one (libnccl.so.2, or the file that TESSERA_NCCL
 /// names).
 [[nodiscard]] const std::string& nccl_missing();
-/// "2.28.9"; "" without.
-[[nodiscard]] std::string nccl_version();
 
 /// The ranks' current devices, each another one, as the library sees them together. Multicast over NVLink
 /// stays off. Messages begun between begin() and end() travel at once.

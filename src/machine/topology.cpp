@@ -155,6 +155,4 @@ index_t available_memory() {
 
 index_t peak_resident() { return std::max<index_t>(0, kilobytes_line("/proc/self/status", "VmHWM")); }
 
-void reset_peak_resident() { std::ofstream("/proc/self/clear_refs") << "5"; }
-
 }  // namespace tessera::machine

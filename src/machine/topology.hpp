@@ -49,7 +49,5 @@ struct Caches {
 [[nodiscard]] index_t available_memory();
 /// The largest resident size of this process so far, bytes.
 [[nodiscard]] index_t peak_resident();
-/// Sets the peak back to the present size, where the kernel lets us (Linux: /proc/self/clear_refs).
-void reset_peak_resident();
 
 }  // namespace tessera::machine

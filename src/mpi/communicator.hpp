@@ -18,7 +18,7 @@ namespace tessera::mpi {
 /// Throws Error(internal) with the library's own words unless rc is MPI_SUCCESS. `call` names the function.
 void check(int rc, const char* call);
 
-/// A pending transfer of any size; wait() or destruction completes it.
+/// A pending transfer of any size; only wait() completes it, or test() that says yes.
 class Request {
  public:
   Request() = default;

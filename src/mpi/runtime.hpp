@@ -9,10 +9,10 @@
 
 namespace tessera::mpi {
 
-/// Initialises MPI (thread level funneled), has every crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) told
-/// in one line with its whereabouts, where nobody else cares for that signal already, and finalises MPI, but
-/// only when all ranks agreed that they leave: a rank that finalised alone would leave the others waiting for
-/// ever.
+/// Initialises MPI (thread level serialized, or funneled where the library has no more), has every crash
+/// (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) told in one line with its whereabouts, where nobody else cares
+/// for that signal already, and finalises MPI, but only when all ranks agreed that they leave: a rank that
+/// finalised alone would leave the others waiting for ever.
 class Runtime {
  public:
   Runtime(int* argc, char*** argv);

@@ -5,8 +5,9 @@
 #include "base/text.hpp"
 
 namespace tessera::run {
+namespace {
 
-void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
+void add_machine_options(OptionSet& options) {
   options.add({.name = "threads",
                .kind = Kind::integer,
                .fallback = "0",
@@ -30,6 +31,9 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .group = "Machine",
                .identity = false,
                .low = 0});
+}
+
+void add_measuring_options(OptionSet& options, const CommonDefaults& defaults) {
   options.add({.name = "repetitions",
                .kind = Kind::integer,
                .fallback = defaults.repetitions,
@@ -66,6 +70,13 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .help = "measure points again that the results file already holds",
                .group = "Measuring",
                .identity = false});
+}
+
+}  // namespace
+
+void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
+  add_machine_options(options);
+  add_measuring_options(options, defaults);
   add_title(options);
   options.add({.name = "no-verify",
                .kind = Kind::flag,
@@ -97,7 +108,7 @@ void add_seed(OptionSet& options, const std::string& of_what) {
                .help = of_what,
                .group = "Data",
                .low = 0,
-               .high = 4e18});
+               .high = most_size});
 }
 
 void add_kernel(OptionSet& options, std::vector<std::string> names) {

@@ -5,6 +5,9 @@
 
 namespace tessera::run {
 
+/// The largest size or seed that an option takes: the sum of two is still an index_t.
+inline constexpr double most_size = 4e18;
+
 /// What a command does unless it is told otherwise.
 struct CommonDefaults {
   const char* repetitions = "5";

@@ -178,9 +178,8 @@ std::vector<Ceiling> properties(const machine::Gpu& gpu) {
 
 std::string described(const machine::Gpu& gpu) {
   return fmt::format(
-      "{}, {}, {} multiprocessors at {:.2f} GHz, compute capability {}.{}, bus of {} bits ({:.0f} GB/s), L2 "
-      "{}, "
-      "shared memory {} a multiprocessor, PCI {}",
+      "{}, {}, {} multiprocessors at {:.2f} GHz, compute capability {}.{}, bus of {} bits ({:.0f} GB/s), "
+      "L2 {}, shared memory {} a multiprocessor, PCI {}",
       gpu.name, human_bytes(gpu.memory_bytes), gpu.multiprocessors, gpu.clock_hz / 1e9, gpu.major, gpu.minor,
       gpu.bus_bits, gpu.bus_bandwidth() / 1e9, human_bytes(gpu.l2_bytes), human_bytes(gpu.shared_bytes),
       gpu.pci);

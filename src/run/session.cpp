@@ -71,6 +71,7 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
                  const std::vector<std::string>& arguments)
     : comm_(comm), options_(options), results_(parsed.lists.at("results").front()) {
   gpus_ = concerned_gpus(parsed);
+  asks_repetitions_ = parsed.sources.at("repetitions") == "flag";
   const std::set<std::string> told = {"m", "n", "k", "threads"};  // of which every table tells
   for (const Option& option : options.options()) {
     const bool number =
@@ -318,6 +319,7 @@ void Session::record(const Values& point, Measured measured) {
   measured.columns.insert(measured.columns.end(), swept.begin(), swept.end());
   measured.kernels = kernel_seconds(comm_, measured);
   const Summary summary = summarize(measured.seconds);
+  ran_once_ = ran_once_ || summary.count < static_cast<std::size_t>(point.integer("repetitions"));
   const auto top = measured.ceiling.empty() ? std::nullopt : ceiling(measured.ceiling, threads_of(point));
   const double share = top ? rate_of(measured, summary.median) * measured.per_ceiling / *top : NAN;
   auto tables = rows(point, measured, summary, share);
@@ -379,6 +381,8 @@ void Session::finish() {
     fmt::print("\ncounters, median of the repetitions, all ranks:\n");
   }
   if (counters_) fmt::print("{}", counters_->text());
+  if (asks_repetitions_ && ran_once_)
+    fmt::print(stderr, "--repetitions without effect where data goes from file to file: that is done once\n");
   if (skipped_ > 0) {
     fmt::print("{} already in {}: skipped (--again measures them once more)\n", counted(skipped_, "point"),
                results_);

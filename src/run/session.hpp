@@ -80,6 +80,26 @@ template <class Prepare, class F>
   return result;
 }
 
+/// Times what is done once however many repetitions are asked for, as a pass from file to file is: barrier,
+/// run, slowest rank. Collective.
+template <class F>
+[[nodiscard]] Measured measure_once(const mpi::Communicator& comm, const Values& point, const F& pass) {
+  Measured result;
+  mpi::Phases& phases = result.phases.emplace_back();
+  std::optional<Counting> counting;
+  if (point.flag("counters")) counting.emplace(comm);
+  if (counting) counting->begin();
+  comm.barrier();
+  if (point.flag("timeline")) phases.watch();
+  const Timer timer;
+  pass(phases);
+  result.seconds = {comm.max(timer.seconds())};
+  if (!counting) return result;
+  counting->end();
+  result.counted = counting->counted();
+  return result;
+}
+
 /// OpenMP threads of this point: --threads, or what OpenMP would use.
 [[nodiscard]] int threads_of(const Values& point);
 
@@ -141,6 +161,7 @@ class Session {
   std::string no_counters_;  ///< why there are none
   int skipped_ = 0;
   bool wrote_ranks_ = false;
+  bool asks_repetitions_ = false, ran_once_ = false;  ///< by a flag; and some point knows no repetitions
 };
 
 }  // namespace tessera::run

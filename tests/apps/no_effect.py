@@ -35,6 +35,7 @@ class NoEffect(tessera.Case):
                 ((*sort, "--out", "s.h5:/k", "--apply", order, "--kernel", "radix"), ("--kernel", "--apply")),
                 ((*sort, "--out", "s.h5:/k", "--apply", order, "--algorithm", "exact"), ("--algorithm", "--apply")),
                 ((*sort, "--out", "s.h5:/k", "--apply", order, "--type", "f32"), ("--type", "--apply")),
+                ((*sort, "--out", "s.h5:/k", "--apply", order, "--counters"), ("--counters", "--apply")),
                 ((*sort, "--quantiles", 0.5, "--kernel", "radix"), ("--kernel", "--quantiles")),
                 ((*field, "--checkpoint-every", 5), ("--checkpoint-every", "--checkpoint")),
                 ((*field, "--color-range", "0:1"), ("--color-range", "--preview")),
@@ -71,6 +72,18 @@ class NoEffect(tessera.Case):
         request = ("sort", "--in", "in.h5:/k", "--scratch", "runs", "--out")
         self.assertIn("--scratch was not needed", self.succeed(*request, "s.h5:/k").out)
         self.assertNotIn("--scratch", self.succeed(*request, "t.h5:/k", "--out-of-core", "always").out)
+
+    def test_a_pass_from_file_to_file_is_counted_and_watched_once(self):
+        for words in (("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A"), ("transpose", "--in", "in.h5:/A"), ("sort", "--in", "in.h5:/k")):
+            with self.subTest(words[0]):
+                result = self.succeed(*words, "--out", f"{words[0]}.h5:/x", "--out-of-core", "always", "--counters", "--timeline",
+                                      "--results", "r.h5", "--repetitions", 3)
+                self.assertIn("counters", result.out)
+                self.assertIn("--repetitions without effect", result.err)
+                with h5py.File(self.path("r.h5")) as file:
+                    run = file[f"{words[0]}_0001"]
+                    self.assertEqual(list(run["summary/repetitions"]), [1])
+                    self.assertGreater(len(run["timeline/begin"]), 0)
 
     def test_options_of_gpus_beside_a_kernel_of_the_cpu_are_said(self):
         for words in (("matmul", "--n", 8, "--kernel", "tiled"), ("matmul", "--n", 8, "--device", "cpu"), ("transpose", "--n", 8),

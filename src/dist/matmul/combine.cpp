@@ -10,7 +10,7 @@ namespace {
 using layout::Box;
 using layout::Range;
 
-constexpr int tag = 102;
+constexpr int tag = 202;
 
 /// A node's value over a part of this rank's home box of c, received or computed here.
 template <class T>

@@ -20,7 +20,7 @@ using layout::Range;
 // device or a slower core asks for no larger tiles than these.
 constexpr double flop_rate = 5e10, read_rate = 1e9;  // of a thread and of a rank, a second
 constexpr double device_flop_rate = 2e13, bus_rate = 1e10;
-constexpr index_t longest_panel = 4096;
+constexpr index_t longest_panel = 4096;              // along k; a device takes longer ones
 constexpr index_t packed_bytes = index_t{64} << 20;  // of an operand, that the kernels pack at most
 constexpr index_t edge_unit = 48;                    // rows and columns of whole micro-tiles
 

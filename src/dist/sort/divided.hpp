@@ -17,6 +17,8 @@ class DividedSort {
  public:
   using Key = std::uint64_t;
 
+  /// Whether a share of `total` keys on so many ranks is long enough for these kernels (nullptr: there are
+  /// none), and short enough for their buckets; never on one rank.
   [[nodiscard]] static bool serves(index_t total, index_t ranks, const buckets::Kernels* kernels);
   /// Bytes of a device's memory that a rank takes beside its keys.
   [[nodiscard]] static index_t device_bytes(index_t total, index_t ranks, const buckets::Kernels& kernels);

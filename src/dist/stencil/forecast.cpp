@@ -68,6 +68,7 @@ double seconds_per_update(const PlanRequest& request, const Box3& box, index_t s
   const double levels = (stencil.two_levels() ? 3 : 2) + static_cast<double>(beside);
   const auto bytes = static_cast<double>(request.element_bytes);
   const bool in_cache = (2 + beside) * box.volume() * request.element_bytes <= request.cache_bytes;
+  // A cache is taken to give four times what memory does.
   const double passes = in_cache ? 0.25 : request.blocks_time ? 1 / static_cast<double>(steps) : 1;
   // In cache the vector kernels take 0.06 ns a term and core in f64 (Zen 4); a box adds by doubling.
   constexpr double seconds_per_term = 0.06e-9;
