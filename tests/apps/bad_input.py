@@ -102,6 +102,24 @@ class Files(BadInput):
                 self.refuse_product(BAD_DATA, a="cut.h5:/A", words="'cut.h5'",
                                     ranks=(0, 3) if cut == len(whole) // 2 else (0,))
 
+    def test_numbers_beyond_the_type(self):
+        """They would become infinite; infinities stay."""
+        values = numpy.array([[1, -numpy.inf], [2, 3], [-1e300, 4]])
+        with h5py.File(self.path("x.h5"), "w") as file:
+            for kind, name in (("<f8", "little"), (">f8", "big"), ("<c16", "complex")):
+                file[name] = values.astype(kind)
+                file[name + "_key"] = values.ravel().astype(kind)
+        for name in ("little", "big"):
+            a, key = f"x.h5:/{name}", f"x.h5:/{name}_key"
+            self.succeed("transpose", "--in", a + "[:2]", "--type", "f32", "--out", "t.h5:/T", "--overwrite")
+            numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), values[:2].T)
+            for command in (("matmul", "--a", a, "--b", a, "--trans-b", "T"), ("transpose", "--in", a, "--alpha", 2),
+                            ("stencil", "--in", a), ("sort", "--in", key)):
+                self.refuse(BAD_DATA, *command, "--type", "f32", words=(f"x.h5:/{name}", "f32 cannot hold"),
+                            ranks=(2,) if command[0] == "matmul" else (0,))
+        self.refuse(BAD_DATA, "matmul", "--a", "x.h5:/complex", "--b", "x.h5:/complex", "--trans-b", "T", "--type", "c64",
+                    words="c64 cannot hold", ranks=(0,))
+
     def test_flipped_metadata(self):
         """Random bytes of the metadata changed: a product, or one line; never a crash or a hang."""
         rng = random.Random(tessera.SEED)
