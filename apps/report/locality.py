@@ -7,6 +7,8 @@ import textplot
 from picture import Picture
 
 MOST_CURVES = 6
+NEEDED = {"points": ("point", "workload", "loads", "stores", "compulsory", "theorem", "constant", "line_bytes"),
+          "curves": ("point", "array", "bytes", "misses", "theorem")}
 MOST_CELLS = 280, 400  # down and across: two dots each at least
 RESIDENT, LOADED, STORED, FETCHED = "#D9D9D9", "#0072B2", "#009E73", "#D55E00"
 
@@ -68,6 +70,9 @@ def read(path):
             if not isinstance(group, h5py.Group) or "curves" not in group:
                 continue
             tables = {name: results.columns(part) for name, part in group.items()}
+            lacks = [f"{run}/{table}/{name}" for table, names in NEEDED.items() for name in names if name not in tables[table]]
+            if lacks:
+                raise KeyError(", ".join(lacks))
             points = tables["points"]
             for row, key in enumerate(points["point"]):
                 found[key] = Traced(key, {name: values[row] for name, values in points.items()}, tables,
