@@ -73,7 +73,7 @@ class Rerun(tessera.Case):
     def test_traced_runs_have_the_same_misses(self):
         path = self.measure("locality", "matmul", "--n", "8,12", "--kernel", "tiled", "--tile", 4)
         result = self.rerun(path, codes=(0,))
-        self.assertIn("locality matmul --n=8,12 --kernel=tiled --tile=4", result.out)
+        self.assertIn("locality matmul --kernel=tiled --n=8,12 --tile=4", result.out)
         self.assertEqual(result.out.count("SAME"), 2)
 
     def test_a_run_that_fails_hands_its_exit_code_on(self):
