@@ -378,6 +378,8 @@ class Toml(BadInput):
         self.refuse(MISSING, "matmul", "--config", "nothere.toml", words="'nothere.toml'")
         os.mkdir(self.path("folder"))
         self.refuse(MISSING, "matmul", "--config", "folder", words="'folder'")
+        os.mkfifo(self.path("pipe.toml"))
+        self.refuse(MISSING, "matmul", "--config", "pipe.toml", words=("'pipe.toml'", "pipe"), ranks=(0,))
 
     def test_unreadable_text(self):
         self.refuse_toml("n = 5\nk = = 3\n", "run.toml:2:")
