@@ -34,7 +34,9 @@ class RawFile {
 
 /// A hidden name beside the file for what is not complete yet; no other process takes it.
 [[nodiscard]] std::string partial_name(const std::string& file);
-/// A hidden name beside the file for what a stopped run leaves to a later one.
+/// The hidden name beside the file that has such an ending.
+[[nodiscard]] std::string hidden_name(const std::string& file, const std::string& ending);
+/// The one for what a stopped run leaves to a later one.
 [[nodiscard]] std::string stopped_name(const std::string& file);
 /// Removes partial files of this name that processes of this host left when they were killed.
 void remove_abandoned(const std::string& file);

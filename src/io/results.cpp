@@ -28,9 +28,7 @@ constexpr hsize_t chunk_rows = 256;
 class FileLock {
  public:
   explicit FileLock(const std::string& file)
-      : descriptor_(open(
-            (directory_of(file) + "." + std::filesystem::path(file).filename().string() + ".lock").c_str(),
-            O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+      : descriptor_(open(hidden_name(file, ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
     if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
   }
   ~FileLock() {
