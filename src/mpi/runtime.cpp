@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -176,6 +178,13 @@ void die(ExitCode code, const std::string& cause) noexcept {
   _exit(static_cast<int>(code));
 }
 
+Error error_of(const std::exception& exception) {
+  const auto* const system = dynamic_cast<const std::system_error*>(&exception);
+  if (system == nullptr || std::ferror(stdout) == 0) return {ExitCode::internal, exception.what()};
+  return {ExitCode::io, "cannot write to standard output (" + system->code().message() +
+                            "); see where it goes, the results may be there all the same"};
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -208,8 +217,9 @@ int run_main(int* argc, char*** argv, const std::function<ExitCode(const Communi
     die(error.code(), error.what());
   } catch (const std::bad_alloc&) {
     die(ExitCode::memory, "out of memory; use more ranks or smaller sizes");
-  } catch (const std::exception& error) {
-    die(ExitCode::internal, error.what());
+  } catch (const std::exception& exception) {
+    const Error error = error_of(exception);
+    die(error.code(), error.what());
   }
 }
 
