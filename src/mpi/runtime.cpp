@@ -47,8 +47,10 @@ void write_text(const char* text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// One line, from several writes of calls that a handler may make; then the signal's own end.
-void tell_crash(int number) {
+/// One line, from several writes of calls that a handler may make; then the signal's own end, but where a
+/// file that is mapped has lost its pages.
+void tell_crash(int number, siginfo_t* about, void*) {
+  const bool cut = number == SIGBUS && about->si_code == BUS_ADRERR;
   const char* const name = number == SIGSEGV  ? "segmentation fault"
                            : number == SIGBUS ? "bus error"
                            : number == SIGFPE ? "arithmetic exception"
@@ -58,7 +60,8 @@ void tell_crash(int number) {
   write_text(name);
   write_text(crash_place.data());
   write_text(current_phase());
-  write_text(")\n");
+  write_text(cut ? "): a file in use was cut short, or /dev/shm is full\n" : ")\n");
+  if (cut) _exit(static_cast<int>(ExitCode::io));
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
@@ -85,8 +88,8 @@ void tell_crashes(const std::vector<int>& numbers) {
   other.ss_size = stack.size();
   sigaltstack(&other, nullptr);
   struct sigaction action {};
-  action.sa_handler = tell_crash;
-  action.sa_flags = SA_ONSTACK;
+  action.sa_sigaction = tell_crash;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
   for (const int number : numbers) sigaction(number, &action, nullptr);
 }
 
