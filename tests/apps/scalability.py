@@ -193,7 +193,7 @@ class Refusals(tessera.Case):
                 (("matmul", "--stencil", "nonsense"), ("--stencil", "for stencil")),
                 (("sort", "--steps", 5), ("--steps", "for stencil")),
                 (("forkjoin", "--type", "f32"), ("--type", "its own")),
-                (("forkjoin", "--timeline"), ("--timeline", "one rank")),
+                (("forkjoin", "--timeline"), "unknown option --timeline"),
                 (("forkjoin", "--kernel", "fib", "--n", 61), ("at most 60",)),
                 (("forkjoin", "--n", -1), ("--n", "-1")),
                 (("forkjoin", "--threshold", 0), ("--threshold",)),
