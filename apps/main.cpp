@@ -76,7 +76,7 @@ void limit_start(time_t seconds) {
 }
 
 /// Runs before the libraries start.
-[[gnu::no_sanitize("address", "thread", "undefined")]] void watch_start(int, char**, char**) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) void watch_start(int, char**, char**) {
   constexpr time_t processor_seconds = 2;  // they take 0.03
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return;
@@ -85,8 +85,8 @@ void limit_start(time_t seconds) {
   limit_start(processor_seconds);
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*const before_libraries)(int, char**,
-                                                                             char**) = watch_start;
+__attribute__((section(".preinit_array"), used)) void (*const before_libraries)(int, char**,
+                                                                                char**) = watch_start;
 
 /// What the parent left in a way that makes something go wrong here: a descriptor of the three that is closed
 /// would be the next file's, an output perhaps, and get what is said; children whose end is ignored leave no
