@@ -162,8 +162,10 @@ void copy_file(const std::string& from, const std::string& to) {
 }
 
 void require_file_or_nothing(const std::string& path, const std::string& what) {
-  std::error_code ignored;
-  const auto status = std::filesystem::status(path, ignored);
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  require(error != std::errc::filename_too_long, ExitCode::cannot_create,
+          fmt::format("{} '{}' has too long a name; give a shorter one", what, path));
   require(!std::filesystem::is_directory(status), ExitCode::cannot_create,
           fmt::format("{} '{}' is a directory; name a file", what, path));
   require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status),

@@ -52,7 +52,8 @@ void publish_new_file(const std::string& from, const std::string& to);
 /// What a path leads to through symbolic links, there or not: what is renamed to it takes the place of the
 /// file, and not of a link to it.
 [[nodiscard]] std::string behind_links(const std::string& path);
-/// Error(cannot_create) where the path is a folder, a pipe or a device; `what` says what it was meant for.
+/// Error(cannot_create) where the path is a folder, a pipe or a device, or too long; `what` says what it was
+/// meant for.
 void require_file_or_nothing(const std::string& path, const std::string& what);
 /// "dir/" of a path, "./" when it has none.
 [[nodiscard]] std::string directory_of(const std::string& path);
