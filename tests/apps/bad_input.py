@@ -233,7 +233,7 @@ class Outputs(BadInput):
         self.refuse_product(CANNOT_CREATE, "--overwrite", out="folder:/C", words="'folder'")
 
     def test_names_as_long_as_there_are(self):
-        name = "n" * 252 + ".h5"
+        name = "n" * 253 + ".h5"
         self.refuse_product(CANNOT_CREATE, out=name + ":/C", words="too long", ranks=(0,))
         self.refuse_product(CANNOT_CREATE, "--results", name, words="too long", ranks=(0,))
         self.succeed("matmul", "--n", 8, "--out", name[1:] + ":/C", "--results", "r" + name[2:])
