@@ -70,14 +70,20 @@ def read(path):
             if not isinstance(group, h5py.Group) or "curves" not in group:
                 continue
             tables = {name: results.columns(part) for name, part in group.items()}
-            lacks = [f"{run}/{table}/{name}" for table, names in NEEDED.items() for name in names if name not in tables[table]]
-            if lacks:
-                raise KeyError(", ".join(lacks))
             points = tables["points"]
             for row, key in enumerate(points["point"]):
                 found[key] = Traced(key, {name: values[row] for name, values in points.items()}, tables,
                                     group.attrs.get("option_title") or "locality", run)
     return list(found.values())
+
+
+def whole(points):
+    """The points, whose tables have all that pages are made of; KeyError where one lacks something."""
+    for point in points:
+        lacks = [f"{point.run}/{table}/{name}" for table, names in NEEDED.items() for name in names if name not in point.tables[table]]
+        if lacks:
+            raise KeyError(", ".join(lacks))
+    return points
 
 
 def table(points):
