@@ -103,6 +103,7 @@ ExitCode body(const mpi::Communicator& comm, bool show, double seconds) {
     print_topology();
     if (!show) io::require_file_or_nothing(run::ceilings_file(), "the file for what is measured,");
     ceilings = run::load_ceilings(run::ceilings_file());
+    if (!show) run::save_ceilings(run::ceilings_file(), ceilings);  // what cannot be kept is not measured
     if (!show) measure_node(ceilings);
     if (!show) measure_device(ceilings);
   });

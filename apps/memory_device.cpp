@@ -87,8 +87,6 @@ void measure(const mpi::Communicator& comm, const Values& point, memory::DeviceP
 void sort_out(run::Parsed& parsed) {
   const std::vector<std::string> kernels = named(parsed);
   const auto given = [&](const std::string& option) { return parsed.sources.at(option) != "default"; };
-  require(parsed.lists.at("timeline").front() != "true", ExitCode::usage,
-          "--timeline keeps the phases of ranks, and a probe has none; drop it");
   if (kernels.empty()) {
     for (const DeviceParameter& p : memory::device_parameters())
       require(!given(p.name), ExitCode::usage,

@@ -19,8 +19,7 @@ namespace tessera::apps {
 namespace {
 
 /// Every N-th point from the I-th on, of --part I/N.
-std::vector<run::Values> points_of(const run::OptionSet& set, const run::Parsed& parsed) {
-  std::vector<run::Values> all = set.points(parsed);
+std::vector<run::Values> part_of(const run::Parsed& parsed, std::vector<run::Values> all) {
   const auto text = parsed.lists.find("part");
   if (text == parsed.lists.end() || text->second.front().empty()) return all;
   const run::Part part = run::parse_part(text->second.front());
@@ -146,7 +145,7 @@ void check_outputs(const run::OptionSet& set, const run::Parsed& parsed) {
 }
 
 void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
-  (void)points_of(set, parsed);
+  (void)part_of(parsed, set.points(parsed));
   check_outputs(set, parsed);
   require(!names(parsed, "ranks") || parsed.lists.at("plan").front() == "true", ExitCode::usage,
           "--ranks goes with --plan, which plans for so many; start them with mpirun -n RANKS");
@@ -175,7 +174,7 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
                  idle);
   }
   bool right = true;
-  const auto points = each_once(sweep, session, points_of(sweep.set, sweep.parsed));
+  const auto points = part_of(sweep.parsed, each_once(sweep, session, sweep.set.points(sweep.parsed)));
   Progress progress("points", static_cast<double>(points.size()),
                     sweep.comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
   std::size_t done = 0;
@@ -222,7 +221,7 @@ Command workload_command(const run::OptionSet& set, std::function<Actions(run::P
       const run::Ceilings ceilings = run::load_ceilings(run::ceilings_file());
       const PointActions act = actions(comm);
       std::vector<Need> result;
-      for (const run::Values& point : points_of(set, parsed)) {
+      for (const run::Values& point : part_of(parsed, set.points(parsed))) {
         result.push_back(act.need(point, ceilings, ranks_per_node));
         result.back().repetitions = point.integer("warmups") + point.integer("repetitions");
       }

@@ -248,7 +248,9 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
       for (const Values& point : group.points) session.skip(point);
     } else {
       const std::string& results = parsed.lists.at("results").front();
-      if (!results.empty()) io::require_place_for_results(results);
+      mpi::on_root(comm, "open results", [&] {
+        if (!results.empty()) io::require_place_for_results(results);
+      });
       right = run_group(comm, group, session) && right;
     }
   }

@@ -140,8 +140,6 @@ void refuse_idle(const run::Parsed& parsed) {
             fmt::format("--{} is for stencil and this is {}; drop it", option, workload));
   require(workload != "forkjoin" || !given("type"), ExitCode::usage,
           "--type is for the kernels of workloads, and each probe of forkjoin has its own; drop it");
-  require(parsed.lists.at("timeline").front() != "true", ExitCode::usage,
-          "--timeline keeps the phases of ranks, and scalability has one rank; drop it");
 }
 
 run::Values completed(const run::Values& point) {

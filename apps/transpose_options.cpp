@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "io/dataset.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "run/common_options.hpp"
@@ -162,7 +164,8 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
   refuse_if(!value("c").empty() && !from_file, "--c goes with --in; give both");
   refuse_if(!value("c").empty() && !adds,
             "--c without --beta has no effect (beta is 0); give --beta 1 to add it");
-  refuse_if(value("c").empty() && from_file && adds,
+  const auto axes = std::ranges::count(value("axes"), ',') + 1;  // of others no C helps
+  refuse_if(value("c").empty() && from_file && adds && (value("axes").empty() || axes == 2),
             "--beta needs the C that it multiplies; give --c file.h5:/path");
   refuse_if(!value("shape").empty() && (from_file || value("axes").empty()),
             "--shape describes a generated input of --axes; give --axes, or --m and --n for a matrix");

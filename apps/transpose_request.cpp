@@ -187,14 +187,16 @@ void check_request(const Values& point, const Request& request) {
   require(!point.flag("in-place") || kernel == "auto" || kernel == "in_place", ExitCode::usage,
           fmt::format("--in-place has a kernel of its own and {} needs a second matrix; drop one of the two",
                       kernel));
+  const char* const in_place = point.flag("in-place") ? "--in-place" : "--kernel in_place";
   require(!q.in_place || (q.op == Op::transpose && q.scale.plain() && !request.permutes()), ExitCode::usage,
-          "in place there is the plain transpose of a matrix only; drop --in-place, or --op, --axes, --alpha "
-          "and --beta");
+          fmt::format("in place there is the plain transpose of a matrix only; drop {}, or --op, --axes, "
+                      "--alpha and --beta",
+                      in_place));
   require(!q.in_place || q.ranks == 1 || q.rows == q.cols, ExitCode::usage,
           fmt::format(
               "in place, several ranks transpose square matrices only and this one is {} x {}; use one rank, "
-              "or drop --in-place",
-              q.rows, q.cols));
+              "or drop {}",
+              q.rows, q.cols, in_place));
   require(!q.in_place || q.ranks == 1 || request.method.algorithm == Algorithm::pairwise, ExitCode::usage,
           fmt::format("in place, ranks exchange pairwise, not by {}; drop --algorithm", request.algorithm));
   require(

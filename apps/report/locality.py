@@ -7,6 +7,8 @@ import textplot
 from picture import Picture
 
 MOST_CURVES = 6
+NEEDED = {"points": ("point", "workload", "loads", "stores", "compulsory", "theorem", "constant", "line_bytes"),
+          "curves": ("point", "array", "bytes", "misses", "theorem")}
 MOST_CELLS = 280, 400  # down and across: two dots each at least
 RESIDENT, LOADED, STORED, FETCHED = "#D9D9D9", "#0072B2", "#009E73", "#D55E00"
 
@@ -73,6 +75,15 @@ def read(path):
                 found[key] = Traced(key, {name: values[row] for name, values in points.items()}, tables,
                                     group.attrs.get("option_title") or "locality", run)
     return list(found.values())
+
+
+def whole(points):
+    """The points, whose tables have all that pages are made of; KeyError where one lacks something."""
+    for point in points:
+        lacks = [f"{point.run}/{table}/{name}" for table, names in NEEDED.items() for name in names if name not in point.tables[table]]
+        if lacks:
+            raise KeyError(", ".join(lacks))
+    return points
 
 
 def table(points):

@@ -27,7 +27,7 @@ def read(paths):
         if not os.path.exists(path):
             pick.fail(66, f"there is no file '{path}'; check the path")
         try:
-            mine, points, on_gpu = results.read(path), locality.read(path), gpu_order.read(path)
+            mine, points, on_gpu = results.read(path), locality.whole(locality.read(path)), gpu_order.read(path)
         except (OSError, KeyError, ValueError, IndexError) as error:
             pick.fail(65, f"'{path}' is no results file ({error}); give one that --results named")
         if not mine and not points and not on_gpu:

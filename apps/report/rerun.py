@@ -13,8 +13,11 @@ import subprocess
 import sys
 import tempfile
 
+import h5py
+
 import compare
 import pick
+import results
 
 # Written by a run: repeated elsewhere. Steering of the stored job alone: left out.
 OUTPUTS = ("out", "snapshots", "argsort", "checkpoint", "preview", "frames")
@@ -99,6 +102,21 @@ def start(run, scratch, options):
     return fresh
 
 
+def traced(word):
+    """The traced runs of "file.h5" or "file.h5#run": without timings, which the others have."""
+    with h5py.File(pick.split(word)[0], "r") as file:
+        names = dict.fromkeys(point.run for point in compare.traced_of(word).values())
+        return [results.Run(name, dict(file[name].attrs), "", []) for name in names]
+
+
+def compared(word, run, fresh, options):
+    """Prints how the new run compares with the stored one and returns {verdict: how many}."""
+    if run.points:
+        return compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text)
+    counts = compare.compare_traced_files([f"{pick.split(word)[0]}#{run.name}", fresh])
+    return counts or pick.fail(65, "no point is in both; the options of this version may have other names")
+
+
 def main(words=None):
     parser = argparse.ArgumentParser(prog="tessera rerun")
     parser.add_argument("files", nargs="+")
@@ -111,7 +129,7 @@ def main(words=None):
     options = parser.parse_args(words)
     if len(options.files) != 1:
         pick.fail(64, f"{len(options.files)} runs were named; rerun takes one")
-    runs = pick.runs(options.files[0])
+    runs = pick.runs(options.files[0], needed=False) or traced(options.files[0]) or pick.runs(options.files[0])
     run = runs[-1]
     if len(runs) > 1:
         print(f"of {len(runs)} runs the last: {run.name} (name another one as {options.files[0]}#RUN)")
@@ -120,7 +138,7 @@ def main(words=None):
     try:
         fresh = start(run, scratch, options)
         print()
-        return compare.exit_code(compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text))
+        return compare.exit_code(compared(options.files[0], run, fresh, options))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -115,6 +115,8 @@ def columns(group):
     for name, dataset in group.items():
         if name != "row":
             out[name] = dataset.asstr()[:] if h5py.check_string_dtype(dataset.dtype) else dataset[:]
+    if len({len(column) for column in out.values()}) > 1:
+        raise ValueError(f"the columns of {group.name} are not equally long")
     return out
 
 

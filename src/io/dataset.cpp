@@ -33,14 +33,6 @@ DatasetName parse_table_name(std::string_view text, std::string_view option) {
   return parse_dataset_name(text, option);
 }
 
-DatasetName parse_selected_name(std::string_view text, std::string_view option) {
-  std::string path(text);
-  Selection selection = cut_selection(path);
-  DatasetName name = parse_dataset_name(path, option);
-  name.selection = std::move(selection);
-  return name;
-}
-
 std::vector<std::string> split_names(const std::string& text) {
   std::vector<std::string> names{""};
   int depth = 0;

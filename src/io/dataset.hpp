@@ -25,8 +25,6 @@ struct DatasetName {
 [[nodiscard]] DatasetName parse_dataset_name(std::string_view text, std::string_view option);
 /// The same, where "file.h5:/", the root group, is a name too.
 [[nodiscard]] DatasetName parse_table_name(std::string_view text, std::string_view option);
-/// A dataset with a selection behind it or not: "file.h5:/A[0:1000,50:]".
-[[nodiscard]] DatasetName parse_selected_name(std::string_view text, std::string_view option);
 
 /// "a.h5:/u,/v[0:9,3],b.h5:/w": several datasets, those without a file in the one named before them.
 [[nodiscard]] std::vector<std::string> split_names(const std::string& text);

@@ -1,6 +1,7 @@
 #include "io/grid.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace tessera::io {
@@ -59,6 +60,14 @@ void read_grid(const DatasetName& name, const Box3& box, const GridView<T>& to) 
   });
 }
 
+/// As io::Transfer does: none that was finite has become infinite.
+void require_held(std::span<const double> wide, std::span<const Half> halves, const DatasetName& name) {
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    require(std::isfinite(static_cast<float>(halves[i])) || !std::isfinite(wide[i]), ExitCode::bad_data,
+            name.text() + " holds numbers that f16 cannot hold (beyond its range); take another type");
+  }
+}
+
 /// HDF5 does not round to even, and makes large integers NaN (1.10): what is not kept in halves is read as
 /// f64 and rounded here.
 template <>
@@ -76,6 +85,7 @@ void read_grid(const DatasetName& name, const Box3& box, const GridView<Half>& t
       wide.resize(packed.size());
       read_slab(name, slab, {native_type(Element::f64), wide.data(), sizeof(double), part.size()[2]});
       std::transform(wide.begin(), wide.end(), packed.begin(), [](double value) { return Half(value); });
+      require_held(wide, packed, name);
     }
     each_row(to, box, part, packed.data(),
              [](Half* row, const Half* from, std::size_t bytes) { std::memcpy(row, from, bytes); });

@@ -61,7 +61,7 @@ inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
 
 /// The property list of transfers that turn no number into another: an integer in memory takes no fraction,
 /// no NaN and nothing beyond its range, of which the library would make the nearest that it has. Floats
-/// round, and overflow to infinity.
+/// round, and take nothing beyond their range, which would become infinite.
 class Transfer {
  public:
   Transfer();

@@ -145,6 +145,18 @@ std::string ask_child(const DatasetName& name, const char* how) {
   return child.output;
 }
 
+void answer_dataset(hid_t file, const DatasetName& name) {
+  const Handle dataset = open_dataset(file, name);
+  const DatasetInfo info = inspect(dataset, name);
+  read_sample(dataset, info, name);
+  read_attributes(dataset, name.text());
+  fmt::print("{} {} {} {} {} {}", name.selection.empty() ? 0 : 1, static_cast<int>(info.kind),
+             info.element_bytes, info.is_signed ? 1 : 0, info.self_contained ? 1 : 0, info.shape.size());
+  for (const index_t extent : info.shape) fmt::print(" {}", extent);
+  fmt::print(" {}", info.chunk.size());
+  for (const index_t extent : info.chunk) fmt::print(" {}", extent);
+}
+
 void answer_table(const DatasetName& name) {
   const TableInfo table = inspect_table(name);
   const Handle file = open_file(name.file);
@@ -169,12 +181,12 @@ FileCheck check_file_apart(const std::string& file) {
 
 TableInfo probe_table(const DatasetName& name) { return parse_table(ask_child(name, as_table)); }
 
-DatasetInfo probe(const DatasetName& name) {
+DatasetInfo probe(DatasetName& name) {
   std::istringstream words(ask_child(name, ""));
   DatasetInfo info;
-  int kind = 0;
+  int is_part = 0, kind = 0;
   std::size_t rank = 0;
-  words >> kind >> info.element_bytes >> info.is_signed >> info.self_contained >> rank;
+  words >> is_part >> kind >> info.element_bytes >> info.is_signed >> info.self_contained >> rank;
   info.kind = static_cast<DatasetInfo::Kind>(kind);
   info.shape.resize(rank);
   for (index_t& extent : info.shape) words >> extent;
@@ -182,13 +194,14 @@ DatasetInfo probe(const DatasetName& name) {
   info.chunk.resize(words.fail() ? 0 : rank);
   for (index_t& extent : info.chunk) words >> extent;
   require(!words.fail(), ExitCode::internal, "the process that looks at the input gave no answer");
+  if (is_part != 0) name.selection = cut_selection(name.path);
   return info;
 }
 
 int probe_main(int argc, char** argv) {
   if (argc != 4 && argc != 5) return static_cast<int>(ExitCode::usage);
   const std::string how = argc == 5 ? argv[4] : "";
-  const DatasetName name{argv[2], argv[3]};
+  DatasetName name{argv[2], argv[3]};
   struct stat status {};
   const bool found = stat(argv[2], &status) == 0;
   // A row of a dataset is held, and no row of an honest file is larger than the file.
@@ -212,15 +225,8 @@ int probe_main(int argc, char** argv) {
     }
     const Handle file = open_file(name.file);
     require_complete(file, name.file);
-    const Handle dataset = open_dataset(file, name);
-    const DatasetInfo info = inspect(dataset, name);
-    read_sample(dataset, info, name);
-    read_attributes(dataset, name.text());
-    fmt::print("{} {} {} {} {}", static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
-               info.self_contained ? 1 : 0, info.shape.size());
-    for (const index_t extent : info.shape) fmt::print(" {}", extent);
-    fmt::print(" {}", info.chunk.size());
-    for (const index_t extent : info.chunk) fmt::print(" {}", extent);
+    if (H5Oexists_by_name(file, argv[3], H5P_DEFAULT) <= 0) name.selection = cut_selection(name.path);
+    answer_dataset(file, name);
     return 0;
   } catch (const Error& error) {
     fmt::print("{}", error.what());

@@ -10,10 +10,11 @@ namespace tessera::io {
 /// The hidden first argument by which the program calls itself as the prober.
 inline constexpr const char* probe_command = "--probe-dataset";
 
-/// What the dataset is; throws Error(missing_input, bad_data). Spawns the running program (which must hand
-/// `probe_command` to probe_main) with 10 s of processor time and 4 GiB of address space; call it before MPI
-/// is initialised, or on a rank where creating processes is safe.
-[[nodiscard]] DatasetInfo probe(const DatasetName& name);
+/// What the dataset is; throws Error(missing_input, bad_data, usage). Where none has that very name and it
+/// ends as a selection does ("/A[0:1000,50:]"), the selection is cut off the name's path. Spawns the running
+/// program (which must hand `probe_command` to probe_main) with 10 s of processor time and 4 GiB of address
+/// space; call it before MPI is initialised, or on a rank where creating processes is safe.
+[[nodiscard]] DatasetInfo probe(DatasetName& name);
 
 /// The same for a dataset or a group of columns.
 [[nodiscard]] TableInfo probe_table(const DatasetName& name);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -30,8 +31,18 @@ namespace {
                           full ? "; free some space or write elsewhere" : ""));
 }
 
+/// ".name"; of one that leaves no room for an ending (255 bytes are the most, a host's name may have 64) its
+/// start and a hash.
+std::string hidden_stem(const std::string& file) {
+  constexpr std::size_t most = 160, kept = most - 17;
+  const std::string name = std::filesystem::path(file).filename().string();
+  return "." + (name.size() <= most
+                    ? name
+                    : fmt::format("{}-{:016x}", name.substr(0, kept), std::hash<std::string>()(name)));
+}
+
 std::string partial_prefix(const std::string& file) {
-  return fmt::format(".{}.partial-{}-", std::filesystem::path(file).filename().string(), mpi::host_name());
+  return fmt::format("{}.partial-{}-", hidden_stem(file), mpi::host_name());
 }
 
 /// A killed process that nobody has waited for yet still has its id, but no program any more.
@@ -118,9 +129,11 @@ std::string partial_name(const std::string& file) {
          fmt::format("{}-{:08x}", getpid(), std::random_device()());
 }
 
-std::string stopped_name(const std::string& file) {
-  return directory_of(file) + "." + std::filesystem::path(file).filename().string() + ".stopped";
+std::string hidden_name(const std::string& file, const std::string& ending) {
+  return directory_of(file) + hidden_stem(file) + ending;
 }
+
+std::string stopped_name(const std::string& file) { return hidden_name(file, ".stopped"); }
 
 void remove_abandoned(const std::string& file) {
   const std::string prefix = partial_prefix(file);
@@ -149,8 +162,10 @@ void copy_file(const std::string& from, const std::string& to) {
 }
 
 void require_file_or_nothing(const std::string& path, const std::string& what) {
-  std::error_code ignored;
-  const auto status = std::filesystem::status(path, ignored);
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  require(error != std::errc::filename_too_long, ExitCode::cannot_create,
+          fmt::format("{} '{}' has too long a name; give a shorter one", what, path));
   require(!std::filesystem::is_directory(status), ExitCode::cannot_create,
           fmt::format("{} '{}' is a directory; name a file", what, path));
   require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status),

@@ -34,7 +34,9 @@ class RawFile {
 
 /// A hidden name beside the file for what is not complete yet; no other process takes it.
 [[nodiscard]] std::string partial_name(const std::string& file);
-/// A hidden name beside the file for what a stopped run leaves to a later one.
+/// The hidden name beside the file that has such an ending.
+[[nodiscard]] std::string hidden_name(const std::string& file, const std::string& ending);
+/// The one for what a stopped run leaves to a later one.
 [[nodiscard]] std::string stopped_name(const std::string& file);
 /// Removes partial files of this name that processes of this host left when they were killed.
 void remove_abandoned(const std::string& file);
@@ -50,7 +52,8 @@ void publish_new_file(const std::string& from, const std::string& to);
 /// What a path leads to through symbolic links, there or not: what is renamed to it takes the place of the
 /// file, and not of a link to it.
 [[nodiscard]] std::string behind_links(const std::string& path);
-/// Error(cannot_create) where the path is a folder, a pipe or a device; `what` says what it was meant for.
+/// Error(cannot_create) where the path is a folder, a pipe or a device, or too long; `what` says what it was
+/// meant for.
 void require_file_or_nothing(const std::string& path, const std::string& what);
 /// "dir/" of a path, "./" when it has none.
 [[nodiscard]] std::string directory_of(const std::string& path);

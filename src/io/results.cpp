@@ -28,9 +28,7 @@ constexpr hsize_t chunk_rows = 256;
 class FileLock {
  public:
   explicit FileLock(const std::string& file)
-      : descriptor_(open(
-            (directory_of(file) + "." + std::filesystem::path(file).filename().string() + ".lock").c_str(),
-            O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+      : descriptor_(open(hidden_name(file, ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
     if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
   }
   ~FileLock() {
@@ -245,7 +243,9 @@ void require_place_for_results(const std::string& file) {
   std::error_code error;
   fs::path folder = fs::absolute(directory_of(behind_links(file)) + "file").lexically_normal().parent_path();
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
-  const int reason = !fs::is_directory(folder, error)           ? ENOTDIR
+  (void)fs::status(file, error);
+  const int reason = error == std::errc::filename_too_long      ? ENAMETOOLONG
+                     : !fs::is_directory(folder, error)         ? ENOTDIR
                      : access(folder.c_str(), W_OK | X_OK) != 0 ? errno
                                                                 : 0;
   require(reason == 0, ExitCode::cannot_create,

@@ -24,8 +24,9 @@ Failure attempt(const std::function<void()>& work) {
     return {error.code(), error.what()};
   } catch (const std::bad_alloc&) {
     return {ExitCode::memory, "out of memory; use more ranks or smaller sizes (" + whereabouts() + ")"};
-  } catch (const std::exception& error) {
-    return {ExitCode::internal, std::string(error.what()) + " (" + whereabouts() + ")"};
+  } catch (const std::exception& exception) {
+    const Error error = error_of(exception);
+    return {error.code(), std::string(error.what()) + " (" + whereabouts() + ")"};
   }
 }
 

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -45,8 +47,10 @@ void write_text(const char* text) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-/// One line, from several writes of calls that a handler may make; then the signal's own end.
-void tell_crash(int number) {
+/// One line, from several writes of calls that a handler may make; then the signal's own end, but where a
+/// file that is mapped has lost its pages.
+void tell_crash(int number, siginfo_t* about, void*) {
+  const bool cut = number == SIGBUS && about->si_code == BUS_ADRERR;
   const char* const name = number == SIGSEGV  ? "segmentation fault"
                            : number == SIGBUS ? "bus error"
                            : number == SIGFPE ? "arithmetic exception"
@@ -56,7 +60,8 @@ void tell_crash(int number) {
   write_text(name);
   write_text(crash_place.data());
   write_text(current_phase());
-  write_text(")\n");
+  write_text(cut ? "): a file in use was cut short, or /dev/shm is full\n" : ")\n");
+  if (cut) _exit(static_cast<int>(ExitCode::io));
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
@@ -83,8 +88,8 @@ void tell_crashes(const std::vector<int>& numbers) {
   other.ss_size = stack.size();
   sigaltstack(&other, nullptr);
   struct sigaction action {};
-  action.sa_handler = tell_crash;
-  action.sa_flags = SA_ONSTACK;
+  action.sa_sigaction = tell_crash;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
   for (const int number : numbers) sigaction(number, &action, nullptr);
 }
 
@@ -176,6 +181,13 @@ void die(ExitCode code, const std::string& cause) noexcept {
   _exit(static_cast<int>(code));
 }
 
+Error error_of(const std::exception& exception) {
+  const auto* const system = dynamic_cast<const std::system_error*>(&exception);
+  if (system == nullptr || std::ferror(stdout) == 0) return {ExitCode::internal, exception.what()};
+  return {ExitCode::io, "cannot write to standard output (" + system->code().message() +
+                            "); see where it goes, the results may be there all the same"};
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -208,8 +220,9 @@ int run_main(int* argc, char*** argv, const std::function<ExitCode(const Communi
     die(error.code(), error.what());
   } catch (const std::bad_alloc&) {
     die(ExitCode::memory, "out of memory; use more ranks or smaller sizes");
-  } catch (const std::exception& error) {
-    die(ExitCode::internal, error.what());
+  } catch (const std::exception& exception) {
+    const Error error = error_of(exception);
+    die(error.code(), error.what());
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The life of the MPI library, and the end of a job that cannot go on.
 
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -30,6 +31,9 @@ class Runtime {
 /// Ends the whole job: one line "tessera: error: <cause> (rank r of p on host, in <phase>)" on stderr, then
 /// MPI_Abort.
 [[noreturn]] void die(ExitCode code, const std::string& cause) noexcept;
+
+/// What an exception that is no Error means: ExitCode::io where standard output took nothing any more.
+[[nodiscard]] Error error_of(const std::exception& exception);
 
 [[nodiscard]] std::string host_name();
 /// The rank that the launcher gave this process, known before MPI is initialised; 0 without a launcher.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "run/threads.hpp"
 
 namespace tessera::run {
 namespace {
@@ -15,7 +16,7 @@ void add_machine_options(OptionSet& options) {
                .group = "Machine",
                .axis = true,
                .low = 0,
-               .high = 4096});
+               .high = most_threads});
   options.add(
       {.name = "memory",
        .kind = Kind::bytes,
@@ -54,11 +55,6 @@ void add_measuring_options(OptionSet& options, const CommonDefaults& defaults) {
                .kind = Kind::flag,
                .help = "count cycles, instructions, cache misses and vector instructions of the timed part; "
                        "where the machine does not let us, misses are simulated",
-               .group = "Measuring",
-               .identity = false});
-  options.add({.name = "timeline",
-               .kind = Kind::flag,
-               .help = "keep when every rank began and ended each phase of the last repetition",
                .group = "Measuring",
                .identity = false});
   options.add({.name = "results",
@@ -148,6 +144,11 @@ void add_output_options(OptionSet& options) {
 }
 
 void add_job_options(OptionSet& options, const std::string& resume_help) {
+  options.add({.name = "timeline",
+               .kind = Kind::flag,
+               .help = "keep when every rank began and ended each phase of the last repetition",
+               .group = "Measuring",
+               .identity = false});
   options.add({.name = "resume", .help = resume_help, .group = "Files", .identity = false});
   options.add({.name = "part",
                .help = "I/N: every N-th point of the sweep from the I-th on, for the tasks of a job array",

@@ -29,7 +29,8 @@ void add_plan_ranks(OptionSet& options);
 /// --overwrite, --verify-output: where --out can be given.
 void add_output_options(OptionSet& options);
 
-/// --resume and --part: what a job needs that may be stopped, and that shares a sweep with others.
+/// --resume and --part: what a job needs that may be stopped, and that shares a sweep with others; --timeline
+/// of the ranks' phases.
 void add_job_options(OptionSet& options, const std::string& resume_help);
 
 /// --part I/N.

@@ -10,19 +10,22 @@
 namespace tessera::run {
 
 Input::Input(const std::string& text, const std::string& option)
-    : name_(io::parse_selected_name(text, option)) {
+    : name_(io::parse_dataset_name(text, option)) {
   if (mpi::launcher_rank() != 0) return;
   try {
-    info_ = io::selected(io::probe(name_), name_);
+    info_ = io::probe(name_);
+    info_ = io::selected(std::move(info_), name_);
   } catch (const Error& error) {
     error_ = error;
   }
 }
 
-io::DatasetInfo Input::share(const mpi::Communicator& comm) const {
+io::DatasetInfo Input::share(const mpi::Communicator& comm) {
   mpi::on_root(comm, "open input", [&] {
     if (error_) throw *error_;
   });
+  const std::string path = comm.broadcast(comm.is_root() ? name_.path : std::string(), 0);
+  if (name_.path != path) name_.selection = io::cut_selection(name_.path);  // as root did
   io::DatasetInfo info = info_;
   auto rank = static_cast<index_t>(info.shape.size()), chunk_rank = static_cast<index_t>(info.chunk.size());
   auto kind = static_cast<index_t>(info.kind);

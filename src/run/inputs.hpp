@@ -17,8 +17,8 @@ class Input {
   Input(const std::string& text, const std::string& option);
 
   [[nodiscard]] const io::DatasetName& name() const { return name_; }
-  /// Collective; throws AgreedError with what went wrong, on every rank.
-  [[nodiscard]] io::DatasetInfo share(const mpi::Communicator& comm) const;
+  /// Collective; throws AgreedError with what went wrong, on every rank. Tells name() what part is meant.
+  [[nodiscard]] io::DatasetInfo share(const mpi::Communicator& comm);
 
  private:
   io::DatasetName name_;

@@ -201,8 +201,14 @@ void OptionSet::read_environment(Parsed& parsed) const {
 
 void OptionSet::read_toml(const std::string& file, Parsed& parsed) const {
   toml::table table;
-  require(!std::filesystem::is_directory(file), ExitCode::missing_input,
+  std::error_code unknown;  // opening it will tell
+  const auto kind = std::filesystem::status(file, unknown).type();
+  require(kind != std::filesystem::file_type::directory, ExitCode::missing_input,
           fmt::format("cannot read '{}': it is a directory; name a TOML file", file));
+  require(
+      kind != std::filesystem::file_type::fifo,
+      ExitCode::missing_input,  // to open one would wait for its writer
+      fmt::format("cannot read '{}': it is a pipe, and every rank reads all of it; name a TOML file", file));
   try {
     table = toml::parse_file(std::string_view(file));
   } catch (const toml::parse_error& error) {

@@ -67,6 +67,10 @@ int threads_of(const Values& point) {
   return threads > 0 ? threads : machine::default_threads();
 }
 
+bool keeps_timeline(const Values& point) {
+  return point.all().contains("timeline") && point.flag("timeline");
+}
+
 Session::Session(const mpi::Communicator& comm, const OptionSet& options, const Parsed& parsed,
                  const std::vector<std::string>& arguments)
     : comm_(comm), options_(options), results_(parsed.lists.at("results").front()) {
@@ -324,7 +328,7 @@ void Session::record(const Values& point, Measured measured) {
   const double share = top ? rate_of(measured, summary.median) * measured.per_ceiling / *top : NAN;
   auto tables = rows(point, measured, summary, share);
   tables.push_back({io::schema::phases, phase_rows(key(point), measured)});
-  if (point.flag("timeline")) tables.push_back({io::schema::timeline, timeline_rows(key(point), measured)});
+  if (keeps_timeline(point)) tables.push_back({io::schema::timeline, timeline_rows(key(point), measured)});
   for (io::TableRows more : measured.tables) {
     for (io::Row& row : more.rows) row.insert(row.begin(), {"point", key(point), ""});
     tables.push_back(std::move(more));

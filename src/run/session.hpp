@@ -49,6 +49,9 @@ struct Measured {
       {};  ///< more of what was found, rank 0's; the point is put before each row
 };
 
+/// Whether --timeline is given, of a command that has it.
+[[nodiscard]] bool keeps_timeline(const Values& point);
+
 /// Times `repetition(phases)` after warm-ups: untimed prepare(), barrier, run, slowest rank. Asked to stop
 /// before the last one it throws Stopped. Collective.
 template <class Prepare, class F>
@@ -66,7 +69,7 @@ template <class Prepare, class F>
     prepare();
     if (counting) counting->begin();
     comm.barrier();
-    if (point.flag("timeline") && r + 1 == point.integer("repetitions")) phases.watch();
+    if (keeps_timeline(point) && r + 1 == point.integer("repetitions")) phases.watch();
     const Timer timer;
     repetition(phases);
     const double seconds = comm.max(timer.seconds());

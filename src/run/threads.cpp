@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
 #include "mpi/runtime.hpp"
@@ -51,6 +53,18 @@ void sleep_while_waiting_when_crowded(char** argv, int threads) {
   run_on(units);
   setenv("OMP_WAIT_POLICY", "passive", 1);
   execv("/proc/self/exe", argv);  // returns only if it cannot: slower then, but right
+}
+
+void require_threads_can_start() {
+  require(machine::default_threads() <= most_threads, ExitCode::usage,
+          fmt::format("OMP_NUM_THREADS asks for {} threads and {} are the most; unset it, or name fewer",
+                      machine::default_threads(), most_threads));
+  constexpr rlim_t least_stack = rlim_t{512} << 10;  // sorts take more than 128 KiB; threads get as much
+  rlimit stack{};
+  if (getrlimit(RLIMIT_STACK, &stack) != 0) return;
+  require(stack.rlim_cur >= least_stack, ExitCode::memory,
+          fmt::format("the stack is limited to {} and recursion takes up to {}; ulimit -s 8192",
+                      human_bytes(stack.rlim_cur), human_bytes(least_stack)));
 }
 
 void require_threads(int threads) {

@@ -11,6 +11,13 @@ namespace tessera::run {
 /// and OMP_MAX_ACTIVE_LEVELS say: results tell of the threads that ran. Collective.
 void set_thread_default(const mpi::Communicator& comm);
 
+/// What --threads and OMP_NUM_THREADS may ask for.
+inline constexpr int most_threads = 4096;
+
+/// Throws where a run would end in a segmentation fault: Error(usage) for more threads than that,
+/// Error(memory) for a stack too small for recursion. To be called before MPI starts.
+void require_threads_can_start();
+
 /// Error(usage) where OpenMP would give a team fewer than these.
 void require_threads(int threads);
 

@@ -107,6 +107,24 @@ class Files(BadInput):
                 self.refuse_product(BAD_DATA, a="cut.h5:/A", words="'cut.h5'",
                                     ranks=(0, 3) if cut == len(whole) // 2 else (0,))
 
+    def test_numbers_beyond_the_type(self):
+        """They would become infinite; infinities stay."""
+        values = numpy.array([[1, -numpy.inf], [2, 3], [-1e300, 4]])
+        with h5py.File(self.path("x.h5"), "w") as file:
+            for kind, name in (("<f8", "little"), (">f8", "big"), ("<c16", "complex")):
+                file[name] = values.astype(kind)
+                file[name + "_key"] = values.ravel().astype(kind)
+        for name in ("little", "big"):
+            a, key = f"x.h5:/{name}", f"x.h5:/{name}_key"
+            self.succeed("transpose", "--in", a + "[:2]", "--type", "f32", "--out", "t.h5:/T", "--overwrite")
+            numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), values[:2].T)
+            for command in (("matmul", "--a", a, "--b", a, "--trans-b", "T"), ("transpose", "--in", a, "--alpha", 2),
+                            ("stencil", "--in", a), ("sort", "--in", key)):
+                self.refuse(BAD_DATA, *command, "--type", "f32", words=(f"x.h5:/{name}", "f32 cannot hold"),
+                            ranks=(2,) if command[0] == "matmul" else (0,))
+        self.refuse(BAD_DATA, "matmul", "--a", "x.h5:/complex", "--b", "x.h5:/complex", "--trans-b", "T", "--type", "c64",
+                    words="c64 cannot hold", ranks=(0,))
+
     def test_flipped_metadata(self):
         """Random bytes of the metadata changed: a product, or one line; never a crash or a hang."""
         rng = random.Random(tessera.SEED)
@@ -218,6 +236,13 @@ class Outputs(BadInput):
         os.mkdir(self.path("folder"))
         self.refuse_product(CANNOT_CREATE, out="folder:/C", words="'folder'")
         self.refuse_product(CANNOT_CREATE, "--overwrite", out="folder:/C", words="'folder'")
+
+    def test_names_as_long_as_there_are(self):
+        name = "n" * 253 + ".h5"
+        self.refuse_product(CANNOT_CREATE, out=name + ":/C", words="too long", ranks=(0,))
+        self.refuse_product(CANNOT_CREATE, "--results", name, words="too long", ranks=(0,))
+        self.succeed("matmul", "--n", 8, "--out", name[1:] + ":/C", "--results", "r" + name[2:])
+        self.succeed("verify", name[1:])
 
     def test_output_is_a_dangling_link(self):
         os.symlink("elsewhere.h5", self.path("c.h5"))
@@ -366,6 +391,8 @@ class Toml(BadInput):
         self.refuse(MISSING, "matmul", "--config", "nothere.toml", words="'nothere.toml'")
         os.mkdir(self.path("folder"))
         self.refuse(MISSING, "matmul", "--config", "folder", words="'folder'")
+        os.mkfifo(self.path("pipe.toml"))
+        self.refuse(MISSING, "matmul", "--config", "pipe.toml", words=("'pipe.toml'", "pipe"), ranks=(0,))
 
     def test_unreadable_text(self):
         self.refuse_toml("n = 5\nk = = 3\n", "run.toml:2:")

@@ -135,6 +135,12 @@ class Stops(tessera.Case):
             self.assertEqual(len(self.points()), (0, 3, 6, 8)[part])
         self.assertEqual(len(set(self.points())), 8)
 
+    def test_part_deals_out_once_what_is_named_twice(self):
+        for part in (1, 2):
+            self.succeed("sort", "--n", "10,10,20", *QUICK, "--part", f"{part}/2", "--results", f"{part}.h5")
+            with h5py.File(self.path(f"{part}.h5")) as file:
+                self.assertEqual([run["summary/n"][:].tolist() for run in file.values()], [[10], [20]][part - 1:part])
+
     def test_what_cannot_be_is_refused(self):
         for words, said in ((("--resume", "auto"), "--results"), (("--resume", "ck.h5", "--results", "r.h5"), "--resume auto"),
                             (("--resume", "auto", "--again", "--results", "r.h5"), "--again"), (("--part", "3/2"), "3/2"),

@@ -130,6 +130,21 @@ class Streams(tessera.Case):
                 self.succeed("verify", "out.h5")
                 os.unlink(self.path("out.h5"))
 
+    @unittest.skipIf(tessera.SANITIZED, "sanitizers have a handler of their own")
+    def test_an_operand_that_is_cut_short_is_an_io_error(self):
+        """Its pages are gone while they are computed with, or when they are asked for."""
+        numbers = numpy.random.default_rng(tessera.SEED).random((2500, 2500))
+        job = tessera.Job(["matmul", *self.write(a=numbers, b=numbers), "--out", "out.h5:/C", "--memory", "24MiB"], folder=self.folder)
+        self.addCleanup(job.end)
+        while job.process.poll() is None:
+            with open(f"/proc/{job.process.pid}/maps", encoding="utf-8") as maps:
+                if self.path("b.h5") in maps.read():
+                    break
+        for name in ("a.h5", "b.h5"):
+            os.truncate(self.path(name), 10000)
+        result = self.assert_failed(job.wait(), tessera.IO)
+        self.assertIn("cut short" if "bus error" in result.err else "cannot read", result.err)
+
 
 if __name__ == "__main__":
     tessera.main()

@@ -62,7 +62,7 @@ class Memory(tessera.Case):
 
     def test_wrong_requests_are_told_in_one_line(self):
         for words, expected in ((("--probe", "fasle_sharing"), "false_sharing"), (("--size", "many"), "--size"),
-                                (("--timeline",), "--timeline"), (("--rounds", -1), "--rounds"), (("--stride", "-8"), "--stride"),
+                                (("--timeline",), "unknown option --timeline"), (("--rounds", -1), "--rounds"), (("--stride", "-8"), "--stride"),
                                 (("--prob", "cold"), "did you mean 'probe'")):
             with self.subTest(words=words):
                 self.fail_with(USAGE, "memory", *words, words=expected)

@@ -70,6 +70,12 @@ class Rerun(tessera.Case):
         path = self.measure("scalability", "forkjoin", "--kernel", "fib", "--n", 10, "--repetitions", 2, "--recordings", 1)
         self.assertIn("scalability forkjoin --kernel=fib", self.rerun(path, "--dry-run", codes=(0,)).out)
 
+    def test_traced_runs_have_the_same_misses(self):
+        path = self.measure("locality", "matmul", "--n", "8,12", "--kernel", "tiled", "--tile", 4)
+        result = self.rerun(path, codes=(0,))
+        self.assertIn("locality matmul --kernel=tiled --n=8,12 --tile=4", result.out)
+        self.assertEqual(result.out.count("SAME"), 2)
+
     def test_a_run_that_fails_hands_its_exit_code_on(self):
         a = tessera.write_matrix(self.path("a.h5"), numpy.ones((3, 4)))
         path = self.measure("transpose", "--in", a, "--repetitions", 2)

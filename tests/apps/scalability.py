@@ -4,7 +4,7 @@ import math
 import os
 
 import tessera
-from tessera import MISSING, OK, USAGE, h5py, numpy
+from tessera import CANNOT_CREATE, MISSING, OK, USAGE, h5py, numpy
 
 QUICK = ("--repetitions", 2, "--warmups", 0, "--recordings", 1)
 SMALL = {"matmul": 96, "transpose": 300, "stencil": 130, "sort": 200000, "forkjoin": 18}
@@ -191,7 +191,7 @@ class Refusals(tessera.Case):
                 (("matmul", "--stencil", "nonsense"), ("--stencil", "for stencil")),
                 (("sort", "--steps", 5), ("--steps", "for stencil")),
                 (("forkjoin", "--type", "f32"), ("--type", "its own")),
-                (("forkjoin", "--timeline"), ("--timeline", "one rank")),
+                (("forkjoin", "--timeline"), "unknown option --timeline"),
                 (("forkjoin", "--kernel", "fib", "--n", 61), ("at most 60",)),
                 (("forkjoin", "--n", -1), ("--n", "-1")),
                 (("forkjoin", "--threshold", 0), ("--threshold",)),
@@ -213,6 +213,8 @@ class Refusals(tessera.Case):
 
     def test_a_missing_config_is_missing(self):
         self.fail_with(MISSING, "scalability", "forkjoin", "--config", "nowhere.toml")
+        ended = self.fail_with(CANNOT_CREATE, "scalability", "forkjoin", "--results", "/dev/null/r.h5", words="/dev/null/r.h5")
+        self.assertNotIn("MPI_ABORT", ended.err)
 
 
 if __name__ == "__main__":

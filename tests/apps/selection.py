@@ -1,7 +1,7 @@
 """A part of a dataset as an operand, written as numpy writes it: every workload, against numpy."""
 
 import tessera
-from tessera import numpy
+from tessera import h5py, numpy
 
 
 class Selections(tessera.Case):
@@ -34,6 +34,17 @@ class Selections(tessera.Case):
         for ranks in (0, 3):
             self.succeed("stencil", "--in", f"{name}[:,4,3:60]", "--steps", 0, "--out", "u.h5:/u", "--overwrite", ranks=ranks)
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("u.h5"), "u"), self.a[:, 4, 3:60])
+
+    def test_a_dataset_of_that_very_name_goes_first(self):
+        with h5py.File(self.path("n.h5"), "w") as file:
+            file["A"], file["A[0]"], file["g/B[1:2,:]"] = self.a[1:3], self.a[4], self.a[5]
+        for ranks in (0, 3):
+            self.succeed("matmul", "--a", "n.h5:/A[0]", "--trans-a", "T", "--b", "n.h5:/A[0][:,3:40]", "--out", "c.h5:/C", "--overwrite",
+                         ranks=ranks)
+            numpy.testing.assert_allclose(tessera.read_matrix(self.path("c.h5")), self.a[4].T @ self.a[4, :, 3:40], rtol=1e-12)
+        for part, want in (("A[1]", self.a[2]), ("g/B[1:2,:]", self.a[5]), ("g/B[1:2,:][-5:]", self.a[5, -5:])):
+            self.succeed("transpose", "--in", "n.h5:/" + part, "--out", "t.h5:/T", "--overwrite")
+            numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), want.T)
 
     def test_refusals(self):
         name = tessera.write_matrix(self.path("a.h5"), self.a)

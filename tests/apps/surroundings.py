@@ -3,9 +3,10 @@
 import os
 import signal
 import subprocess
+import unittest
 
 import tessera
-from tessera import MISSING, OK, USAGE, h5py
+from tessera import IO, MEMORY, MISSING, OK, USAGE, h5py
 
 QUICK = ("--repetitions", 1, "--warmups", 0)
 
@@ -36,6 +37,26 @@ class Parent(tessera.Case):
             self.assertEqual(got, code, err)
 
 
+class Limits(tessera.Case):
+    def limited(self, flag, value, *words):
+        return self.run_tessera("-c", f"ulimit {flag} {value}; exec \"$@\"", "bash", tessera.PROGRAM, *words, program="bash")
+
+    def test_a_stack_too_small_for_recursion(self):
+        self.assert_failed(self.limited("-s", 64, "sort", "--n", 100), MEMORY, ("64 KiB", "ulimit -s"))
+
+    @unittest.skipIf(tessera.SANITIZED, "sanitizers need all the address space there is")
+    def test_an_address_space_too_small_for_libraries(self):
+        """OpenBLAS asks for its buffers without end, before the program begins."""
+        ended = self.limited("-v", 200000, "sort", "--n", 100)
+        if ended.code != OK:  # without OpenBLAS it may do
+            self.assert_failed(ended, MEMORY, "ulimit -v")
+
+    def test_a_full_disk_for_what_is_said(self):
+        for words in (("list",), ("sort", "--n", 100, "--plan"), ("sort", "--n", 100)):
+            result = self.run_tessera("-c", "exec \"$@\" >/dev/full", "bash", tessera.PROGRAM, *words, program="bash")
+            self.assert_failed(result, IO, ("standard output", "No space left"))
+
+
 class Names(tessera.Case):
     def test_those_that_are_no_utf8_are_reported(self):
         name = os.fsdecode(b"c\xff\xfe.h5")
@@ -61,6 +82,9 @@ class OpenMP(tessera.Case):
         self.assertEqual(self.threads({**limit, "OMP_NUM_THREADS": "3"}), 2)
         self.assertEqual(self.threads(limit, "--threads", 2), 2)
         self.fail_with(USAGE, "matmul", "--n", 8, "--threads", "1,3", environment=limit, words=("--threads 3", "OMP_THREAD_LIMIT", "2"))
+
+    def test_no_more_threads_than_can_be_asked_for(self):
+        self.fail_with(USAGE, "matmul", "--n", 8, environment={"OMP_NUM_THREADS": "100000"}, words=("OMP_NUM_THREADS", "100000", "4096"))
 
 
 if __name__ == "__main__":

@@ -161,14 +161,16 @@ void check_values(const Input& input) {
   const std::vector<index_t> extents{1000, 1, 7};
   for (const std::string& text : input.arguments) {
     attempt([&] {
-      const io::DatasetName name = io::parse_selected_name(text, "in");
+      std::string path = text;
+      const io::Selection selection = io::cut_selection(path);
+      const io::DatasetName name = io::parse_dataset_name(path, "in");
       if (name.file.empty() || name.path.size() < 2) broken("an empty name");
-      const auto ranges = io::resolve(name.selection, extents, name.text());
+      const auto ranges = io::resolve(selection, extents, name.text());
       for (std::size_t d = 0; d < extents.size(); ++d) {
         if (ranges[d].begin < 0 || ranges[d].size() < 0 || ranges[d].end > extents[d])
           broken("a selection outside of its dataset");
       }
-      if (io::kept(name.selection, extents).size() > extents.size()) broken("dimensions out of nothing");
+      if (io::kept(selection, extents).size() > extents.size()) broken("dimensions out of nothing");
     });
     attempt([&] { (void)parse_bytes(text); });
     attempt([&] { (void)io::number_type(text); });

@@ -112,7 +112,9 @@ TEST_F(Columns, AreRefusedWhereTheElementCannotHoldANumber) {
   for (index_t row = 1; row < 5; ++row) EXPECT_THROW(read(real, {row, row + 1}, Element::i32), Error) << row;
   EXPECT_NO_THROW(read(real, {0, 1}, Element::i32));
   EXPECT_NO_THROW(read(real, {5, 6}, Element::i32));
-  EXPECT_NO_THROW(read(real, {0, 6}, Element::f32));  // floats round, and overflow to infinity
+  EXPECT_THROW(read(real, {3, 4}, Element::f32), Error);  // 1e300
+  EXPECT_NO_THROW(read(real, {0, 3}, Element::f32));      // floats round
+  EXPECT_NO_THROW(read(real, {4, 6}, Element::f32));      // and infinity is infinity
   EXPECT_NO_THROW(read(large, {0, 2}, Element::f32));
   std::uint8_t byte = 0;
   const layout::Range one[] = {{1, 2}};

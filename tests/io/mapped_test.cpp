@@ -48,7 +48,9 @@ class File {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::unique_ptr<MappedMatrix> map(const std::string& what = "A",
                                                   Element element = Element::f64) const {
-    return MappedMatrix::open(parse_selected_name(path_ + ":/" + what, "a"), element);
+    DatasetName name{path_, "/" + what};
+    name.selection = cut_selection(name.path);
+    return MappedMatrix::open(name, element);
   }
 
  private:
