@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import compare
 import pick
@@ -29,9 +30,14 @@ def set_options(run):
 
 
 def inside(value, folder):
-    """ "file.h5:/data" or "picture.png" as a name in the folder."""
-    file, colon, data = value.partition(":")
-    return os.path.join(folder, os.path.basename(file)) + colon + data
+    """ "file.h5:/data", several of those, or "picture.png" as names in the folder; what lay in several folders still does."""
+    names = []
+    for name in re.split(r",(?=[^,]*:/)", value):
+        file, colon, data = name.rpartition(":/") if ":/" in name else (name, "", "")
+        place = os.path.join(folder, f"{zlib.crc32(os.path.dirname(file).encode()):08x}" if os.path.dirname(file) else "")
+        os.makedirs(place, exist_ok=True)
+        names.append(os.path.join(place, os.path.basename(file)) + colon + data)
+    return ",".join(names)
 
 
 def arguments_of(run, folder, repetitions):
@@ -50,9 +56,8 @@ def arguments_of(run, folder, repetitions):
 
 
 def threads_of(run):
-    """Threads a rank where all points agree; 0: they were swept."""
-    found = {int(point.config["threads"]) for point in run.points}
-    return found.pop() if len(found) == 1 else 0
+    """Most threads a rank had."""
+    return max((int(point.config["threads"]) for point in run.points), default=0)
 
 
 def environment_of(run):
