@@ -189,15 +189,12 @@ class Run {
       const mpi::PhaseScope scope(once_, "read");
       u_.use(load_terms<T>(request, point.inputs, point.comm.rank()));
     });
-    if (resumes(point.values)) {
-      begin();
-      first_ = resume(point, u_, start_);
-    }
-    datasets_.snapshots = add_output(
-        point, "snapshots",
-        point.values.has("snapshots") ? frames_of(request, first_) : std::vector<index_t>{}, outputs_);
+    if (begins_once()) begin();
+    first_ = resume(point, u_, start_);
+    if (point.values.has("snapshots")) frames_ = plan_frames(point, problem_of(point, u_) + start_, first_);
+    datasets_.snapshots = add_output(point, "snapshots", frames_.steps, outputs_);
     datasets_.out = add_output(point, "out", {}, outputs_);
-    outputs_.open(point.comm, point.values);
+    outputs_.open(point.comm, point.values, frames_.written >= 0 ? frames_.problem : "");
     require_place_for_pictures(point);
   }
 
@@ -208,7 +205,7 @@ class Run {
     Stops<T> stops;
     Traffic traffic;
     const auto prepare = [&] {
-      if (!resumes(values)) begin();
+      if (!begins_once()) begin();
       if (there_) there_->put(u_, once_);
     };
     run::Measured measured = run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases) {
@@ -249,6 +246,9 @@ class Run {
       u_.use(std::make_shared<Window>(point_.comm, u_));
   }
 
+  /// Runs with checkpoints have no repetitions.
+  [[nodiscard]] bool begins_once() const { return resumes(point_.values) || point_.values.has("checkpoint"); }
+
   /// The field before the first step.
   void begin() {
     mpi::together(point_.comm, "read", [&] {
@@ -265,11 +265,13 @@ class Run {
     const auto& values = point_.values;
     if (!values.flag("no-verify")) stops.check.emplace(point_, u_, first_, point_.request.shape.steps);
     if (!datasets_.snapshots.empty())
-      stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_of(point_.request, first_),
-                              phases);
+      stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_, phases);
     if (values.has("probe") || values.flag("norms")) stops.series.emplace(point_, u_, phases);
     if (values.has("frames")) stops.frames.emplace(point_, u_, first_, phases);
-    if (values.has("checkpoint")) stops.checkpoints.emplace(point_, u_, first_, start_, phases);
+    const auto leave = [&stops](index_t step) {
+      if (stops.snapshots) stops.snapshots->leave(step);
+    };
+    if (values.has("checkpoint")) stops.checkpoints.emplace(point_, u_, first_, start_, leave, phases);
   }
 
   void write() {
@@ -285,6 +287,7 @@ class Run {
   index_t first_ = 0;
   std::string start_;  ///< the field before the first step, for checkpoints
   run::Outputs outputs_;
+  FramePlan frames_;
   Datasets datasets_;
   mpi::Phases once_;
   bool loaded_ = false;

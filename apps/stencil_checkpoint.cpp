@@ -157,6 +157,11 @@ bool load_checkpoint(const Point& point, const std::string& file, const Found& f
 }  // namespace
 
 template <class T>
+std::string problem_of(const Point& point, const DistributedField<T>& u) {
+  return problem_text(point.request) + identity_of(point, u);
+}
+
+template <class T>
 std::string start_of(const Point& point, const DistributedField<T>& u) {
   std::uint64_t all = 0;
   for (const auto& level : levels_of(u)) {
@@ -169,13 +174,14 @@ std::string start_of(const Point& point, const DistributedField<T>& u) {
 
 template <class T>
 Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, index_t first,
-                            std::string start, mpi::Phases& phases)
+                            std::string start, Leave leave, mpi::Phases& phases)
     : point_(point),
       u_(u),
       phases_(phases),
       file_(io::behind_links(point.values.text("checkpoint"))),
-      problem_(problem_text(point.request) + identity_of(point, u)),
+      problem_(problem_of(point, u)),
       start_(std::move(start)),
+      leave_(std::move(leave)),
       every_(parse_interval(point.values.text("checkpoint-every"))),
       written_(first),
       next_(first),
@@ -202,10 +208,11 @@ void Checkpoints<T>::at(index_t step) {
   const bool due = every_.steps > 0 ? step - written_ >= every_.steps : state[1] >= every_.seconds;
   if (moved && (stop || due)) write(step);
   if (stop) {
+    if (written_ > 0) leave_(step);
     throw mpi::AgreedError(
         ExitCode::stopped_early,
         fmt::format("stopped by a signal after step {} of {}; go on with --resume {}", step,
-                    point_.request.shape.steps, moved || written_ > 0 ? "auto" : "auto from the start"));
+                    point_.request.shape.steps, written_ > 0 ? "auto" : "auto from the start"));
   }
   plan_next(step, state[2]);
 }
@@ -273,7 +280,7 @@ index_t resume(const Point& point, DistributedField<T>& u, const std::string& st
   const std::string named = any ? io::behind_links(values.text("checkpoint")) : values.text("resume");
   std::vector<std::string> files{named};
   if (any) files.push_back(previous_name(named));
-  const std::string problem = problem_text(point.request) + identity_of(point, u);
+  const std::string problem = problem_of(point, u);
   std::string why;
   for (const std::string& file : files) {
     const Found found = look_into(point.comm, file, point.request, problem, any ? start : "");
@@ -302,6 +309,9 @@ index_t resume(const Point& point, DistributedField<T>& u, const std::string& st
 template class Checkpoints<Half>;
 template class Checkpoints<float>;
 template class Checkpoints<double>;
+template std::string problem_of(const Point&, const DistributedField<Half>&);
+template std::string problem_of(const Point&, const DistributedField<float>&);
+template std::string problem_of(const Point&, const DistributedField<double>&);
 template std::string start_of(const Point&, const DistributedField<Half>&);
 template index_t resume(const Point&, DistributedField<Half>&, const std::string&);
 template std::string start_of(const Point&, const DistributedField<float>&);

@@ -1,6 +1,7 @@
 #pragma once
 // What a run of the stencil command does between steps.
 
+#include <functional>
 #include <future>
 #include <optional>
 
@@ -39,16 +40,29 @@ class Check : public Stop {
   std::vector<Samples> early_, late_;  ///< by field
 };
 
+/// The frames of the snapshots, and those of them that a stopped attempt left.
+struct FramePlan {
+  std::vector<index_t> steps;  ///< of each, ascending
+  std::string problem;         ///< everything that they depend on; empty: of no use to another attempt
+  index_t written = -1;        ///< up to this step they are there
+};
+
+/// From the step `first` on, or from where a stopped attempt at the same problem began, if what it left
+/// reaches that far. Collective.
+[[nodiscard]] FramePlan plan_frames(const Point& point, const std::string& problem, index_t first);
+
 /// Frames to a dataset of the outputs for every field, written while the next steps are computed.
 template <class T>
 class Snapshots : public Stop {
  public:
   Snapshots(const Point& point, const DistributedField<T>& u, run::Outputs& outputs,
-            std::vector<std::size_t> datasets, std::vector<index_t> frames, mpi::Phases& phases);
+            std::vector<std::size_t> datasets, const FramePlan& frames, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override;
   void at(index_t step) override;
   /// Every frame is written, or an error that all ranks throw. Collective.
   void finish();
+  /// Leaves the frames up to this step to a later attempt. Collective.
+  void leave(index_t step);
 
  private:
   void write(index_t frame);
@@ -57,7 +71,7 @@ class Snapshots : public Stop {
   const DistributedField<T>& u_;
   run::Outputs& outputs_;
   std::vector<std::size_t> datasets_;  ///< by field
-  std::vector<index_t> frames_;        ///< steps, ascending
+  const FramePlan& frames_;
   mpi::Phases& phases_;
   machine::Buffer<T> copy_;
   std::future<void> writing_;
@@ -68,8 +82,10 @@ class Snapshots : public Stop {
 template <class T>
 class Checkpoints : public Stop {
  public:
+  /// What else is to be left where a signal ends the run after a step.
+  using Leave = std::function<void(index_t step)>;
   /// Checks that the files can be made. start: of the run's field before its first step. Collective.
-  Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, std::string start,
+  Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, std::string start, Leave leave,
               mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override { return std::max(step, next_); }
   void at(index_t step) override;
@@ -82,6 +98,7 @@ class Checkpoints : public Stop {
   const DistributedField<T>& u_;
   mpi::Phases& phases_;
   std::string file_, problem_, start_;
+  Leave leave_;
   Interval every_;
   index_t written_, next_, looked_;
   index_t stretch_;  ///< steps between two looks
@@ -93,6 +110,10 @@ class Checkpoints : public Stop {
 
 /// A checkpoint is to be looked for.
 [[nodiscard]] bool resumes(const run::Values& values);
+
+/// Everything that a step depends on beside the field, in words and hashes. Collective.
+template <class T>
+[[nodiscard]] std::string problem_of(const Point& point, const DistributedField<T>& u);
 
 /// A hash of the field as it is, and of the one a step before where there is one. Collective.
 template <class T>

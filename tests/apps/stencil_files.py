@@ -368,6 +368,28 @@ class Checkpoints(tessera.Case):
             file.truncate(100)
         self.assertEqual(self.run_tessera(*words, "empty.h5", "--resume", "auto").code, 0)
 
+    def test_snapshots_of_a_run_that_was_stopped_go_on(self):
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["u"] = file["v"] = numpy.random.default_rng(1).random((40, 50))
+        words = ["--steps", 10**6, "--every", 10**5]
+        self.succeed("stencil", "--in", "in.h5:/u", *words, "--snapshots", "whole.h5:/u")
+        for ranks, fields, files in ((0, "/u", "s.h5:/u"), (2, "/u,/v", "p.h5:/u,q.h5:/v")):
+            run = ["stencil", "--in", f"in.h5:{fields}", *words, "--snapshots", files, "--checkpoint", f"{ranks}.h5"]
+            job = tessera.Job([*run, "--checkpoint-every", 10**5 // 2, "--kernel", "naive", "--halo-steps", 1], ranks=ranks,
+                              folder=self.folder)
+            while job.process.poll() is None:
+                if os.path.exists(self.path(f"{ranks}.h5")):
+                    job.process.send_signal(signal.SIGUSR1)
+                time.sleep(0.3)
+            self.assert_failed(job.wait(), tessera.STOPPED, "stopped by a signal")
+            self.assertIn("frames are there", self.succeed(*run, "--resume", "auto").out)
+            for name in files.split(","):
+                self.succeed("verify", name.split(":/")[0])
+                with h5py.File(self.path(name.split(":/")[0])) as found, h5py.File(self.path("whole.h5")) as whole:
+                    self.assertEqual(found["time"][:].tolist(), whole["time"][:].tolist())
+                    self.assertTrue((found[name.split(":/")[1]][:] == whole["u"][:]).all())
+        self.assertFalse([name for name in os.listdir(self.folder) if "stopped" in name or "partial" in name])
+
     def test_snapshots_of_a_resumed_run_begin_where_it_does(self):
         words = ["stencil", "--shape", "20x20", "--checkpoint", "ck.h5"]
         self.succeed(*words, "--steps", 15, "--checkpoint-every", 15)
