@@ -77,6 +77,35 @@ class Snapshots : public Stop {
   std::future<void> writing_;
 };
 
+/// Points of the field and its norms, every so many steps.
+template <class T>
+class Series : public Stop {
+ public:
+  Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases);
+  [[nodiscard]] index_t next(index_t step) const override;
+  void at(index_t step) override;
+  [[nodiscard]] std::vector<io::Row> rows() const;
+
+  /// What was seen so far: a row a step, which stands first, then the quantities.
+  [[nodiscard]] MatrixView<const double> seen() const;
+  /// A hash of what is looked at, and when.
+  [[nodiscard]] std::string identity() const;
+  /// Goes on with what a checkpoint after this step has of the same quantities, if any. Collective.
+  void go_on_with(const std::string& checkpoint, index_t step);
+
+ private:
+  void look(index_t field);
+  void measure(index_t field);
+  [[nodiscard]] index_t columns() const { return 1 + static_cast<index_t>(quantities_.size()); }
+
+  const Point& point_;
+  const DistributedField<T>& u_;
+  mpi::Phases& phases_;
+  index_t every_, from_ = 0;
+  std::vector<std::string> quantities_;
+  std::vector<double> seen_;
+};
+
 /// Writes checkpoints of the field from time to time, and when a signal asks for one: after that all ranks
 /// throw AgreedError(stopped_early). The one before is kept beside it.
 template <class T>
@@ -84,9 +113,10 @@ class Checkpoints : public Stop {
  public:
   /// What else is to be left where a signal ends the run after a step.
   using Leave = std::function<void(index_t step)>;
-  /// Checks that the files can be made. start: of the run's field before its first step. Collective.
-  Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, std::string start, Leave leave,
-              mpi::Phases& phases);
+  /// Checks that the files can be made. start: of the run's field before its first step; series: goes along,
+  /// if there is one. Collective.
+  Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, std::string start,
+              const Series<T>* series, Leave leave, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override { return std::max(step, next_); }
   void at(index_t step) override;
 
@@ -98,6 +128,7 @@ class Checkpoints : public Stop {
   const DistributedField<T>& u_;
   mpi::Phases& phases_;
   std::string file_, problem_, start_;
+  const Series<T>* series_;
   Leave leave_;
   Interval every_;
   index_t written_, next_, looked_;
@@ -119,32 +150,17 @@ template <class T>
 template <class T>
 [[nodiscard]] std::string start_of(const Point& point, const DistributedField<T>& u);
 
-/// Loads the newest whole checkpoint of this problem into u and returns its step; 0 without touching u where
-/// none is to be looked for, or --resume is auto and there is none. One that is found, not named, must be of
-/// a run from this start. Collective.
-template <class T>
-[[nodiscard]] index_t resume(const Point& point, DistributedField<T>& u, const std::string& start);
-
-/// Points of the field and its norms, every so many steps.
-template <class T>
-class Series : public Stop {
- public:
-  Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases);
-  [[nodiscard]] index_t next(index_t step) const override;
-  void at(index_t step) override;
-  [[nodiscard]] const std::vector<io::Row>& rows() const { return rows_; }
-
- private:
-  void look(index_t step, index_t field);
-  void measure(index_t step, index_t field);
-  void add(index_t step, index_t field, const std::string& quantity, double value);
-
-  const Point& point_;
-  const DistributedField<T>& u_;
-  mpi::Phases& phases_;
-  index_t every_;
-  std::vector<io::Row> rows_;
+/// Where a run begins: after a step of a checkpoint, or with its field.
+struct Begin {
+  index_t step = 0;
+  std::string checkpoint;  ///< empty: none
 };
+
+/// Loads the newest whole checkpoint of this problem into u; does not touch u where none is to be looked for,
+/// or --resume is auto and there is none. One that is found, not named, must be of a run from this start.
+/// Collective.
+template <class T>
+[[nodiscard]] Begin resume(const Point& point, DistributedField<T>& u, const std::string& start);
 
 /// Pictures, one a frame.
 template <class T>

@@ -390,6 +390,23 @@ class Checkpoints(tessera.Case):
                     self.assertTrue((found[name.split(":/")[1]][:] == whole["u"][:]).all())
         self.assertFalse([name for name in os.listdir(self.folder) if "stopped" in name or "partial" in name])
 
+    def test_probes_and_norms_of_a_resumed_run_begin_with_the_first_step(self):
+        words = ["stencil", "--shape", "20x30", "--probe", "1,2;29,19", "--norms"]
+        whole = ["--checkpoint", "ck.h5", "--checkpoint-every", 20, "--resume", "auto"]
+        self.succeed(*words, "--steps", 25, *whole, "--results", "first.h5", ranks=2)
+        for name, more, first in (("whole", [], 0), ("resumed", whole, 0), ("others", [*whole, "--probe-every", 7], 42)):
+            self.succeed(*words, "--steps", 50, *more, "--results", f"{name}.h5", ranks=3)
+            with h5py.File(self.path(f"{name}.h5")) as file:
+                series = file["stencil_0001/series"]
+                rows = list(zip(series["step"][:], series["quantity"].asstr()[:], series["value"][:]))
+            self.assertEqual(rows[0][0], first)
+            if name == "whole":
+                expected = rows
+            elif name == "resumed":
+                self.assertEqual([row[:2] for row in rows], [row[:2] for row in expected])
+                self.assertTrue(numpy.allclose([row[2] for row in rows], [row[2] for row in expected], rtol=1e-12, atol=0))
+        self.succeed("verify", "ck.h5")
+
     def test_snapshots_of_a_resumed_run_begin_where_it_does(self):
         words = ["stencil", "--shape", "20x20", "--checkpoint", "ck.h5"]
         self.succeed(*words, "--steps", 15, "--checkpoint-every", 15)
