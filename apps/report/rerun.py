@@ -14,13 +14,27 @@ import sys
 import tempfile
 import zlib
 
+import h5py
+
 import compare
 import pick
+import results
 
 # Written by a run: repeated elsewhere. Steering of the stored job alone: left out.
 OUTPUTS = ("out", "snapshots", "argsort", "checkpoint", "preview", "frames")
 LEFT_OUT = ("results", "again", "config", "overwrite", "resume", "plan", "ranks", "repetitions",
             "checkpoint-every", "xdmf")
+
+
+def runs_of(word):
+    """The runs of "file.h5" or "file.h5#run": those with timings and those that traced, which have no points."""
+    path, name = pick.split(word)
+    timed = {run.name: run for run in pick.runs(word, needed=False)}
+    with h5py.File(path, "r") as file:
+        groups = results.groups_of(file)
+        traced = {key: dict(group.attrs) for key, group in groups if "points" in group and name in ("", key)}
+    order = [key for key, _ in groups if key in timed or key in traced]
+    return [timed.get(key) or results.Run(key, traced[key], "", []) for key in order] or pick.runs(word)
 
 
 def set_options(run):
@@ -116,15 +130,18 @@ def main(words=None):
     options = parser.parse_args(words)
     if len(options.files) != 1:
         pick.fail(64, f"{len(options.files)} runs were named; rerun takes one")
-    runs = pick.runs(options.files[0])
+    runs = runs_of(options.files[0])
     run = runs[-1]
     if len(runs) > 1:
         print(f"of {len(runs)} runs the last: {run.name} (name another one as {options.files[0]}#RUN)")
-    beside = os.path.dirname(os.path.abspath(pick.split(options.files[0])[0]))
+    path = pick.split(options.files[0])[0]
+    beside = os.path.dirname(os.path.abspath(path))
     scratch = tempfile.mkdtemp(prefix=".rerun-", dir=beside if os.access(beside, os.W_OK) else None)
     try:
         fresh = start(run, scratch, options)
         print()
+        if not run.points:
+            return compare.exit_code(compare.compare_traced_files([f"{path}#{run.name}", fresh]))
         return compare.exit_code(compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -84,6 +84,13 @@ class Rerun(tessera.Case):
         path = self.measure("matmul", "--n", 8, "--threads", "1,2", ranks=2)
         self.assertIn("launch 2 2 ", self.rerun(path, "--dry-run", "--launcher", "launch {ranks} {threads}", codes=(0,)).out)
 
+    def test_a_traced_run_has_the_same_misses_again(self):
+        path = self.measure("matmul", "--n", 8)
+        self.measure("locality", "sort", "--kernel", "mergesort,radix", "--n", "100,200")
+        result = self.rerun(path, codes=(OK,))
+        self.assertIn("of 2 runs the last: locality_0001", result.out)
+        self.assertEqual(result.out.count("SAME (the same misses in every cache)"), 4, result.out)
+
     def test_positional_words_are_repeated(self):
         path = self.measure("scalability", "forkjoin", "--kernel", "fib", "--n", 10, "--repetitions", 2, "--recordings", 1)
         self.assertIn("scalability forkjoin --kernel=fib", self.rerun(path, "--dry-run", codes=(0,)).out)
