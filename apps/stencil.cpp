@@ -189,15 +189,13 @@ class Run {
       const mpi::PhaseScope scope(once_, "read");
       u_.use(load_terms<T>(request, point.inputs, point.comm.rank()));
     });
-    if (resumes(point.values)) {
-      begin();
-      first_ = resume(point, u_, start_);
-    }
-    datasets_.snapshots = add_output(
-        point, "snapshots",
-        point.values.has("snapshots") ? frames_of(request, first_) : std::vector<index_t>{}, outputs_);
+    if (begins_once()) begin();
+    begin_ = resume(point, u_, start_);
+    if (point.values.has("snapshots"))
+      frames_ = plan_frames(point, problem_of(point, u_) + start_, begin_.step);
+    datasets_.snapshots = add_output(point, "snapshots", frames_.steps, outputs_);
     datasets_.out = add_output(point, "out", {}, outputs_);
-    outputs_.open(point.comm, point.values);
+    outputs_.open(point.comm, point.values, frames_.written >= 0 ? frames_.problem : "");
     require_place_for_pictures(point);
   }
 
@@ -208,12 +206,12 @@ class Run {
     Stops<T> stops;
     Traffic traffic;
     const auto prepare = [&] {
-      if (!resumes(values)) begin();
+      if (!begins_once()) begin();
       if (there_) there_->put(u_, once_);
     };
     run::Measured measured = run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases) {
       if (--left == 0) add_stops(stops, phases);
-      traffic = march(first_, steps, stops.all(), [&](index_t some) {
+      traffic = march(begin_.step, steps, stops.all(), [&](index_t some) {
         return there_ ? there_->advance(some, phases)
                       : advance(point_.comm, u_, some, point_.request.method, phases);
       });
@@ -228,7 +226,7 @@ class Run {
     if (values.has("preview")) draw_picture(point_, u_, steps, values.text("preview"));
     if (stops.series) measured.tables.push_back({io::schema::series, stops.series->rows()});
     describe(point_, hashes_of(point_, u_), traffic.messages, u_.window() ? "shared" : "messages", measured);
-    measured.work *= steps > 0 ? static_cast<double>(steps - first_) / static_cast<double>(steps) : 0;
+    measured.work *= steps > 0 ? static_cast<double>(steps - begin_.step) / static_cast<double>(steps) : 0;
     const bool right = outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
     if (right) describe_images(point_, outputs_, datasets_);
     return right;
@@ -249,6 +247,9 @@ class Run {
       u_.use(std::make_shared<Window>(point_.comm, u_));
   }
 
+  /// Runs with checkpoints have no repetitions.
+  [[nodiscard]] bool begins_once() const { return resumes(point_.values) || point_.values.has("checkpoint"); }
+
   /// The field before the first step.
   void begin() {
     mpi::together(point_.comm, "read", [&] {
@@ -263,13 +264,20 @@ class Run {
 
   void add_stops(Stops<T>& stops, mpi::Phases& phases) {
     const auto& values = point_.values;
-    if (!values.flag("no-verify")) stops.check.emplace(point_, u_, first_, point_.request.shape.steps);
+    if (!values.flag("no-verify")) stops.check.emplace(point_, u_, begin_.step, point_.request.shape.steps);
     if (!datasets_.snapshots.empty())
-      stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_of(point_.request, first_),
-                              phases);
-    if (values.has("probe") || values.flag("norms")) stops.series.emplace(point_, u_, phases);
-    if (values.has("frames")) stops.frames.emplace(point_, u_, first_, phases);
-    if (values.has("checkpoint")) stops.checkpoints.emplace(point_, u_, first_, start_, phases);
+      stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_, phases);
+    if (values.has("probe") || values.flag("norms")) {
+      stops.series.emplace(point_, u_, phases);
+      if (!begin_.checkpoint.empty()) stops.series->go_on_with(begin_.checkpoint, begin_.step);
+    }
+    if (values.has("frames")) stops.frames.emplace(point_, u_, begin_.step, phases);
+    const auto leave = [&stops](index_t step) {
+      if (stops.snapshots) stops.snapshots->leave(step);
+    };
+    if (values.has("checkpoint"))
+      stops.checkpoints.emplace(point_, u_, begin_.step, start_, stops.series ? &*stops.series : nullptr,
+                                leave, phases);
   }
 
   void write() {
@@ -282,9 +290,10 @@ class Run {
   const Point& point_;
   DistributedField<T> u_;
   std::unique_ptr<OnGpus<T>> there_;
-  index_t first_ = 0;
+  Begin begin_;
   std::string start_;  ///< the field before the first step, for checkpoints
   run::Outputs outputs_;
+  FramePlan frames_;
   Datasets datasets_;
   mpi::Phases once_;
   bool loaded_ = false;

@@ -157,6 +157,11 @@ bool load_checkpoint(const Point& point, const std::string& file, const Found& f
 }  // namespace
 
 template <class T>
+std::string problem_of(const Point& point, const DistributedField<T>& u) {
+  return problem_text(point.request) + identity_of(point, u);
+}
+
+template <class T>
 std::string start_of(const Point& point, const DistributedField<T>& u) {
   std::uint64_t all = 0;
   for (const auto& level : levels_of(u)) {
@@ -169,13 +174,15 @@ std::string start_of(const Point& point, const DistributedField<T>& u) {
 
 template <class T>
 Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, index_t first,
-                            std::string start, mpi::Phases& phases)
+                            std::string start, const Series<T>* series, Leave leave, mpi::Phases& phases)
     : point_(point),
       u_(u),
       phases_(phases),
       file_(io::behind_links(point.values.text("checkpoint"))),
-      problem_(problem_text(point.request) + identity_of(point, u)),
+      problem_(problem_of(point, u)),
       start_(std::move(start)),
+      series_(series),
+      leave_(std::move(leave)),
       every_(parse_interval(point.values.text("checkpoint-every"))),
       written_(first),
       next_(first),
@@ -202,10 +209,11 @@ void Checkpoints<T>::at(index_t step) {
   const bool due = every_.steps > 0 ? step - written_ >= every_.steps : state[1] >= every_.seconds;
   if (moved && (stop || due)) write(step);
   if (stop) {
+    if (written_ > 0) leave_(step);
     throw mpi::AgreedError(
         ExitCode::stopped_early,
         fmt::format("stopped by a signal after step {} of {}; go on with --resume {}", step,
-                    point_.request.shape.steps, moved || written_ > 0 ? "auto" : "auto from the start"));
+                    point_.request.shape.steps, written_ > 0 ? "auto" : "auto from the start"));
   }
   plan_next(step, state[2]);
 }
@@ -232,12 +240,18 @@ void Checkpoints<T>::write(index_t step) {
   std::vector<io::DatasetSpec> specs;
   for (const std::string& name : level_names(point_.request))
     specs.push_back({name, point_.request.extents(), type, {}});
+  const auto seen = series_ != nullptr ? series_->seen() : MatrixView<const double>{};
+  if (series_ != nullptr)
+    specs.push_back({"/series", {seen.rows, seen.cols}, io::native_type(Element::f64), {}});
   io::OutputFile out(point_.comm, file_, specs, io::OutputFile::Existing::replace);
   mpi::together(point_.comm, "checkpoint", [&] {
     const auto levels = levels_of(u_);
     for (std::size_t i = 0; i < levels.size() && !u_.box().empty(); ++i) {
       io::write_grid<T>(u_.box(), levels[i], [&](auto slab, auto bytes) { out.write_slab(i, slab, bytes); });
     }
+    if (series_ != nullptr && point_.comm.is_root())
+      out.write(levels.size(), 0,
+                std::as_bytes(std::span(seen.data, static_cast<std::size_t>(seen.rows * seen.cols))));
     out.check_written(io::OutputFile::ReadBack::off);
   });
   // The newest one gives way only when its successor is whole; at any time one of the two is there. Where the
@@ -250,6 +264,9 @@ void Checkpoints<T>::write(index_t step) {
     io::write_attribute(group, "checkpoint_step", step);
     io::write_attribute(group, "checkpoint_problem", problem_);
     io::write_attribute(group, "checkpoint_start", start_);
+    if (series_ == nullptr) return;
+    io::write_attribute(group, "checkpoint_series", series_->identity());
+    io::write_attribute(group, "checkpoint_series_steps", seen.rows);
   });
   written_ = step;
   since_written_.restart();
@@ -266,14 +283,14 @@ bool resumes(const run::Values& values) {
 }
 
 template <class T>
-index_t resume(const Point& point, DistributedField<T>& u, const std::string& start) {
+Begin resume(const Point& point, DistributedField<T>& u, const std::string& start) {
   const auto& values = point.values;
-  if (!resumes(values)) return 0;
+  if (!resumes(values)) return {};
   const bool any = values.text("resume") == "auto";
   const std::string named = any ? io::behind_links(values.text("checkpoint")) : values.text("resume");
   std::vector<std::string> files{named};
   if (any) files.push_back(previous_name(named));
-  const std::string problem = problem_text(point.request) + identity_of(point, u);
+  const std::string problem = problem_of(point, u);
   std::string why;
   for (const std::string& file : files) {
     const Found found = look_into(point.comm, file, point.request, problem, any ? start : "");
@@ -285,7 +302,7 @@ index_t resume(const Point& point, DistributedField<T>& u, const std::string& st
         load_given(point.request, point.inputs, u);
       });
       if (point.comm.is_root()) fmt::print("resumed: {} after step {}\n", file, found.step);
-      return found.step;
+      return {found.step, file};
     }
     why = found.step >= 0 ? fmt::format("'{}' does not match its checksum", file) : found.why;
     if (any && point.comm.is_root() && io::file_exists(file)) mpi::print_error("not resumed: " + why);
@@ -296,17 +313,20 @@ index_t resume(const Point& point, DistributedField<T>& u, const std::string& st
                   why + "; name another checkpoint");
     load(point.request, point.inputs, u);  // what was read of a damaged one goes
   });
-  return 0;
+  return {};
 }
 
 template class Checkpoints<Half>;
 template class Checkpoints<float>;
 template class Checkpoints<double>;
+template std::string problem_of(const Point&, const DistributedField<Half>&);
+template std::string problem_of(const Point&, const DistributedField<float>&);
+template std::string problem_of(const Point&, const DistributedField<double>&);
 template std::string start_of(const Point&, const DistributedField<Half>&);
-template index_t resume(const Point&, DistributedField<Half>&, const std::string&);
+template Begin resume(const Point&, DistributedField<Half>&, const std::string&);
 template std::string start_of(const Point&, const DistributedField<float>&);
-template index_t resume(const Point&, DistributedField<float>&, const std::string&);
+template Begin resume(const Point&, DistributedField<float>&, const std::string&);
 template std::string start_of(const Point&, const DistributedField<double>&);
-template index_t resume(const Point&, DistributedField<double>&, const std::string&);
+template Begin resume(const Point&, DistributedField<double>&, const std::string&);
 
 }  // namespace tessera::apps::stencil

@@ -8,7 +8,10 @@
 #include <filesystem>
 #include <limits>
 
+#include "base/hash.hpp"
 #include "base/text.hpp"
+#include "io/checksum.hpp"
+#include "io/notes.hpp"
 #include "io/raw_file.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -86,11 +89,23 @@ std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::P
 
 template <class T>
 Series<T>::Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases)
-    : point_(point), u_(u), phases_(phases), every_(point.values.integer("probe-every")) {}
+    : point_(point), u_(u), phases_(phases), every_(point.values.integer("probe-every")) {
+  const Request& request = point.request;
+  for (index_t field = 0; field < u.fields(); ++field) {
+    for (const Index3& p : request.probes) {
+      std::string where = std::to_string(p[2]);
+      for (int d = 1; d > 2 - request.dims(); --d) where += fmt::format(",{}", p[d]);
+      quantities_.push_back(request.prefix(field) + where);
+    }
+    if (!point.values.flag("norms")) continue;
+    for (const char* norm : {"min", "max", "sum", "l2"}) quantities_.push_back(request.prefix(field) + norm);
+  }
+}
 
 template <class T>
 index_t Series<T>::next(index_t step) const {
   const index_t last = point_.request.shape.steps;
+  step = std::max(step, from_);
   const index_t mine = step == 0 ? 0 : ((step - 1) / every_ + 1) * every_;
   return step > last ? dist::stencil::never : std::min(mine, last);
 }
@@ -98,14 +113,15 @@ index_t Series<T>::next(index_t step) const {
 template <class T>
 void Series<T>::at(index_t step) {
   const mpi::PhaseScope scope(phases_, "probe");
+  seen_.push_back(static_cast<double>(step));
   for (index_t field = 0; field < u_.fields(); ++field) {
-    look(step, field);
-    if (point_.values.flag("norms")) measure(step, field);
+    look(field);
+    if (point_.values.flag("norms")) measure(field);
   }
 }
 
 template <class T>
-void Series<T>::look(index_t step, index_t field) {
+void Series<T>::look(index_t field) {
   const auto now = u_.now(field);
   const Box3& box = u_.box();
   std::vector<double> values(point_.request.probes.size(), 0);
@@ -117,29 +133,63 @@ void Series<T>::look(index_t step, index_t field) {
     values[i] = static_cast<double>(now(at));
   }
   point_.comm.sum(std::span(values));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const Index3 p = point_.request.probes[i];
-    std::string where = std::to_string(p[2]);
-    for (int d = 1; d > 2 - point_.request.dims(); --d) where += fmt::format(",{}", p[d]);
-    add(step, field, where, values[i]);
-  }
+  seen_.insert(seen_.end(), values.begin(), values.end());
 }
 
 template <class T>
-void Series<T>::measure(index_t step, index_t field) {
+void Series<T>::measure(index_t field) {
   const auto& comm = point_.comm;
   u_.bring();
   const Norms mine = u_.box().empty() ? Norms{} : norms_of<T>(u_.now(field), point_.request.method.threads);
-  add(step, field, "min", comm.min(mine.low));
-  add(step, field, "max", comm.max(mine.high));
-  add(step, field, "sum", comm.sum(mine.sum));
-  add(step, field, "l2", std::sqrt(comm.sum(mine.squares)));
+  seen_.push_back(comm.min(mine.low));
+  seen_.push_back(comm.max(mine.high));
+  seen_.push_back(comm.sum(mine.sum));
+  seen_.push_back(std::sqrt(comm.sum(mine.squares)));
 }
 
 template <class T>
-void Series<T>::add(index_t step, index_t field, const std::string& quantity, double value) {
-  rows_.push_back(
-      {{"step", step, "steps"}, {"quantity", point_.request.prefix(field) + quantity}, {"value", value}});
+MatrixView<const double> Series<T>::seen() const {
+  return {seen_.data(), static_cast<index_t>(seen_.size()) / columns(), columns(), columns()};
+}
+
+template <class T>
+std::vector<io::Row> Series<T>::rows() const {
+  std::vector<io::Row> rows;
+  const auto all = seen();
+  for (index_t i = 0; i < all.rows; ++i) {
+    for (index_t j = 1; j < all.cols; ++j)
+      rows.push_back({{"step", static_cast<index_t>(all(i, 0)), "steps"},
+                      {"quantity", quantities_[static_cast<std::size_t>(j - 1)]},
+                      {"value", all(i, j)}});
+  }
+  return rows;
+}
+
+template <class T>
+std::string Series<T>::identity() const {
+  std::uint64_t hash = static_cast<std::uint64_t>(every_);
+  for (const std::string& quantity : quantities_) {
+    for (const char letter : quantity) hash = mix64(hash ^ static_cast<unsigned char>(letter));
+    hash = mix64(hash);
+  }
+  return io::checksum_text(hash);
+}
+
+template <class T>
+void Series<T>::go_on_with(const std::string& checkpoint, index_t step) {
+  mpi::on_root(point_.comm, "resume", [&] {
+    const io::Notes notes(checkpoint);
+    if (!notes.has("checkpoint_series") || notes.text("checkpoint_series") != identity()) return;
+    const index_t rows = notes.integer("checkpoint_series_steps");
+    seen_.resize(static_cast<std::size_t>(rows * columns()));
+    io::read_box({checkpoint, "/series"}, {{0, rows}, {0, columns()}},
+                 MatrixView<double>{seen_.data(), rows, columns(), columns()});
+  });
+  auto count = static_cast<index_t>(seen_.size());
+  point_.comm.broadcast(std::span(&count, 1), 0);
+  seen_.resize(static_cast<std::size_t>(count));
+  point_.comm.broadcast(std::span(seen_), 0);
+  if (count > 0) from_ = step + 1;
 }
 
 template <class T>

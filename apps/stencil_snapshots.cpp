@@ -1,5 +1,10 @@
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "base/text.hpp"
 #include "io/grid.hpp"
 #include "mpi/agreement.hpp"
 #include "stencil_stops.hpp"
@@ -8,20 +13,21 @@ namespace tessera::apps::stencil {
 
 template <class T>
 Snapshots<T>::Snapshots(const Point& point, const DistributedField<T>& u, run::Outputs& outputs,
-                        std::vector<std::size_t> datasets, std::vector<index_t> frames, mpi::Phases& phases)
+                        std::vector<std::size_t> datasets, const FramePlan& frames, mpi::Phases& phases)
     : point_(point),
       u_(u),
       outputs_(outputs),
       datasets_(std::move(datasets)),
-      frames_(std::move(frames)),
+      frames_(frames),
       phases_(phases) {
   mpi::together(point.comm, "allocate", [&] { copy_ = machine::Buffer<T>(u.fields() * u.box().volume()); });
 }
 
 template <class T>
 index_t Snapshots<T>::next(index_t step) const {
-  const auto frame = std::lower_bound(frames_.begin(), frames_.end(), step);
-  return frame == frames_.end() ? dist::stencil::never : *frame;
+  const auto& steps = frames_.steps;
+  const auto frame = std::lower_bound(steps.begin(), steps.end(), std::max(step, frames_.written + 1));
+  return frame == steps.end() ? dist::stencil::never : *frame;
 }
 
 template <class T>
@@ -37,7 +43,8 @@ void Snapshots<T>::at(index_t step) {
     for (index_t row = 0; row < size[0] * size[1]; ++row, to += size[2])
       std::copy_n(now.row(row / size[1], row % size[1]), size[2], to);
   }
-  const auto frame = std::lower_bound(frames_.begin(), frames_.end(), step) - frames_.begin();
+  const auto frame =
+      std::lower_bound(frames_.steps.begin(), frames_.steps.end(), step) - frames_.steps.begin();
   writing_ = std::async(std::launch::async, [this, frame] { write(static_cast<index_t>(frame)); });
 }
 
@@ -62,6 +69,50 @@ void Snapshots<T>::finish() {
     const mpi::PhaseScope scope(phases_, "snapshot");
     if (writing_.valid()) writing_.get();
   });
+}
+
+template <class T>
+void Snapshots<T>::leave(index_t step) {
+  finish();
+  outputs_.keep(point_.comm, point_.values, frames_.problem,
+                fmt::format("{},{}", frames_.steps.front(), std::max(step, frames_.written)));
+}
+
+namespace {
+
+/// The first step and the last one that an attempt left of all files; -1 where there is none. Local.
+std::pair<index_t, index_t> left_of(const Point& point, const std::string& problem) {
+  std::string state;
+  for (const std::string& name : io::split_names(point.values.text("snapshots"))) {
+    const std::string file = io::parse_dataset_name(name, "snapshots").file;
+    const std::string left = io::OutputFile::left_of(file, problem);
+    if (left.empty() || (!state.empty() && left != state)) return {-1, -1};
+    state = left;
+  }
+  const auto words = split(state, ',');
+  return {std::stoll(words.at(0)), std::stoll(words.at(1))};
+}
+
+}  // namespace
+
+FramePlan plan_frames(const Point& point, const std::string& problem, index_t first) {
+  const auto& [comm, values, request, inputs, session] = point;
+  FramePlan plan;
+  if (values.has("checkpoint"))
+    plan.problem = fmt::format("{}, {} steps, a frame every {} in {}, {}", problem, request.shape.steps,
+                               request.every, values.text("snapshots"), values.text("out"));
+  std::array<index_t, 2> left{-1, -1};
+  if (resumes(values) && !plan.problem.empty())
+    mpi::on_root(comm, "resume", [&] { std::tie(left[0], left[1]) = left_of(point, plan.problem); });
+  comm.broadcast(std::span<index_t>(left), 0);
+  const bool goes_on = left[1] >= first;
+  plan.steps = frames_of(request, goes_on ? left[0] : first);
+  plan.written = goes_on ? left[1] : -1;
+  if (goes_on && comm.is_root()) {
+    const auto there = std::upper_bound(plan.steps.begin(), plan.steps.end(), plan.written);
+    fmt::print("resumed: {} of {} frames are there\n", there - plan.steps.begin(), plan.steps.size());
+  }
+  return plan;
 }
 
 std::vector<index_t> frames_of(const Request& request, index_t first) {

@@ -1,6 +1,7 @@
 #pragma once
 // What a run of the stencil command does between steps.
 
+#include <functional>
 #include <future>
 #include <optional>
 
@@ -39,16 +40,29 @@ class Check : public Stop {
   std::vector<Samples> early_, late_;  ///< by field
 };
 
+/// The frames of the snapshots, and those of them that a stopped attempt left.
+struct FramePlan {
+  std::vector<index_t> steps;  ///< of each, ascending
+  std::string problem;         ///< everything that they depend on; empty: of no use to another attempt
+  index_t written = -1;        ///< up to this step they are there
+};
+
+/// From the step `first` on, or from where a stopped attempt at the same problem began, if what it left
+/// reaches that far. Collective.
+[[nodiscard]] FramePlan plan_frames(const Point& point, const std::string& problem, index_t first);
+
 /// Frames to a dataset of the outputs for every field, written while the next steps are computed.
 template <class T>
 class Snapshots : public Stop {
  public:
   Snapshots(const Point& point, const DistributedField<T>& u, run::Outputs& outputs,
-            std::vector<std::size_t> datasets, std::vector<index_t> frames, mpi::Phases& phases);
+            std::vector<std::size_t> datasets, const FramePlan& frames, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override;
   void at(index_t step) override;
   /// Every frame is written, or an error that all ranks throw. Collective.
   void finish();
+  /// Leaves the frames up to this step to a later attempt. Collective.
+  void leave(index_t step);
 
  private:
   void write(index_t frame);
@@ -57,10 +71,39 @@ class Snapshots : public Stop {
   const DistributedField<T>& u_;
   run::Outputs& outputs_;
   std::vector<std::size_t> datasets_;  ///< by field
-  std::vector<index_t> frames_;        ///< steps, ascending
+  const FramePlan& frames_;
   mpi::Phases& phases_;
   machine::Buffer<T> copy_;
   std::future<void> writing_;
+};
+
+/// Points of the field and its norms, every so many steps.
+template <class T>
+class Series : public Stop {
+ public:
+  Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases);
+  [[nodiscard]] index_t next(index_t step) const override;
+  void at(index_t step) override;
+  [[nodiscard]] std::vector<io::Row> rows() const;
+
+  /// What was seen so far: a row a step, which stands first, then the quantities.
+  [[nodiscard]] MatrixView<const double> seen() const;
+  /// A hash of what is looked at, and when.
+  [[nodiscard]] std::string identity() const;
+  /// Goes on with what a checkpoint after this step has of the same quantities, if any. Collective.
+  void go_on_with(const std::string& checkpoint, index_t step);
+
+ private:
+  void look(index_t field);
+  void measure(index_t field);
+  [[nodiscard]] index_t columns() const { return 1 + static_cast<index_t>(quantities_.size()); }
+
+  const Point& point_;
+  const DistributedField<T>& u_;
+  mpi::Phases& phases_;
+  index_t every_, from_ = 0;
+  std::vector<std::string> quantities_;
+  std::vector<double> seen_;
 };
 
 /// Writes checkpoints of the field from time to time, and when a signal asks for one: after that all ranks
@@ -68,9 +111,12 @@ class Snapshots : public Stop {
 template <class T>
 class Checkpoints : public Stop {
  public:
-  /// Checks that the files can be made. start: of the run's field before its first step. Collective.
+  /// What else is to be left where a signal ends the run after a step.
+  using Leave = std::function<void(index_t step)>;
+  /// Checks that the files can be made. start: of the run's field before its first step; series: goes along,
+  /// if there is one. Collective.
   Checkpoints(const Point& point, const DistributedField<T>& u, index_t first, std::string start,
-              mpi::Phases& phases);
+              const Series<T>* series, Leave leave, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override { return std::max(step, next_); }
   void at(index_t step) override;
 
@@ -82,6 +128,8 @@ class Checkpoints : public Stop {
   const DistributedField<T>& u_;
   mpi::Phases& phases_;
   std::string file_, problem_, start_;
+  const Series<T>* series_;
+  Leave leave_;
   Interval every_;
   index_t written_, next_, looked_;
   index_t stretch_;  ///< steps between two looks
@@ -94,36 +142,25 @@ class Checkpoints : public Stop {
 /// A checkpoint is to be looked for.
 [[nodiscard]] bool resumes(const run::Values& values);
 
+/// Everything that a step depends on beside the field, in words and hashes. Collective.
+template <class T>
+[[nodiscard]] std::string problem_of(const Point& point, const DistributedField<T>& u);
+
 /// A hash of the field as it is, and of the one a step before where there is one. Collective.
 template <class T>
 [[nodiscard]] std::string start_of(const Point& point, const DistributedField<T>& u);
 
-/// Loads the newest whole checkpoint of this problem into u and returns its step; 0 without touching u where
-/// none is to be looked for, or --resume is auto and there is none. One that is found, not named, must be of
-/// a run from this start. Collective.
-template <class T>
-[[nodiscard]] index_t resume(const Point& point, DistributedField<T>& u, const std::string& start);
-
-/// Points of the field and its norms, every so many steps.
-template <class T>
-class Series : public Stop {
- public:
-  Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases);
-  [[nodiscard]] index_t next(index_t step) const override;
-  void at(index_t step) override;
-  [[nodiscard]] const std::vector<io::Row>& rows() const { return rows_; }
-
- private:
-  void look(index_t step, index_t field);
-  void measure(index_t step, index_t field);
-  void add(index_t step, index_t field, const std::string& quantity, double value);
-
-  const Point& point_;
-  const DistributedField<T>& u_;
-  mpi::Phases& phases_;
-  index_t every_;
-  std::vector<io::Row> rows_;
+/// Where a run begins: after a step of a checkpoint, or with its field.
+struct Begin {
+  index_t step = 0;
+  std::string checkpoint;  ///< empty: none
 };
+
+/// Loads the newest whole checkpoint of this problem into u; does not touch u where none is to be looked for,
+/// or --resume is auto and there is none. One that is found, not named, must be of a run from this start.
+/// Collective.
+template <class T>
+[[nodiscard]] Begin resume(const Point& point, DistributedField<T>& u, const std::string& start);
 
 /// Pictures, one a frame.
 template <class T>

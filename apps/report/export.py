@@ -45,8 +45,8 @@ def read(words, wanted):
             pick.fail(66, f"there is no file '{path}'; check the path")
         try:
             with h5py.File(path, "r") as file:
-                for run, group in file.items():
-                    if not isinstance(group, h5py.Group) or run.startswith("_") or name not in ("", run):
+                for run, group in results.groups_of(file):
+                    if run.startswith("_") or name not in ("", run):
                         continue
                     names = list(group) if wanted is None else [t for t in wanted if t in group]
                     tables = {t: (results.columns(group[t]), {c: str(d.attrs["units"]) for c, d in group[t].items()

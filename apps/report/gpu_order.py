@@ -33,8 +33,8 @@ def read(path):
     """The simulated points of a file; of one simulated more than once the latest."""
     found = {}
     with h5py.File(path, "r") as file:
-        for run, group in file.items():
-            if not isinstance(group, h5py.Group) or "gpu" not in group:
+        for run, group in results.groups_of(file):
+            if "gpu" not in group:
                 continue
             rows = {}
             for row in results.rows_of(group["gpu"]):

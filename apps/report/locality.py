@@ -66,8 +66,8 @@ def read(path):
     """The traced points of a file; of one traced more than once the latest."""
     found = {}
     with h5py.File(path, "r") as file:
-        for run, group in file.items():
-            if not isinstance(group, h5py.Group) or "curves" not in group:
+        for run, group in results.groups_of(file):
+            if "curves" not in group:
                 continue
             tables = {name: results.columns(part) for name, part in group.items()}
             points = tables["points"]

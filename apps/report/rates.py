@@ -121,13 +121,13 @@ def draw_lines(axes, groups, axis, units, ceiling):
     every = [p for points in groups.values() for p in points]
     style.value_axis(axes.xaxis, [axis.value(p) for p in every])
     log = s.wants_log([p.rate for p in every])
+    if ceiling and ceiling < 5 * max(p.rate for p in every):
+        axes.axhline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2, label="measured ceiling")
     if log:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
     else:
-        axes.set_ylim(bottom=0)
-    if ceiling and ceiling < 5 * max(p.rate for p in every):
-        axes.axhline(ceiling, color=style.QUIET, linestyle=":", linewidth=1.2, label="measured ceiling")
+        axes.set_ylim(bottom=0)  # last: the other end stays as it is from here on
     axes.set_xlabel(axis.label)
     axes.set_ylabel(f"rate ({units})")
     axes.grid(True, which="major")

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import h5py
 
@@ -25,6 +26,17 @@ LEFT_OUT = ("results", "again", "config", "overwrite", "resume", "plan", "ranks"
             "checkpoint-every", "xdmf")
 
 
+def runs_of(word):
+    """The runs of "file.h5" or "file.h5#run": those with timings and those that traced, which have no points."""
+    path, name = pick.split(word)
+    timed = {run.name: run for run in pick.runs(word, needed=False)}
+    with h5py.File(path, "r") as file:
+        groups = results.groups_of(file)
+        traced = {key: dict(group.attrs) for key, group in groups if "points" in group and name in ("", key)}
+    order = [key for key, _ in groups if key in timed or key in traced]
+    return [timed.get(key) or results.Run(key, traced[key], "", []) for key in order] or pick.runs(word)
+
+
 def set_options(run):
     """(name, value) of what was not left to the defaults."""
     names = re.findall(r"(?:^|, )([a-z0-9-]+) \(", run.attributes.get("options_set", ""))
@@ -32,9 +44,14 @@ def set_options(run):
 
 
 def inside(value, folder):
-    """ "file.h5:/data" or "picture.png" as a name in the folder."""
-    file, colon, data = value.partition(":")
-    return os.path.join(folder, os.path.basename(file)) + colon + data
+    """ "file.h5:/data", several of those, or "picture.png" as names in the folder; what lay in several folders still does."""
+    names = []
+    for name in re.split(r",(?=[^,]*:/)", value):
+        file, colon, data = name.rpartition(":/") if ":/" in name else (name, "", "")
+        place = os.path.join(folder, f"{zlib.crc32(os.path.dirname(file).encode()):08x}" if os.path.dirname(file) else "")
+        os.makedirs(place, exist_ok=True)
+        names.append(os.path.join(place, os.path.basename(file)) + colon + data)
+    return ",".join(names)
 
 
 def arguments_of(run, folder, repetitions):
@@ -53,9 +70,8 @@ def arguments_of(run, folder, repetitions):
 
 
 def threads_of(run):
-    """Threads a rank where all points agree; 0: they were swept."""
-    found = {int(point.config["threads"]) for point in run.points}
-    return found.pop() if len(found) == 1 else 0
+    """Most threads a rank had."""
+    return max((int(point.config["threads"]) for point in run.points), default=0)
 
 
 def environment_of(run):
@@ -102,18 +118,11 @@ def start(run, scratch, options):
     return fresh
 
 
-def traced(word):
-    """The traced runs of "file.h5" or "file.h5#run": without timings, which the others have."""
-    with h5py.File(pick.split(word)[0], "r") as file:
-        names = dict.fromkeys(point.run for point in compare.traced_of(word).values())
-        return [results.Run(name, dict(file[name].attrs), "", []) for name in names]
-
-
-def compared(word, run, fresh, options):
+def compared(path, run, fresh, options):
     """Prints how the new run compares with the stored one and returns {verdict: how many}."""
     if run.points:
         return compare.compare([run], pick.runs(fresh)[-1:], options.tolerance, options.text)
-    counts = compare.compare_traced_files([f"{pick.split(word)[0]}#{run.name}", fresh])
+    counts = compare.compare_traced_files([f"{path}#{run.name}", fresh])
     return counts or pick.fail(65, "no point is in both; the options of this version may have other names")
 
 
@@ -129,16 +138,17 @@ def main(words=None):
     options = parser.parse_args(words)
     if len(options.files) != 1:
         pick.fail(64, f"{len(options.files)} runs were named; rerun takes one")
-    runs = pick.runs(options.files[0], needed=False) or traced(options.files[0]) or pick.runs(options.files[0])
+    runs = runs_of(options.files[0])
     run = runs[-1]
     if len(runs) > 1:
         print(f"of {len(runs)} runs the last: {run.name} (name another one as {options.files[0]}#RUN)")
-    beside = os.path.dirname(os.path.abspath(pick.split(options.files[0])[0]))
+    path = pick.split(options.files[0])[0]
+    beside = os.path.dirname(os.path.abspath(path))
     scratch = tempfile.mkdtemp(prefix=".rerun-", dir=beside if os.access(beside, os.W_OK) else None)
     try:
         fresh = start(run, scratch, options)
         print()
-        return compare.exit_code(compared(options.files[0], run, fresh, options))
+        return compare.exit_code(compared(path, run, fresh, options))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -182,11 +182,15 @@ def read_run(name, group):
     return run
 
 
+def groups_of(file):
+    """(name, group) of every run, in the order in which they were made; some versions of h5py list a file itself by name."""
+    return [(name, group) for name, group in file["/"].items() if isinstance(group, h5py.Group)]
+
+
 def read(path):
     """The runs of a file that finished a point at least, in the order in which they were made."""
     with h5py.File(path, "r") as file:
-        runs = [read_run(name, group) for name, group in file.items()
-                if isinstance(group, h5py.Group) and "summary" in group]
+        runs = [read_run(name, group) for name, group in groups_of(file) if "summary" in group]
     for run in runs:
         run.file = os.path.basename(path)
     return runs

@@ -41,9 +41,8 @@ std::vector<std::string> split_names(const std::string& text) {
     std::string& name = names.back();
     const std::size_t colon = name.rfind(":/");
     const std::string next = text.substr(i + 1, text.find(',', i + 1) - i - 1);
-    const bool beside = next.starts_with('/');
-    if (text[i] != ',' || depth != 0 || colon == std::string::npos ||
-        (!beside && next.find(":/") == std::string::npos)) {
+    const bool elsewhere = next.find(":/") != std::string::npos, beside = !elsewhere && next.starts_with('/');
+    if (text[i] != ',' || depth != 0 || colon == std::string::npos || (!beside && !elsewhere)) {
       name += text[i];
     } else {
       names.push_back(beside ? name.substr(0, colon + 1) : "");

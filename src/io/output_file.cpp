@@ -259,10 +259,14 @@ void OutputFile::write_sums(hid_t out) const {
 void OutputFile::keep(const std::string& problem, const std::string& state) {
   mpi::together(comm_, "keep", [&] { sync_written(); });
   std::vector<std::string> written;
+  bool any = false;
   for (Dataset& dataset : datasets_) {
     dataset.sum = comm_.sum(dataset.sum);
-    written.push_back(std::to_string(comm_.sum(dataset.written)));
+    const index_t elements = comm_.sum(dataset.written);
+    written.push_back(std::to_string(elements));
+    any = any || elements > 0;
   }
+  if (!any) return;
   mpi::on_root(comm_, "keep", [&] {
     const std::string what = fmt::format("cannot keep what was written of '{}'", file_);
     Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what), H5Fclose);
@@ -279,6 +283,29 @@ void OutputFile::keep(const std::string& problem, const std::string& state) {
   published_ = true;
 }
 
+namespace {
+
+/// What keep() was told. Throws Error unless the file is what it left of this problem.
+std::string state_left(const Handle& file, const std::string& name, const std::string& problem) {
+  const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), ExitCode::bad_data, name),
+                     H5Gclose);
+  require(read_integer_attribute(group, schema::schema_version) == schema::output_version &&
+              read_text_attribute(group, schema::stopped_problem) == problem,
+          ExitCode::bad_data, "another problem");
+  return read_text_attribute(group, schema::stopped_state);
+}
+
+}  // namespace
+
+std::string OutputFile::left_of(const std::string& file, const std::string& problem) {
+  const std::string stopped = stopped_name(behind_links(file));
+  try {
+    return file_exists(stopped) ? state_left(open_file(stopped), stopped, problem) : "";
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 /// Takes over what keep() left; anything else under its name goes.
 bool OutputFile::adopt(const std::string& problem) {
   const std::string stopped = stopped_name(target_);
@@ -286,11 +313,9 @@ bool OutputFile::adopt(const std::string& problem) {
   try {
     require(!problem.empty(), ExitCode::bad_data, "not asked for");
     const Handle in = open_file(stopped);
+    const std::string state = state_left(in, stopped, problem);
     const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, stopped),
                        H5Gclose);
-    require(read_integer_attribute(group, schema::schema_version) == schema::output_version &&
-                read_text_attribute(group, schema::stopped_problem) == problem,
-            ExitCode::bad_data, "another problem");
     const auto written = split(read_text_attribute(group, schema::stopped_written), ',');
     require(written.size() == datasets_.size(), ExitCode::bad_data, "other datasets");
     for (std::size_t d = 0; d < datasets_.size(); ++d) {
@@ -302,7 +327,7 @@ bool OutputFile::adopt(const std::string& problem) {
       datasets_[d].sum = std::stoull(read_text_attribute(dataset, schema::checksum), nullptr, 16);
       datasets_[d].written = std::stoll(written[d]);
     }
-    kept_ = read_text_attribute(group, schema::stopped_state);
+    kept_ = state;
   } catch (const std::exception&) {
     for (Dataset& dataset : datasets_) dataset.sum = 0, dataset.written = 0;
     unlink(stopped.c_str());

@@ -79,8 +79,11 @@ class OutputFile {
   /// partial file go.
   void publish(const std::function<void(hid_t group)>& annotate);
 
-  /// Leaves what was written in a hidden file beside the final name, with words on how to go on. Collective.
+  /// Leaves what was written, if anything was, in a hidden file beside the final name, with words on how to
+  /// go on. Collective.
   void keep(const std::string& problem, const std::string& state);
+  /// What keep() was told beside this name of the same problem; empty where there is nothing of it. Local.
+  [[nodiscard]] static std::string left_of(const std::string& file, const std::string& problem);
   /// What keep() was told; empty in a new file. The same on every rank.
   [[nodiscard]] const std::string& kept() const { return kept_; }
 

@@ -52,7 +52,7 @@ void Outputs::describe_group_as(std::size_t dataset, const io::DatasetName& inpu
 void Outputs::keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,
                    const std::string& state) {
   mpi::together(comm, "write", [&] { check(point); });
-  files_.front().file->keep(problem, state);
+  for (File& file : files_) file.file->keep(problem, state);
 }
 
 void Outputs::open(const mpi::Communicator& comm, const Values& point, const std::string& problem) {

@@ -35,7 +35,7 @@ class Outputs {
   void open(const mpi::Communicator& comm, const Values& point, const std::string& problem);
   /// What keep() was told of the first file; empty in a new one.
   [[nodiscard]] const std::string& kept() const { return files_.front().file->kept(); }
-  /// Reads back what was written and leaves it to a later open() of the same problem: one file. Collective.
+  /// Reads back what was written and leaves it to a later open() of the same problem. Collective.
   void keep(const mpi::Communicator& comm, const Values& point, const std::string& problem,
             const std::string& state);
   /// Whole elements from position first on (row-major). Local.

@@ -66,6 +66,31 @@ class Rerun(tessera.Case):
         self.assertEqual({k: v for k, v in after.items() if not k.endswith(".lock")},
                          {k: v for k, v in before.items() if not k.endswith(".lock")})
 
+    def test_outputs_of_several_files_and_folders_go_elsewhere(self):
+        for folder in ("a", "b"):
+            os.mkdir(self.path(folder))
+        u = self.path("u.h5")
+        with h5py.File(u, "w") as file:
+            file["u"] = file["v"] = numpy.ones((4, 5))
+        fields = f"{self.path('p.h5')}:/u,{self.path('q.h5')}:/v"
+        for words in (("stencil", "--in", f"{u}:/u,/v", "--steps", 1, "--out", fields, "--snapshots", f"{u}s:/u,/v"),
+                      ("sort", "--n", 9, "--out", self.path("a/x.h5:/k"), "--argsort", self.path("b/x.h5:/k"))):
+            path = self.measure(*words, "--repetitions", 5)
+            before = {k: v for k, v in tessera.snapshot(self.folder).items() if not k.endswith(".lock")}
+            self.assertIn("1 point compared", self.rerun(path).out)
+            self.assertEqual({k: v for k, v in tessera.snapshot(self.folder).items() if not k.endswith(".lock")}, before)
+
+    def test_a_sweep_over_threads_has_the_cores_of_the_most(self):
+        path = self.measure("matmul", "--n", 8, "--threads", "1,2", ranks=2)
+        self.assertIn("launch 2 2 ", self.rerun(path, "--dry-run", "--launcher", "launch {ranks} {threads}", codes=(0,)).out)
+
+    def test_a_traced_run_has_the_same_misses_again(self):
+        path = self.measure("matmul", "--n", 8)
+        self.measure("locality", "sort", "--kernel", "mergesort,radix", "--n", "100,200")
+        result = self.rerun(path, codes=(OK,))
+        self.assertIn("of 2 runs the last: locality_0001", result.out)
+        self.assertEqual(result.out.count("SAME (the same misses in every cache)"), 4, result.out)
+
     def test_positional_words_are_repeated(self):
         path = self.measure("scalability", "forkjoin", "--kernel", "fib", "--n", 10, "--repetitions", 2, "--recordings", 1)
         self.assertIn("scalability forkjoin --kernel=fib", self.rerun(path, "--dry-run", codes=(0,)).out)

@@ -368,6 +368,45 @@ class Checkpoints(tessera.Case):
             file.truncate(100)
         self.assertEqual(self.run_tessera(*words, "empty.h5", "--resume", "auto").code, 0)
 
+    def test_snapshots_of_a_run_that_was_stopped_go_on(self):
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["u"] = file["v"] = numpy.random.default_rng(1).random((40, 50))
+        words = ["--steps", 10**6, "--every", 10**5]
+        self.succeed("stencil", "--in", "in.h5:/u", *words, "--snapshots", "whole.h5:/u")
+        for ranks, fields, files in ((0, "/u", "s.h5:/u"), (2, "/u,/v", "p.h5:/u,q.h5:/v")):
+            run = ["stencil", "--in", f"in.h5:{fields}", *words, "--snapshots", files, "--checkpoint", f"{ranks}.h5"]
+            job = tessera.Job([*run, "--checkpoint-every", 10**5 // 2, "--kernel", "naive", "--halo-steps", 1], ranks=ranks,
+                              folder=self.folder)
+            while job.process.poll() is None:
+                if os.path.exists(self.path(f"{ranks}.h5")):
+                    job.process.send_signal(signal.SIGUSR1)
+                time.sleep(0.3)
+            self.assert_failed(job.wait(), tessera.STOPPED, "stopped by a signal")
+            self.assertIn("frames are there", self.succeed(*run, "--resume", "auto").out)
+            for name in files.split(","):
+                self.succeed("verify", name.split(":/")[0])
+                with h5py.File(self.path(name.split(":/")[0])) as found, h5py.File(self.path("whole.h5")) as whole:
+                    self.assertEqual(found["time"][:].tolist(), whole["time"][:].tolist())
+                    self.assertTrue((found[name.split(":/")[1]][:] == whole["u"][:]).all())
+        self.assertFalse([name for name in os.listdir(self.folder) if "stopped" in name or "partial" in name])
+
+    def test_probes_and_norms_of_a_resumed_run_begin_with_the_first_step(self):
+        words = ["stencil", "--shape", "20x30", "--probe", "1,2;29,19", "--norms"]
+        whole = ["--checkpoint", "ck.h5", "--checkpoint-every", 20, "--resume", "auto"]
+        self.succeed(*words, "--steps", 25, *whole, "--results", "first.h5", ranks=2)
+        for name, more, first in (("whole", [], 0), ("resumed", whole, 0), ("others", [*whole, "--probe-every", 7], 42)):
+            self.succeed(*words, "--steps", 50, *more, "--results", f"{name}.h5", ranks=3)
+            with h5py.File(self.path(f"{name}.h5")) as file:
+                series = file["stencil_0001/series"]
+                rows = list(zip(series["step"][:], series["quantity"].asstr()[:], series["value"][:]))
+            self.assertEqual(rows[0][0], first)
+            if name == "whole":
+                expected = rows
+            elif name == "resumed":
+                self.assertEqual([row[:2] for row in rows], [row[:2] for row in expected])
+                self.assertTrue(numpy.allclose([row[2] for row in rows], [row[2] for row in expected], rtol=1e-12, atol=0))
+        self.succeed("verify", "ck.h5")
+
     def test_snapshots_of_a_resumed_run_begin_where_it_does(self):
         words = ["stencil", "--shape", "20x20", "--checkpoint", "ck.h5"]
         self.succeed(*words, "--steps", 15, "--checkpoint-every", 15)

@@ -304,6 +304,7 @@ TEST(DatasetName, NeedsFileAndPath) {
   EXPECT_EQ(split_names("a.h5:/u,/v[0:9,3],d/b.h5:/g/w"),
             (Names{"a.h5:/u", "a.h5:/v[0:9,3]", "d/b.h5:/g/w"}));
   EXPECT_EQ(split_names("a,b.h5:/u,v,/w"), (Names{"a,b.h5:/u,v", "a,b.h5:/w"}));
+  EXPECT_EQ(split_names("/a.h5:/u,/d/b.h5:/v,/w"), (Names{"/a.h5:/u", "/d/b.h5:/v", "/d/b.h5:/w"}));
   EXPECT_EQ(split_names("u,/v"), (Names{"u,/v"}));
   EXPECT_EQ(split_names(""), (Names{""}));
   EXPECT_EQ(parse_dataset_name("dir:/x.h5:/g/A", "a").file, "dir:/x.h5");

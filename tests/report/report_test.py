@@ -211,6 +211,16 @@ class Report(made.Case):
             labels = [text.get_text() for text in style.figure_of(one).axes[0].get_legend().get_texts()]
             self.assertEqual(sum(label.startswith("at least") for label in labels), lines, labels)
 
+    def test_a_ceiling_above_all_curves_is_in_the_picture(self):
+        path = write(self.fresh("ceiling.h5"), [row("naive", n, seconds=1e-6 * n) for n in (64, 128, 256)])
+        run = run_of(path)
+        axis = rates.s.choose_axis(run.points, run.workload)
+        for ceiling in (2, 4):
+            above = ceiling * max(p.rate for p in run.points)
+            one = picture.Picture("c", "t", "c", lambda axes, y=above: rates.draw_lines(axes, {"naive": run.points}, axis, "x", y))
+            low, high = style.figure_of(one).axes[0].get_ylim()
+            self.assertTrue(low < above < high, (low, above, high))
+
     def test_the_page_needs_nothing_beside_itself(self):
         path = write(self.fresh("page.h5"), [row(k, n, r) for k in ("naive", "a<b&c") for n in (64, 128) for r in (1, 2)])
         words = self.report(path)
