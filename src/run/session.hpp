@@ -93,7 +93,7 @@ template <class F>
   if (point.flag("counters")) counting.emplace(comm);
   if (counting) counting->begin();
   comm.barrier();
-  if (point.flag("timeline")) phases.watch();
+  if (keeps_timeline(point)) phases.watch();
   const Timer timer;
   pass(phases);
   result.seconds = {comm.max(timer.seconds())};
