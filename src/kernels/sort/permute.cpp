@@ -21,6 +21,7 @@ namespace {
 constexpr index_t chains_at_once = 24;  // of a thread
 constexpr int second_level = 2;         // of caches: more lines can be on their way to it than to the first
 constexpr index_t chains_of_task = 128;
+constexpr index_t rows_at_once = 4096;  // that a thread looks at for cycles
 
 template <class Index>
 class InPlace {
@@ -37,7 +38,7 @@ class InPlace {
     machine::parallel_for(0, leaders, chains_of_task,
                           [&](index_t begin, index_t end) { follow(begin, end); });
     const auto ahead = [this](index_t row) { call_ahead(row); };
-    close_cycles(rows_.n, source_, 8 * task_grain, ahead, [this] {
+    close_cycles(rows_.n, source_, rows_at_once, ahead, [this] {
       return [this, first = machine::Buffer<std::byte>(rows_.bytes)](index_t row) mutable {
         close_cycle(row, first.data());
       };
@@ -112,7 +113,7 @@ bool few_enough(index_t rows) {
 template <class Index>
 void permute_copied(const Rows& rows, const OrderInWords& order) {
   machine::Buffer<Index> source(rows.n);
-  machine::parallel_for(0, rows.n, 8 * task_grain, [&](index_t begin, index_t end) {
+  machine::parallel_for(0, rows.n, task_grain, [&](index_t begin, index_t end) {
     for (index_t j = begin; j < end; ++j) source[j] = static_cast<Index>(order[j]);
   });
   InPlace<Index>(rows, source.data()).permute();
@@ -126,7 +127,7 @@ Index* numbers_in_place(std::uint64_t* words, index_t n, std::uint64_t mask) {
   constexpr index_t from = sizeof(std::uint64_t), to = sizeof(Index);
   for (index_t level = 0; level < n; level = std::max<index_t>(1, 2 * level)) {
     const index_t next = std::min(n, std::max<index_t>(1, 2 * level));
-    machine::parallel_for(level, next, 8 * task_grain, [=](index_t begin, index_t end) {
+    machine::parallel_for(level, next, task_grain, [=](index_t begin, index_t end) {
       for (index_t j = begin; j < end; ++j) {
         std::uint64_t word;
         std::memcpy(&word, bytes + j * from, sizeof word);
