@@ -29,7 +29,7 @@ struct Rearrangement {
   }
 };
 
-/// The two fastest axes differ. Ordinary or streaming stores. Forks tasks where there is a team. No overlap.
+/// The two fastest axes differ. Ordinary or streaming stores. Shared out where there is a team. No overlap.
 void rearrange(const Rearrangement& task, const std::byte* from, std::byte* to, Store store);
 
 /// b = transpose(a) past the caches, as part of a result that they do not hold; records with a leaf or not.
