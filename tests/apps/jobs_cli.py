@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import tessera
 from tessera import h5py, numpy
@@ -32,20 +31,13 @@ class Stops(tessera.Case):
                 continue  # it has just ended
         return total
 
-    def stop(self, job, ready, number=signal.SIGUSR1):
-        """Sends the signal when there is something to go on from."""
-        while not ready() and job.process.poll() is None:
-            time.sleep(0.01)
-        job.process.send_signal(number)
-        return job.wait(300)
-
     def test_a_sweep_stops_after_a_point_and_goes_on(self):
         for ranks, number in ((0, signal.SIGUSR1), (0, signal.SIGTERM), (2, signal.SIGUSR1)):
             with self.subTest(ranks=ranks, signal=number):
                 file = f"r{ranks}{number}.h5"
                 job = tessera.Job(["matmul", "--n", "8:80000:8", *QUICK, "--results", file, "--resume", "auto"],
                                   ranks=ranks, folder=self.folder)
-                result = self.stop(job, lambda: os.path.exists(self.path(file)), number)
+                result = job.stop(lambda: os.path.exists(self.path(file)), number)
                 self.assert_failed(result, tessera.STOPPED, words=(" of 10000 points", "--resume auto"))
                 done = int(re.search(r"after (\d+) of", result.errors[0])[1])
                 self.assertEqual(len(self.points(file)), done)
@@ -59,7 +51,7 @@ class Stops(tessera.Case):
     def test_between_repetitions_too(self):
         """The point that was not done is measured whole the next time."""
         job = tessera.Job(["sort", "--n", "1000,2000", "--repetitions", 10**6, "--results", "r.h5"], folder=self.folder)
-        result = self.stop(job, lambda: self.catches(job.process.pid, signal.SIGUSR1))
+        result = job.stop(lambda: self.catches(job.process.pid, signal.SIGUSR1))
         self.assert_failed(result, tessera.STOPPED, words="after 0 of 2 points")
         self.assertFalse(os.path.exists(self.path("r.h5")))
 
@@ -76,7 +68,7 @@ class Stops(tessera.Case):
             for ranks in (0, 3):
                 again = [*words, "--n", n, "--m", n // 2, "--overwrite"]
                 job = tessera.Job(again, ranks=ranks, folder=self.folder)
-                result = self.stop(job, lambda: self.written(job) > 1 << 20)
+                result = job.stop(lambda: self.written(job) > 1 << 20)
                 if result.code == tessera.OK:
                     os.remove(self.path("t.h5"))
                     continue
@@ -111,7 +103,7 @@ class Stops(tessera.Case):
         words = ["transpose", "--out-of-core", "always", "--memory", "64KiB", "--out", "t.h5:/T", "--resume", "auto", "--overwrite"]
         for n in (3000, 6000, 12000):  # a machine may be done before it hears of it
             job = tessera.Job([*words, "--n", n, "--m", n // 2, "--type", "f32"], folder=self.folder)
-            if self.stop(job, lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
+            if job.stop(lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
                 break
         self.assertTrue(os.path.exists(self.path(".t.h5.stopped")))
         self.assertNotIn("resumed", self.succeed(*words, "--n", n, "--m", n // 2, "--type", "i32").out)
@@ -123,7 +115,7 @@ class Stops(tessera.Case):
             a = numpy.arange(2 * n * n // 2, dtype="f4").reshape(2, n // 2, n)
             name = tessera.write_matrix(self.path("a.h5"), a)
             job = tessera.Job([*words, "--in", f"{name}[0]"], folder=self.folder)
-            if self.stop(job, lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
+            if job.stop(lambda: self.written(job) > 1 << 20).code == tessera.STOPPED:
                 break
         self.assertTrue(os.path.exists(self.path(".t.h5.stopped")))
         self.assertNotIn("resumed", self.succeed(*words, "--in", f"{name}[1]").out)

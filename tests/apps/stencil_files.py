@@ -192,15 +192,8 @@ class Checkpoints(tessera.Case):
             steps = 10**9
             job = tessera.Job(["stencil", "--shape", "64x64", "--steps", steps, "--checkpoint", "ck.h5",
                                "--checkpoint-every", "0.2s"], ranks=ranks, folder=self.folder)
-            for _ in range(300):
-                if os.path.exists(self.path("ck.h5")):
-                    break
-                time.sleep(0.1)
-            for _ in range(20):  # a launcher may let one pass
-                if job.process.poll() is None:
-                    job.process.send_signal(sent)
-                    time.sleep(1)
-            result = self.assert_failed(job.wait(), tessera.STOPPED, "stopped by a signal")
+            result = job.stop(lambda: os.path.exists(self.path("ck.h5")), sent)
+            self.assert_failed(result, tessera.STOPPED, "stopped by a signal")
             step = int(re.search(r"after step (\d+)", result.errors[0]).group(1))
             with h5py.File(self.path("ck.h5")) as file:
                 self.assertEqual(file["_tessera"].attrs["checkpoint_step"], step)
@@ -296,11 +289,8 @@ class Checkpoints(tessera.Case):
             run = ["stencil", "--in", f"in.h5:{fields}", *words, "--snapshots", files, "--checkpoint", f"{ranks}.h5"]
             job = tessera.Job([*run, "--checkpoint-every", 10**5 // 2, "--kernel", "naive", "--halo-steps", 1], ranks=ranks,
                               folder=self.folder)
-            while job.process.poll() is None:
-                if os.path.exists(self.path(f"{ranks}.h5")):
-                    job.process.send_signal(signal.SIGUSR1)
-                time.sleep(0.3)
-            self.assert_failed(job.wait(), tessera.STOPPED, "stopped by a signal")
+            result = job.stop(lambda: os.path.exists(self.path(f"{ranks}.h5")))
+            self.assert_failed(result, tessera.STOPPED, "stopped by a signal")
             self.assertIn("frames are there", self.succeed(*run, "--resume", "auto").out)
             for name in files.split(","):
                 self.succeed("verify", name.split(":/")[0])

@@ -157,6 +157,21 @@ class Job:
         self.clean()
         return Result(self.command, code, out, err, seconds, deserted > 0)
 
+    def stop(self, ready, number=signal.SIGUSR1):
+        """The result of a job that is sent the signal when there is something to go on from; sent again, for a launcher may let
+        one pass, but not to a launcher whose ranks have ended: that one may have no handler any more."""
+        while not ready() and self.process.poll() is None:
+            time.sleep(0.01)
+        for _ in range(20):
+            if self.process.poll() is not None or (self.launched and not self.ranks()):
+                break
+            self.process.send_signal(number)
+            try:
+                self.process.wait(1)
+            except subprocess.TimeoutExpired:
+                continue
+        return self.wait()
+
     def clean(self):
         """What the launcher keeps of the job, also when it was killed."""
         if self.session:
