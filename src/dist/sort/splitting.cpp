@@ -86,8 +86,10 @@ void search_round(const mpi::Communicator& comm, Run<Item> run, const std::vecto
 }  // namespace
 
 index_t probes_per_round(index_t ranks, index_t open) {
-  constexpr index_t all_ranks = 8192;  // counting so many takes about as long as the two collectives
-  return std::max(open, all_ranks / ranks);
+  // A round divides what is open by the probes a border and takes two collectives and a third of a
+  // microsecond a probe: of few ranks many small rounds are faster, of many few large ones.
+  constexpr index_t a_border = 64, most = 8192;
+  return std::max(open, std::min(most, a_border * open) / ranks);
 }
 
 template <class Item>

@@ -15,7 +15,7 @@ namespace tessera::dist::sort {
 ///
 /// Several borders at a time, several probes a border and round: every rank offers items at regular distances
 /// of what is still open, all count all of them. What is open shrinks by the number of probes whatever the
-/// keys; two collectives a round, two to four rounds as a rule.
+/// keys; two collectives a round, three to six rounds as a rule.
 template <class Item>
 [[nodiscard]] std::vector<index_t> exact_cuts(const mpi::Communicator& comm, tessera::sort::Run<Item> run,
                                               std::span<const index_t> positions);

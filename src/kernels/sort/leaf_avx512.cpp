@@ -5,6 +5,7 @@
 
 #include "kernels/sort/leaf.hpp"
 #include "kernels/sort/leaf_lanes_avx512.hpp"
+#include "kernels/sort/leaf_merge_avx512.hpp"
 #include "kernels/sort/leaf_network_avx512.hpp"
 #include "kernels/sort/leaf_partition_avx512.hpp"
 
@@ -280,10 +281,10 @@ Survey survey(const B* raw, index_t n, B first, const KeyMap<B>& key_map) {
 const LeafKernels<std::uint32_t> leaf_kernels32{
     network_keys<std::uint32_t>, sort_few<std::uint32_t>, sort_many<std::uint32_t>,
     classify<std::uint32_t>,     copy_past_cache,         survey<std::uint32_t>,
-    quicksort<std::uint32_t>};
+    quicksort<std::uint32_t>,    merge<std::uint32_t>};
 const LeafKernels<std::uint64_t> leaf_kernels64{
     network_keys<std::uint64_t>, sort_few<std::uint64_t>, sort_many<std::uint64_t>,
     classify<std::uint64_t>,     copy_past_cache,         survey<std::uint64_t>,
-    quicksort<std::uint64_t>};
+    quicksort<std::uint64_t>,    merge<std::uint64_t>};
 
 }  // namespace tessera::sort::avx512

@@ -16,53 +16,59 @@ index_t total_of(std::span<const Run<Item>> runs) {
   return total;
 }
 
-/// So many runs, or more, are sorted in a cache as if they were none: vectors do that in less time than a
-/// tree merges.
+/// The leaf kernels of keys; none of pairs.
 template <class Item>
-bool sorts_together(std::size_t runs) {
+const LeafKernels<Item>* vectors() {
   if constexpr (std::is_same_v<Item, Pair>)
-    return false;
+    return nullptr;
   else
-    return leaf_kernels<Item>().quicksort != nullptr && runs >= (sizeof(Item) == 4 ? 2 : 3);
+    return leaf_kernels<Item>().merge != nullptr ? &leaf_kernels<Item>() : nullptr;
 }
 
+/// Three runs and more are merged in parts that a cache holds.
 template <class Item>
-bool sort_together(std::span<const Run<Item>> runs, Item* to) {
-  constexpr index_t least = 1 << 10;  // of a leaf's quicksort
-  const index_t total = total_of(runs);
-  if (total < least || !sorts_together<Item>(runs.size())) return false;
-  if constexpr (!std::is_same_v<Item, Pair>) {
-    Item* end = to;
-    for (const auto& run : runs) end = std::copy(run.data, run.data + run.n, end);
-    leaf_kernels<Item>().quicksort(to, total, {});
-  }
-  return true;
+bool in_cached_parts(std::size_t runs) {
+  return vectors<Item>() != nullptr && runs > 2;
 }
 
+/// The merge of the runs, two at a time, in `to` unless it is one run alone. Both rooms hold all of it; spare
+/// is overwritten.
+template <class B>
+Run<B> merge_by_halves(const LeafKernels<B>& leaf, std::span<const Run<B>> runs, B* to, B* spare) {
+  if (runs.size() == 1) return runs[0];
+  const std::size_t half = runs.size() / 2;
+  const Run<B> left = merge_by_halves(leaf, runs.first(half), spare, to);
+  const Run<B> right = merge_by_halves(leaf, runs.subspan(half), spare + left.n, to + left.n);
+  leaf.merge(left.data, left.n, right.data, right.n, to);
+  return {to, left.n + right.n};
+}
+
+/// `spare` holds as many items as `to` where there are vectors and more than two runs.
 template <class Item>
-void merge_some(std::span<const Run<Item>> runs, Item* to) {
+void merge_some(std::span<const Run<Item>> runs, Item* to, Item* spare) {
   std::vector<Run<Item>> filled;
   for (const auto& run : runs) {
     if (run.n > 0) filled.push_back(run);
   }
+  const std::span<const Run<Item>> those(filled);
   if (filled.empty()) return;
   if (filled.size() == 1) {
     std::copy(filled[0].data, filled[0].data + filled[0].n, to);
-  } else if (sort_together<Item>(filled, to)) {
-    return;
+  } else if (const auto* leaf = vectors<Item>()) {
+    if constexpr (!std::is_same_v<Item, Pair>) merge_by_halves(*leaf, those, to, spare);
   } else if (filled.size() == 2) {
     merge_sequential(filled[0].data, filled[0].n, filled[1].data, filled[1].n, to);
   } else {
-    LoserTree<Item>(filled).pop(to, total_of<Item>(filled));
+    LoserTree<Item>(filled).pop(to, total_of(those));
   }
 }
 
-/// Into how many parts a merge is cut: such as a cache holds where they are sorted, unless cutting many runs
-/// took longer; else enough for the team.
+/// Into how many parts a merge is cut: such as a cache holds, unless cutting many runs took longer; else
+/// enough for the team.
 template <class Item>
 index_t parts_of(std::size_t runs, index_t total) {
-  constexpr index_t in_cache = (index_t{256} << 10) / index_t{sizeof(Item)};
-  if (sorts_together<Item>(runs))
+  constexpr index_t in_cache = (index_t{512} << 10) / index_t{sizeof(Item)};
+  if (in_cached_parts<Item>(runs))
     return ceil_div(total, std::clamp(static_cast<index_t>(runs) << 12, in_cache, 8 * in_cache));
   return team() == 1 ? 1 : std::min<index_t>(4 * team(), ceil_div(total, task_grain));
 }
@@ -81,22 +87,31 @@ void ranks_of(Run<Item> run, std::span<const Item> splitters, std::span<Rank> ra
 template <class Item>
 void merge_runs(std::span<const Run<Item>> runs, Item* to) {
   const index_t total = total_of(runs), parts = parts_of<Item>(runs.size(), total);
-  if (parts <= 1) {
-    merge_some(runs, to);
-    return;
-  }
   const auto first = [=](index_t part) {  // parts * total may be more than an index holds
     return total / parts * part + total % parts * part / parts;
   };
+  const auto spare_items =
+      static_cast<std::size_t>(parts > 0 && in_cached_parts<Item>(runs.size()) ? ceil_div(total, parts) : 0);
+  if (parts <= 1) {
+    std::vector<Item> spare(spare_items);
+    merge_some(runs, to, spare.data());
+    return;
+  }
   machine::parallel_for(0, parts, ceil_div(parts, 8 * team()), [&](index_t begin, index_t end) {
-    std::vector<index_t> from = select_cuts(runs, first(begin));
+    std::vector<Item> spare(spare_items);
+    std::vector<Run<Item>> left(runs.begin(), runs.end());
+    const auto drop = [&](const std::vector<index_t>& taken) {
+      for (std::size_t r = 0; r < left.size(); ++r) left[r] = {left[r].data + taken[r], left[r].n - taken[r]};
+    };
+    drop(select_cuts(runs, first(begin)));
     for (index_t part = begin; part < end; ++part) {
-      std::vector<index_t> until = select_cuts(runs, first(part + 1));
-      std::vector<Run<Item>> slice;
-      for (std::size_t r = 0; r < runs.size(); ++r)
-        slice.push_back({runs[r].data + from[r], until[r] - from[r]});
-      merge_some<Item>(slice, to + first(part));
-      from = std::move(until);
+      const index_t count = first(part + 1) - first(part);
+      std::vector<Run<Item>> slices;  // no run gives more than all of the part
+      for (const auto& run : left) slices.push_back({run.data, std::min(run.n, count)});
+      const std::vector<index_t> cuts = select_cuts<Item>(slices, count);
+      for (std::size_t r = 0; r < slices.size(); ++r) slices[r].n = cuts[r];
+      merge_some<Item>(slices, to + first(part), spare.data());
+      drop(cuts);
     }
   });
 }

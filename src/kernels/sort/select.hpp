@@ -1,6 +1,8 @@
 #pragma once
 // Exact selection across sorted runs, as a template: it runs on plain and on traced items.
 
+#include <vector>
+
 #include "base/instrument.hpp"
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/runs.hpp"
@@ -25,7 +27,8 @@ Item item_at(Wide position) {
     return static_cast<Plain<Item>>(position);
 }
 
-/// The least item x of the order such that at least `rank` items of the runs are <= x; rank >= 1.
+/// The least item x of the order such that at least `rank` items of the runs are <= x; rank >= 1. Bisects on
+/// positions, in parts of the runs that shrink with what is left of these.
 template <class Item>
 Item select_item(std::span<const Run<Item>> runs, index_t rank) {
   Wide low = ~Wide{0}, high = 0;
@@ -34,14 +37,24 @@ Item select_item(std::span<const Run<Item>> runs, index_t rank) {
     low = std::min(low, position_of(run.data[0]));
     high = std::max(high, position_of(run.data[run.n - 1]));
   }
+  std::vector<Run<Item>> open(runs.begin(), runs.end());
+  std::vector<index_t> not_above(runs.size());
+  index_t before = 0;  // items in front of the open parts: all <= x
   while (low < high) {
     const Wide middle = low + (high - low) / 2;
-    index_t not_above = 0;
-    for (const auto& run : runs) not_above += upper_bound(run.data, run.n, item_at<Item>(middle));
-    if (not_above >= rank)
+    index_t all = before;
+    for (std::size_t r = 0; r < open.size(); ++r)
+      all += not_above[r] = upper_bound(open[r].data, open[r].n, item_at<Item>(middle));
+    const bool found = all >= rank;
+    for (std::size_t r = 0; r < open.size(); ++r)
+      open[r] = found ? Run<Item>{open[r].data, not_above[r]}
+                      : Run<Item>{open[r].data + not_above[r], open[r].n - not_above[r]};
+    if (found) {
       high = middle;
-    else
+    } else {
       low = middle + 1;
+      before = all;
+    }
   }
   return item_at<Item>(low);
 }

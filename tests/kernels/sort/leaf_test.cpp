@@ -63,5 +63,40 @@ TYPED_TEST(FewKeys, AreSortedInAllBounds) {
   }
 }
 
+/// Keys of two sorted runs: any, a few with the greatest there is, every one of a below those of b, and the
+/// other way round.
+template <class B>
+B merged_key(int kind, bool of_b, index_t i) {
+  const auto any = static_cast<B>(mix64(static_cast<std::uint64_t>(2 * i + (of_b ? 1 : 0))));
+  if (kind == 0) return any;
+  if (kind == 1) return static_cast<B>(any % 3 == 0 ? ~B{0} : any % 3);
+  return static_cast<B>(any / 2 + ((kind == 2) == of_b ? static_cast<B>(~B{0}) / 2 : 0));
+}
+
+template <class B>
+void expect_merges() {
+  const auto merge = leaf_kernels<B>().merge;
+  if (merge == nullptr) GTEST_SKIP() << "no merge in vectors on this processor";
+  for (const std::size_t na : {0, 1, 7, 8, 9, 40, 333, 3001}) {
+    for (const std::size_t nb : {0, 1, 15, 16, 17, 100, 1000, 2999}) {
+      for (const int kind : {0, 1, 2, 3}) {
+        std::vector<B> a(na), b(nb), want(na + nb), got(na + nb + 32, B{77});
+        for (std::size_t i = 0; i < na; ++i) a[i] = merged_key<B>(kind, false, static_cast<index_t>(i));
+        for (std::size_t i = 0; i < nb; ++i) b[i] = merged_key<B>(kind, true, static_cast<index_t>(i));
+        std::sort(a.begin(), a.end());
+        std::sort(b.begin(), b.end());
+        std::merge(a.begin(), a.end(), b.begin(), b.end(), want.begin());
+        merge(a.data(), static_cast<index_t>(na), b.data(), static_cast<index_t>(nb), got.data() + 16);
+        want.insert(want.begin(), 16, B{77});
+        want.insert(want.end(), 16, B{77});
+        ASSERT_EQ(got, want) << na << " and " << nb << " keys of kind " << kind;
+      }
+    }
+  }
+}
+
+TEST(Merge, OfTwoRunsOf64Bits) { expect_merges<std::uint64_t>(); }
+TEST(Merge, OfTwoRunsOf32Bits) { expect_merges<std::uint32_t>(); }
+
 }  // namespace
 }  // namespace tessera::sort

@@ -1,0 +1,150 @@
+#pragma once
+// Merging in AVX-512 registers, for leaf_avx512.cpp alone: everything here is local to its object.
+//
+// A register of the greatest keys so far is merged with the next keys of the run whose head is less, by
+// bitonic steps (Batcher 1968; Chhugani et al. 2008). Every vector waits for the one before, so that a merge
+// is cut by rank into several (Odeh et al. 2012) that go side by side.
+
+#include <immintrin.h>
+
+#include <cstring>
+#include <utility>
+
+#include "kernels/sort/leaf_lanes_avx512.hpp"
+#include "kernels/sort/leaf_network_avx512.hpp"
+
+namespace tessera::sort::avx512 {
+namespace {
+
+template <class B>
+struct TwoRuns {
+  const B* a;
+  const B* a_end;
+  const B* b;
+  const B* b_end;
+  B* to;
+  B* to_end;
+
+  /// Vectors that each run can still give.
+  [[nodiscard]] index_t steps() const {
+    const index_t in_a = a_end - a, in_b = b_end - b;
+    return (in_a < in_b ? in_a : in_b) / LanesOf<B>::lanes;
+  }
+};
+
+/// How many of the `rank` least keys of both lie in a.
+template <class B>
+index_t share_of_first(const TwoRuns<B>& runs, index_t rank) {
+  const index_t na = runs.a_end - runs.a, nb = runs.b_end - runs.b;
+  index_t low = rank > nb ? rank - nb : 0, high = rank < na ? rank : na;
+  while (low < high) {
+    const index_t middle = low + (high - low) / 2;
+    if (runs.a[middle] < runs.b[rank - middle - 1])
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// Takes the first `rank` keys of the merge out of `runs`.
+template <class B>
+TwoRuns<B> take_first(TwoRuns<B>& runs, index_t rank) {
+  const index_t from_a = share_of_first(runs, rank);
+  const TwoRuns<B> taken{runs.a, runs.a + from_a, runs.b, runs.b + (rank - from_a), runs.to, runs.to + rank};
+  runs = {taken.a_end, runs.a_end, taken.b_end, runs.b_end, taken.to_end, runs.to_end};
+  return taken;
+}
+
+/// `rest` holds the greatest keys so far, in order, and takes up the next ones; returns the least of both.
+template <class B>
+inline __attribute__((always_inline)) __m512i exchange_least(__m512i& rest, __m512i next) {
+  using L = LanesOf<B>;
+  __m512i v[2]{rest, L::template exchange<L::lanes - 1>(next)};
+  compare_rows<L>(v[0], v[1]);
+  merge_lanes<L, L::lanes / 2>(v, std::make_index_sequence<2>{});
+  rest = v[1];
+  return v[0];
+}
+
+/// Of runs that both have a vector to give.
+template <class B>
+inline __attribute__((always_inline)) void merge_step(TwoRuns<B>& runs, __m512i& rest) {
+  constexpr index_t lanes = LanesOf<B>::lanes;
+  const bool from_b = *runs.b < *runs.a;
+  const __m512i next = _mm512_loadu_si512(from_b ? runs.b : runs.a);
+  runs.b += from_b ? lanes : 0;
+  runs.a += from_b ? 0 : lanes;
+  _mm512_storeu_si512(runs.to, exchange_least<B>(rest, next));
+  runs.to += lanes;
+}
+
+/// The next keys of a run, or all it has: then the greatest of all keys fill the vector up.
+template <class B>
+__m512i take_vector(const B*& from, const B* end) {
+  using L = LanesOf<B>;
+  const __m512i keys = L::load(from, valid_lanes<L>(end - from, 0));
+  from = end - from < L::lanes ? end : from + L::lanes;
+  return keys;
+}
+
+/// Whole vectors first, then what either run still has.
+template <class B>
+void merge_to_the_end(TwoRuns<B> runs, __m512i rest) {
+  using L = LanesOf<B>;
+  while (runs.steps() > 0) merge_step(runs, rest);
+  while (runs.to < runs.to_end) {
+    const bool a_is_done = runs.a == runs.a_end, b_is_done = runs.b == runs.b_end;
+    const bool from_b = a_is_done || (!b_is_done && *runs.b < *runs.a);
+    const B*& from = from_b ? runs.b : runs.a;
+    const B* const end = from_b ? runs.b_end : runs.a_end;
+    if (from != end && (a_is_done || b_is_done) && L::greatest(rest) < *from) {
+      _mm512_storeu_si512(runs.to, rest);
+      std::memcpy(runs.to + L::lanes, from, static_cast<std::size_t>(end - from) * sizeof(B));
+      return;
+    }
+    const __m512i least = exchange_least<B>(rest, take_vector(from, end));
+    L::store(runs.to, valid_lanes<L>(runs.to_end - runs.to, 0), least);
+    runs.to += L::lanes;
+  }
+}
+
+template <class B>
+void merge_alone(TwoRuns<B> runs) {
+  if (runs.a == runs.a_end) {
+    runs.a = std::exchange(runs.b, runs.b_end);
+    runs.a_end = runs.b_end;
+  }
+  const __m512i rest = take_vector(runs.a, runs.a_end);
+  merge_to_the_end(runs, rest);
+}
+
+/// Merges are cut into three where the ends of three pay.
+template <class B>
+void merge(const B* a, index_t na, const B* b, index_t nb, B* to) {
+  constexpr index_t side_by_side = 512;
+  TwoRuns<B> all{a, a + na, b, b + nb, to, to + na + nb};
+  if (na + nb < side_by_side) return merge_alone(all);
+  const index_t third = (na + nb) / 3;
+  TwoRuns<B> x = take_first(all, third), y = take_first(all, third), z = all;
+  if (x.steps() == 0 || y.steps() == 0 || z.steps() == 0) {
+    merge_alone(x), merge_alone(y), merge_alone(z);
+    return;
+  }
+  __m512i of_x = take_vector(x.a, x.a_end), of_y = take_vector(y.a, y.a_end),
+          of_z = take_vector(z.a, z.a_end);
+  const auto least = [](index_t p, index_t q) { return p < q ? p : q; };
+  while (const index_t steps = least(least(x.steps(), y.steps()), z.steps())) {
+    for (index_t step = 0; step < steps; ++step) {
+      merge_step(x, of_x);
+      merge_step(y, of_y);
+      merge_step(z, of_z);
+    }
+  }
+  merge_to_the_end(x, of_x);
+  merge_to_the_end(y, of_y);
+  merge_to_the_end(z, of_z);
+}
+
+}  // namespace
+}  // namespace tessera::sort::avx512
