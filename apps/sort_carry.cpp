@@ -209,8 +209,8 @@ void Carrier::permute(Column& column) {
       });
       std::swap(column.before, column.after);
     } else {
-      dist::sort::gather(comm_, table_.map, {column.before.data(), column.bytes}, table_.permutation,
-                         column.after.data(), threads());
+      if (!gather_) gather_.emplace(comm_, table_.map, table_.permutation, threads());
+      (*gather_)({column.before.data(), column.bytes}, column.after.data());
     }
   }
   seconds_ += comm_.max(timer.seconds() - (phases_.of("verify") - apart));

@@ -1,9 +1,11 @@
 #pragma once
 // Columns of a table on their way from file to file, in the order of a permutation.
 
+#include <optional>
 #include <span>
 
 #include "dist/sort/check.hpp"
+#include "dist/sort/permute.hpp"
 #include "mpi/phases.hpp"
 #include "run/outputs.hpp"
 #include "sort.hpp"
@@ -55,6 +57,7 @@ class Carrier {
   Table table_;
   mpi::Phases& phases_;
   layout::Range mine_;
+  std::optional<dist::sort::Gather> gather_;
   bool hashes_;  // every row is in the result, and so in the sums of both
   index_t faults_ = 0;
   double seconds_ = 0;

@@ -97,8 +97,8 @@ std::vector<Index> argsort_first(const mpi::Communicator& comm, const layout::Bl
   std::vector<Index> places(static_cast<std::size_t>(shares.size(comm.rank())));
   argsort(comm, shares, few, method, places.data(), phases);
   std::vector<Index> result(places.size());
-  gather(comm, shares, {indices.data(), sizeof(Index)}, places, reinterpret_cast<std::byte*>(result.data()),
-         method.threads);
+  Gather(comm, shares, places, method.threads)({indices.data(), sizeof(Index)},
+                                               reinterpret_cast<std::byte*>(result.data()));
   return result;
 }
 

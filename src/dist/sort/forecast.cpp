@@ -9,20 +9,12 @@
 namespace tessera::dist::sort {
 namespace {
 
-/// What the peaks of gather() take: requests, their places and owners, what others ask for, and the answers.
-index_t gather_bytes(const ForecastRequest& q, index_t share, index_t element_bytes) {
-  if (q.ranks == 1) return 0;
-  const index_t mine = std::min(share, requests_at_once);
-  const index_t asked = std::min(share, checked_mul(requests_at_once, q.ranks, "the plan"));
-  return mine * (8 + 4 + 4 + element_bytes) + asked * (8 + element_bytes);
-}
-
 /// A column and its elements in order; or, where they are permuted in place, what that takes beside them.
 index_t carry_bytes(const ForecastRequest& q, index_t share) {
   const index_t bytes = q.widest_column_bytes;
   if (bytes == 0) return 0;
   if (!q.all_rows || !permuted_in_place(static_cast<int>(q.ranks), bytes))
-    return 2 * share * bytes + gather_bytes(q, share, bytes);
+    return 2 * share * bytes + gather_bytes(q.ranks, share, bytes);
   return share * (bytes + 8) + share / 256 * bytes;
 }
 
@@ -53,8 +45,9 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
   f.home_bytes = share * (q.key_bytes + 8);
   const index_t places = share * 8;
   const index_t values = q.passes > 1 ? share * 8 : 0;
-  const index_t while_sorting = held + places + values + std::max(sorting, held + gather_bytes(q, share, 8));
-  const index_t while_checking = share * (8 + 8 + 8 + 1) + gather_bytes(q, share, 8);
+  const index_t while_sorting =
+      held + places + values + std::max(sorting, held + gather_bytes(q.ranks, share, 8));
+  const index_t while_checking = share * (8 + 8 + 8 + 1) + gather_bytes(q.ranks, share, 8);
   const index_t while_carrying = carry_bytes(q, share);
   f.work_bytes = std::max({while_sorting, while_checking, while_carrying});
   f.sent_bytes *= static_cast<double>(q.passes);

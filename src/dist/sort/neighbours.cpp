@@ -1,6 +1,7 @@
 #include "dist/sort/neighbours.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -41,10 +42,12 @@ Neighbours compare_neighbours(const mpi::Communicator& comm, const layout::Block
   if (extra > 0) rows.indices[0] = static_cast<std::uint64_t>(before);
   std::copy(permutation.begin(), permutation.end(), rows.indices.begin() + extra);
   std::fill(rows.steps.begin(), rows.steps.end(), Step::equal);
+  Gather gather(comm, map, std::as_const(rows.indices).span(), threads);
   for (const KeyColumn& column : columns) {
     for (index_t word = 0; word < column.form.words(); ++word) {
       key_word(column, word, words.size(), words.data(), threads);
-      gather<std::uint64_t>(comm, map, words.data(), rows.indices.span(), of_rows.data(), threads);
+      gather({reinterpret_cast<const std::byte*>(words.data()), sizeof(std::uint64_t)},
+             reinterpret_cast<std::byte*>(of_rows.data()));
       machine::parallel(threads, [&] {
         machine::parallel_for(0, steps, grain, [&](index_t begin, index_t end) {
           for (index_t j = begin; j < end; ++j) {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
 
-#include "machine/buffer.hpp"
+#include "kernels/sort/row_moves.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/exchange.hpp"
@@ -13,18 +16,32 @@ namespace {
 
 using Index = std::uint64_t;
 
-constexpr index_t grain = 1 << 16;  // elements copied by one task
+constexpr index_t grain = 1 << 16;  // elements of one task
 
-/// to[place(j)] = from[source(j)], elements of a size known here only for the usual ones.
-template <class Place, class Source>
-void copy_elements(const std::byte* from, std::byte* to, index_t bytes, index_t count, int threads,
-                   const Place& place, const Source& source) {
+/// f(begin, end) of pieces of [0, n).
+template <class F>
+void in_pieces(index_t n, int threads, const F& f) {
+  machine::parallel(threads, [&] { machine::parallel_for(0, n, grain, f); });
+}
+
+/// to[j] = element places[j] of those that begin at `from`.
+void gather_here(const std::byte* from, index_t bytes, std::span<const Index> places, std::byte* to,
+                 int threads) {
+  in_pieces(static_cast<index_t>(places.size()), threads, [&](index_t begin, index_t end) {
+    tessera::sort::gather_rows(
+        from, bytes, places.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)),
+        to + begin * bytes);
+  });
+}
+
+/// to[position[j]] = from[j], elements of a size known here only for the usual ones.
+void put_in_place(const std::byte* from, index_t bytes, std::span<const std::uint32_t> position,
+                  std::byte* to, int threads) {
   const auto with_size = [&](auto size) {
-    machine::parallel(threads, [&] {
-      machine::parallel_for(0, count, grain, [&](index_t begin, index_t end) {
-        for (index_t j = begin; j < end; ++j)
-          std::memcpy(to + place(j) * size, from + source(j) * size, static_cast<std::size_t>(size));
-      });
+    in_pieces(static_cast<index_t>(position.size()), threads, [&](index_t begin, index_t end) {
+      for (index_t j = begin; j < end; ++j)
+        std::memcpy(to + static_cast<index_t>(position[static_cast<std::size_t>(j)]) * size, from + j * size,
+                    static_cast<std::size_t>(size));
     });
   };
   switch (bytes) {
@@ -37,80 +54,121 @@ void copy_elements(const std::byte* from, std::byte* to, index_t bytes, index_t 
   }
 }
 
-/// The requests of one round, ordered by who holds the elements.
-struct Requests {
-  std::vector<index_t> count_to;            // by owner
-  machine::Buffer<Index> indices;           // by owner
-  machine::Buffer<std::uint32_t> position;  // of each of these among the requests as they were made
+/// BlockMap::owner without a division.
+class Owners {
+ public:
+  explicit Owners(const layout::BlockMap& map)
+      : begins_(map.offsets()),
+        parts_per_index_(static_cast<double>(map.parts()) / static_cast<double>(map.extent())) {}
+  [[nodiscard]] std::size_t operator()(Index index) const {
+    const auto at = static_cast<index_t>(index);
+    auto owner = static_cast<std::size_t>(static_cast<double>(at) * parts_per_index_);
+    owner = std::min(owner, begins_.size() - 2);
+    while (at < begins_[owner]) --owner;
+    while (at >= begins_[owner + 1]) ++owner;
+    return owner;
+  }
+  [[nodiscard]] Index begin(std::size_t owner) const { return static_cast<Index>(begins_[owner]); }
+
+ private:
+  std::vector<index_t> begins_;
+  double parts_per_index_;
 };
 
-Requests by_owner(const layout::BlockMap& map, std::span<const Index> indices) {
-  const auto count = static_cast<index_t>(indices.size());
-  Requests result{std::vector<index_t>(static_cast<std::size_t>(map.parts())), machine::Buffer<Index>(count),
-                  machine::Buffer<std::uint32_t>(count)};
-  machine::Buffer<std::uint32_t> owner(count);
-  for (index_t j = 0; j < count; ++j) {
-    const index_t who = map.owner(static_cast<index_t>(indices[static_cast<std::size_t>(j)]));
-    owner[j] = static_cast<std::uint32_t>(who);
-    ++result.count_to[static_cast<std::size_t>(who)];
-  }
-  std::vector<index_t> next(result.count_to.size(), 0);
-  for (std::size_t r = 1; r < next.size(); ++r) next[r] = next[r - 1] + result.count_to[r - 1];
-  for (index_t j = 0; j < count; ++j) {
-    const index_t at = next[owner[j]]++;
-    result.indices[at] = indices[static_cast<std::size_t>(j)];
-    result.position[at] = static_cast<std::uint32_t>(j);
-  }
-  return result;
+template <class T>
+void make_room(machine::Buffer<T>& buffer, index_t count) {
+  if (buffer.size() >= count) return;
+  buffer = machine::Buffer<T>();  // not both at a time
+  buffer = machine::Buffer<T>(count);
 }
 
-void gather_round(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView column,
-                  std::span<const Index> indices, std::byte* to, int threads) {
-  const index_t bytes = column.element_bytes;
-  Requests mine;
-  mpi::together(comm, "permute", [&] { mine = by_owner(map, indices); });
-  const std::vector<index_t> count_from = comm.all_to_all(mine.count_to);
-  index_t asked = 0;
-  for (const index_t count : count_from) asked += count;
-  machine::Buffer<Index> wanted;
-  machine::Buffer<std::byte> answers, arrived;
-  mpi::together(comm, "permute", [&] {
-    wanted = machine::Buffer<Index>(asked);
-    answers = machine::Buffer<std::byte>(asked * bytes);
-    arrived = machine::Buffer<std::byte>(static_cast<index_t>(indices.size()) * bytes);
-  });
-  mpi::exchange_items(comm, std::as_const(mine.indices).span(), mine.count_to, wanted.span(), count_from);
-  const auto first = map.begin(comm.rank());
-  copy_elements(
-      column.data, answers.data(), bytes, asked, threads, [](index_t j) { return j; },
-      [&](index_t j) { return static_cast<index_t>(wanted[j]) - first; });
-  std::vector<index_t> bytes_to = count_from, bytes_from = mine.count_to;
-  for (index_t& count : bytes_to) count *= bytes;
-  for (index_t& count : bytes_from) count *= bytes;
-  mpi::exchange(comm, std::as_const(answers).span(), bytes_to, arrived.span(), bytes_from);
-  copy_elements(
-      arrived.data(), to, bytes, static_cast<index_t>(indices.size()), threads,
-      [&](index_t j) { return static_cast<index_t>(mine.position[j]); }, [](index_t j) { return j; });
+template <class T>
+std::span<const T> first(const machine::Buffer<T>& buffer, index_t count) {
+  return buffer.span().first(static_cast<std::size_t>(count));
 }
 
 }  // namespace
 
-void gather(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView column,
-            std::span<const Index> indices, std::byte* to, int threads) {
-  const auto count = static_cast<index_t>(indices.size());
-  if (comm.size() == 1) {
-    copy_elements(
-        column.data, to, column.element_bytes, count, threads, [](index_t j) { return j; },
-        [&](index_t j) { return static_cast<index_t>(indices[static_cast<std::size_t>(j)]); });
+index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes) {
+  if (ranks == 1) return 0;
+  const index_t mine = std::min(share, requests_at_once);
+  const index_t asked = std::min(share, checked_mul(requests_at_once, ranks, "the plan"));
+  return mine * (8 + 4 + element_bytes) + asked * (8 + element_bytes);
+}
+
+Gather::Gather(const mpi::Communicator& comm, const layout::BlockMap& map, std::span<const Index> indices,
+               int threads)
+    : comm_(comm),
+      map_(map),
+      indices_(indices),
+      threads_(threads),
+      rounds_(ceil_div(comm.max(static_cast<index_t>(indices.size())), requests_at_once)) {}
+
+void Gather::operator()(ColumnView column, std::byte* to) {
+  const index_t bytes = column.element_bytes, count = static_cast<index_t>(indices_.size());
+  if (comm_.size() == 1) {
+    gather_here(column.data, bytes, indices_, to, threads_);
     return;
   }
-  const index_t most = comm.max(count);
-  for (index_t done = 0; done < most; done += requests_at_once) {
-    const index_t begin = std::min(done, count), size = std::min(requests_at_once, count - begin);
-    gather_round(comm, map, column,
-                 indices.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)),
-                 to + begin * column.element_bytes, threads);
+  for (index_t round = 0; round < rounds_; ++round) {
+    const index_t begin = std::min(round * requests_at_once, count);
+    const index_t size = std::min(requests_at_once, count - begin);
+    if (requests_.round != round)
+      make_requests(round, indices_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)));
+    std::vector<index_t> bytes_to = requests_.count_from, bytes_from = requests_.count_to;
+    const index_t asked = std::accumulate(bytes_to.begin(), bytes_to.end(), index_t{0});
+    for (index_t& some : bytes_to) some *= bytes;
+    for (index_t& some : bytes_from) some *= bytes;
+    mpi::together(comm_, "permute", [&] {
+      make_room(answers_, asked * bytes);
+      make_room(arrived_, size * bytes);
+    });
+    gather_here(column.data, bytes, first(requests_.wanted, asked), answers_.data(), threads_);
+    mpi::exchange(comm_, std::as_const(answers_).span(), bytes_to, arrived_.span(), bytes_from);
+    put_in_place(arrived_.data(), bytes, first(requests_.position, size), to + begin * bytes, threads_);
   }
+}
+
+void Gather::make_requests(index_t round, std::span<const Index> indices) {
+  const auto count = static_cast<index_t>(indices.size()), chunks = ceil_div(count, grain);
+  const auto ranks = static_cast<std::size_t>(comm_.size());
+  const Owners owners(map_);
+  std::vector<index_t> next(static_cast<std::size_t>(chunks) * ranks);  // by chunk and owner
+  const auto by_chunk = [&](const auto& f) {
+    machine::parallel(threads_, [&] {
+      machine::parallel_for(0, chunks, 1, [&](index_t chunk, index_t) {
+        index_t* const of_chunk = next.data() + static_cast<std::size_t>(chunk) * ranks;
+        for (index_t j = chunk * grain; j < std::min(count, (chunk + 1) * grain); ++j) {
+          const Index index = indices[static_cast<std::size_t>(j)];
+          const std::size_t owner = owners(index);
+          f(j, index - owners.begin(owner), of_chunk[owner]);
+        }
+      });
+    });
+  };
+  requests_.round = round;
+  requests_.count_to.assign(ranks, 0);
+  mpi::together(comm_, "permute", [&] {
+    make_room(requests_.indices, count);
+    make_room(requests_.position, count);
+    by_chunk([](index_t, Index, index_t& counted) { ++counted; });
+    index_t sum = 0;
+    for (std::size_t owner = 0; owner < ranks; ++owner) {
+      const index_t before = sum;
+      for (index_t chunk = 0; chunk < chunks; ++chunk)
+        sum += std::exchange(next[static_cast<std::size_t>(chunk) * ranks + owner], sum);
+      requests_.count_to[owner] = sum - before;
+    }
+    by_chunk([&](index_t j, Index within, index_t& at) {
+      requests_.indices[at] = within;
+      requests_.position[at++] = static_cast<std::uint32_t>(j);
+    });
+  });
+  requests_.count_from = comm_.all_to_all(requests_.count_to);
+  const index_t asked = std::accumulate(requests_.count_from.begin(), requests_.count_from.end(), index_t{0});
+  mpi::together(comm_, "permute", [&] { make_room(requests_.wanted, asked); });
+  mpi::exchange_items(comm_, first(std::as_const(requests_.indices), count), requests_.count_to,
+                      requests_.wanted.span(), requests_.count_from);
 }
 
 }  // namespace tessera::dist::sort

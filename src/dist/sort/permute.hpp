@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "layout/block_map.hpp"
+#include "machine/buffer.hpp"
 #include "mpi/communicator.hpp"
 
 namespace tessera::dist::sort {
@@ -17,7 +19,11 @@ struct ColumnView {
 };
 
 /// Requests that a rank makes at once; more are made in rounds.
-inline constexpr index_t requests_at_once = index_t{1} << 22;
+inline constexpr index_t requests_at_once = index_t{1} << 20;
+
+/// What gathering takes on a rank that has `share` elements and wants as many: requests and their places,
+/// what others ask for, and the answers.
+[[nodiscard]] index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes);
 
 /// Whether a column that one rank has is best permuted where it lies (kernels/sort/permute.hpp): from a few
 /// words an element on, a copy in order costs more than the way along the cycles.
@@ -25,16 +31,42 @@ inline constexpr index_t requests_at_once = index_t{1} << 22;
   return ranks == 1 && element_bytes >= 32;
 }
 
-/// to[j] = element indices[j] of the whole; indices lie in [0, map.extent()), may repeat, and are as many as
-/// this rank likes. `column` is this rank's part. Collective.
-void gather(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView column,
-            std::span<const std::uint64_t> indices, std::byte* to, int threads);
+/// Elements of one column after the other, by the same indices: their owners are asked, in rounds of
+/// requests_at_once. Where there is one round its requests serve for all columns.
+class Gather {
+ public:
+  /// indices lie in [0, map.extent()), may repeat, are as many as this rank likes, and stay. Collective.
+  Gather(const mpi::Communicator& comm, const layout::BlockMap& map, std::span<const std::uint64_t> indices,
+         int threads);
+  /// to[j] = element indices[j] of the whole; `column` is this rank's part. Collective.
+  void operator()(ColumnView column, std::byte* to);
 
+ private:
+  /// Those of a round, by who holds the elements, whose numbers are within that rank's part.
+  struct Requests {
+    index_t round = -1;
+    std::vector<index_t> count_to, count_from;
+    machine::Buffer<std::uint64_t> indices, wanted;  // of others; by others
+    machine::Buffer<std::uint32_t> position;         // of each of indices among the requests as they came
+  };
+  void make_requests(index_t round, std::span<const std::uint64_t> indices);
+
+  mpi::Communicator comm_;
+  layout::BlockMap map_;
+  std::span<const std::uint64_t> indices_;
+  int threads_;
+  index_t rounds_ = 0;
+  Requests requests_;
+  machine::Buffer<std::byte> answers_, arrived_;
+};
+
+/// The same once.
 template <class T>
 void gather(const mpi::Communicator& comm, const layout::BlockMap& map, const T* column,
             std::span<const std::uint64_t> indices, T* to, int threads) {
-  gather(comm, map, {reinterpret_cast<const std::byte*>(column), static_cast<index_t>(sizeof(T))}, indices,
-         reinterpret_cast<std::byte*>(to), threads);
+  Gather(comm, map, indices, threads)(
+      {reinterpret_cast<const std::byte*>(column), static_cast<index_t>(sizeof(T))},
+      reinterpret_cast<std::byte*>(to));
 }
 
 }  // namespace tessera::dist::sort

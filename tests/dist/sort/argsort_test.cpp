@@ -142,24 +142,31 @@ TEST(PackKeys, LeavesOutWhatNeverDiffersAndSharesDigits) {
 
 TEST(Gather, BringsElementsOfAnySize) {
   const auto comm = Communicator::world();
-  for (const index_t bytes : {1, 4, 7, 8, 24}) {
-    const layout::BlockMap map(211, comm.size());
-    const layout::Range mine = map.range(comm.rank());
-    const auto value = [](index_t i, index_t b) { return static_cast<std::byte>(i * 31 + b * 7); };
-    std::vector<std::byte> column(static_cast<std::size_t>(mine.size() * bytes) + 1);
-    for (index_t i = 0; i < mine.size() * bytes; ++i)
-      column[static_cast<std::size_t>(i)] = value(mine.begin + i / bytes, i % bytes);
-    std::vector<std::uint64_t> indices;  // as many as the rank says, with repetitions
-    for (index_t j = 0; j < 50 * comm.rank(); ++j)
+  const layout::BlockMap map(211, comm.size());
+  const layout::Range mine = map.range(comm.rank());
+  const auto value = [](index_t i, index_t b) { return static_cast<std::byte>(i * 31 + b * 7); };
+  for (const index_t most : {index_t{50}, requests_at_once + 3}) {  // of a rank; with repetitions
+    std::vector<std::uint64_t> indices;
+    for (index_t j = 0; j < std::min(most, 50 * comm.rank() + (comm.rank() == 1 ? most : 0)); ++j)
       indices.push_back(random_bits(4, static_cast<std::uint64_t>(comm.rank()), j) % 211);
-    std::vector<std::byte> to(indices.size() * static_cast<std::size_t>(bytes) + 1, std::byte{0xEE});
-    gather(comm, map, {column.data(), bytes}, indices, to.data(), 2);
-    for (std::size_t j = 0; j < indices.size(); ++j) {
-      for (index_t b = 0; b < bytes; ++b)
-        EXPECT_EQ(to[j * static_cast<std::size_t>(bytes) + static_cast<std::size_t>(b)],
-                  value(static_cast<index_t>(indices[j]), b));
+    Gather gather(comm, map, indices, 2);
+    for (const index_t bytes : {1, 4, 7, 8, 24}) {
+      std::vector<std::byte> column(static_cast<std::size_t>(mine.size() * bytes) + 1);
+      for (index_t i = 0; i < mine.size() * bytes; ++i)
+        column[static_cast<std::size_t>(i)] = value(mine.begin + i / bytes, i % bytes);
+      std::vector<std::byte> to(indices.size() * static_cast<std::size_t>(bytes) + 1, std::byte{0xEE});
+      gather({column.data(), bytes}, to.data());
+      index_t wrong = 0;
+      for (std::size_t j = 0; j < indices.size(); ++j) {
+        for (index_t b = 0; b < bytes; ++b)
+          wrong += to[j * static_cast<std::size_t>(bytes) + static_cast<std::size_t>(b)] !=
+                           value(static_cast<index_t>(indices[j]), b)
+                       ? 1
+                       : 0;
+      }
+      EXPECT_EQ(wrong, 0) << bytes << " bytes, at most " << most << " elements";
+      EXPECT_EQ(to.back(), std::byte{0xEE});
     }
-    EXPECT_EQ(to.back(), std::byte{0xEE});
   }
 }
 
@@ -197,9 +204,10 @@ struct SortedTable {
     permutation.resize(static_cast<std::size_t>(map.size(comm.rank())));
     mpi::Phases phases;
     argsort(comm, map, columns, {}, permutation.data(), phases);
+    Gather gather(comm, map, permutation, 1);
     for (const KeyColumn& column : columns) {
       data.emplace_back(permutation.size() * static_cast<std::size_t>(column.form.bytes));
-      gather(comm, map, {column.data, column.form.bytes}, permutation, data.back().data(), 1);
+      gather({column.data, column.form.bytes}, data.back().data());
     }
   }
   [[nodiscard]] index_t faults(const Communicator& comm) const {
