@@ -36,21 +36,35 @@ void gather_here(const std::byte* from, index_t bytes, std::span<const Index> pl
 
 /// to[position[j]] = from[j], elements of a size known here only for the usual ones.
 void put_in_place(const std::byte* from, index_t bytes, std::span<const std::uint32_t> position,
-                  std::byte* to, int threads) {
+                  std::byte* to) {
   const auto with_size = [&](auto size) {
-    in_pieces(static_cast<index_t>(position.size()), threads, [&](index_t begin, index_t end) {
-      for (index_t j = begin; j < end; ++j)
-        std::memcpy(to + static_cast<index_t>(position[static_cast<std::size_t>(j)]) * size, from + j * size,
-                    static_cast<std::size_t>(size));
-    });
+    for (const std::uint32_t place : position) {
+      std::memcpy(to + index_t{place} * size, from, static_cast<std::size_t>(size));
+      from += size;
+    }
   };
   switch (bytes) {
     case 4:
       return with_size(std::integral_constant<index_t, 4>{});
     case 8:
       return with_size(std::integral_constant<index_t, 8>{});
+    case 16:
+      return with_size(std::integral_constant<index_t, 16>{});
     default:
       return with_size(bytes);
+  }
+}
+
+/// to[position[j]] = element places[j] of those that begin at `from`.
+void gather_to_place(const std::byte* from, index_t bytes, std::span<const Index> places,
+                     std::span<const std::uint32_t> position, std::byte* to) {
+  constexpr index_t room = index_t{16} << 10;  // of a first-level cache
+  const auto at_once = static_cast<std::size_t>(std::max<index_t>(1, room / std::max<index_t>(1, bytes)));
+  std::vector<std::byte> some(at_once * static_cast<std::size_t>(bytes));
+  for (std::size_t j = 0; j < places.size(); j += at_once) {
+    const std::size_t count = std::min(at_once, places.size() - j);
+    tessera::sort::gather_rows(from, bytes, places.subspan(j, count), some.data());
+    put_in_place(some.data(), bytes, position.subspan(j, count), to);
   }
 }
 
@@ -91,8 +105,9 @@ std::span<const T> first(const machine::Buffer<T>& buffer, index_t count) {
 
 index_t gather_bytes(index_t ranks, index_t share, index_t element_bytes) {
   if (ranks == 1) return 0;
-  const index_t mine = std::min(share, requests_at_once);
-  const index_t asked = std::min(share, checked_mul(requests_at_once, ranks, "the plan"));
+  const index_t at_once = requests_at_once(element_bytes);
+  const index_t mine = std::min(share, at_once);
+  const index_t asked = std::min(share, checked_mul(at_once, ranks, "the plan"));
   return mine * (8 + 4 + element_bytes) + asked * (8 + element_bytes);
 }
 
@@ -102,36 +117,52 @@ Gather::Gather(const mpi::Communicator& comm, const layout::BlockMap& map, std::
       map_(map),
       indices_(indices),
       threads_(threads),
-      rounds_(ceil_div(comm.max(static_cast<index_t>(indices.size())), requests_at_once)) {}
+      most_(comm.max(static_cast<index_t>(indices.size()))) {}
 
 void Gather::operator()(ColumnView column, std::byte* to) {
-  const index_t bytes = column.element_bytes, count = static_cast<index_t>(indices_.size());
   if (comm_.size() == 1) {
-    gather_here(column.data, bytes, indices_, to, threads_);
+    gather_here(column.data, column.element_bytes, indices_, to, threads_);
     return;
   }
-  for (index_t round = 0; round < rounds_; ++round) {
-    const index_t begin = std::min(round * requests_at_once, count);
-    const index_t size = std::min(requests_at_once, count - begin);
-    if (requests_.round != round)
-      make_requests(round, indices_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)));
-    std::vector<index_t> bytes_to = requests_.count_from, bytes_from = requests_.count_to;
-    const index_t asked = std::accumulate(bytes_to.begin(), bytes_to.end(), index_t{0});
-    for (index_t& some : bytes_to) some *= bytes;
-    for (index_t& some : bytes_from) some *= bytes;
-    mpi::together(comm_, "permute", [&] {
-      make_room(answers_, asked * bytes);
-      make_room(arrived_, size * bytes);
-    });
-    gather_here(column.data, bytes, first(requests_.wanted, asked), answers_.data(), threads_);
-    mpi::exchange(comm_, std::as_const(answers_).span(), bytes_to, arrived_.span(), bytes_from);
-    put_in_place(arrived_.data(), bytes, first(requests_.position, size), to + begin * bytes, threads_);
+  const index_t at_once = requests_at_once(column.element_bytes);
+  const auto count = static_cast<index_t>(indices_.size());
+  for (index_t done = 0; done < most_; done += at_once) {
+    const index_t begin = std::min(done, count), size = std::min(at_once, count - begin);
+    if (!made_)
+      make_requests(indices_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size)));
+    made_ = most_ <= at_once;
+    ask(column, to + begin * column.element_bytes);
   }
 }
 
-void Gather::make_requests(index_t round, std::span<const Index> indices) {
+void Gather::ask(ColumnView column, std::byte* to) {
+  const index_t bytes = column.element_bytes, others = requests_.from_others;
+  mpi::together(comm_, "permute", [&] {
+    make_room(answers_, requests_.by_others * bytes);
+    make_room(arrived_, others * bytes);
+  });
+  gather_here(column.data, bytes, first(requests_.wanted, requests_.by_others), answers_.data(), threads_);
+  std::vector<index_t> bytes_to = requests_.count_from, bytes_from = requests_.count_to;
+  for (index_t& some : bytes_to) some *= bytes;
+  for (index_t& some : bytes_from) some *= bytes;
+  mpi::exchange(comm_, std::as_const(answers_).span(), bytes_to, arrived_.span(), bytes_from);
+  const auto part = [](auto span, index_t begin, index_t end) {
+    return span.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  };
+  const auto position = first(requests_.position, requests_.count);
+  in_pieces(others, threads_, [&](index_t begin, index_t end) {
+    put_in_place(std::as_const(arrived_).data() + begin * bytes, bytes, part(position, begin, end), to);
+  });
+  const auto places = first(requests_.indices, requests_.count);
+  in_pieces(requests_.count - others, threads_, [&](index_t begin, index_t end) {
+    gather_to_place(column.data, bytes, part(places, others + begin, others + end),
+                    part(position, others + begin, others + end), to);
+  });
+}
+
+void Gather::make_requests(std::span<const Index> indices) {
   const auto count = static_cast<index_t>(indices.size()), chunks = ceil_div(count, grain);
-  const auto ranks = static_cast<std::size_t>(comm_.size());
+  const auto ranks = static_cast<std::size_t>(comm_.size()), me = static_cast<std::size_t>(comm_.rank());
   const Owners owners(map_);
   std::vector<index_t> next(static_cast<std::size_t>(chunks) * ranks);  // by chunk and owner
   const auto by_chunk = [&](const auto& f) {
@@ -146,28 +177,33 @@ void Gather::make_requests(index_t round, std::span<const Index> indices) {
       });
     });
   };
-  requests_.round = round;
+  requests_.count = count;
   requests_.count_to.assign(ranks, 0);
   mpi::together(comm_, "permute", [&] {
     make_room(requests_.indices, count);
     make_room(requests_.position, count);
     by_chunk([](index_t, Index, index_t& counted) { ++counted; });
     index_t sum = 0;
-    for (std::size_t owner = 0; owner < ranks; ++owner) {
-      const index_t before = sum;
+    const auto places_of = [&](std::size_t owner) {
       for (index_t chunk = 0; chunk < chunks; ++chunk)
         sum += std::exchange(next[static_cast<std::size_t>(chunk) * ranks + owner], sum);
+    };
+    for (std::size_t owner = 0; owner < ranks; ++owner) {
+      const index_t before = sum;
+      if (owner != me) places_of(owner);
       requests_.count_to[owner] = sum - before;
     }
+    requests_.from_others = sum;
+    places_of(me);
     by_chunk([&](index_t j, Index within, index_t& at) {
       requests_.indices[at] = within;
       requests_.position[at++] = static_cast<std::uint32_t>(j);
     });
   });
   requests_.count_from = comm_.all_to_all(requests_.count_to);
-  const index_t asked = std::accumulate(requests_.count_from.begin(), requests_.count_from.end(), index_t{0});
-  mpi::together(comm_, "permute", [&] { make_room(requests_.wanted, asked); });
-  mpi::exchange_items(comm_, first(std::as_const(requests_.indices), count), requests_.count_to,
+  requests_.by_others = std::accumulate(requests_.count_from.begin(), requests_.count_from.end(), index_t{0});
+  mpi::together(comm_, "permute", [&] { make_room(requests_.wanted, requests_.by_others); });
+  mpi::exchange_items(comm_, first(requests_.indices, requests_.from_others), requests_.count_to,
                       requests_.wanted.span(), requests_.count_from);
 }
 

@@ -18,8 +18,12 @@ struct ColumnView {
   index_t element_bytes = 0;
 };
 
-/// Requests that a rank makes at once; more are made in rounds.
-inline constexpr index_t requests_at_once = index_t{1} << 20;
+/// Requests that a rank makes at once; more are made in rounds, whose answers come and go through a cache.
+[[nodiscard]] constexpr index_t requests_at_once(index_t element_bytes) {
+  constexpr index_t answers = index_t{32} << 20, least = index_t{1} << 16, most = index_t{1} << 20;
+  const index_t fit = answers / (element_bytes > 1 ? element_bytes : 1);
+  return fit < least ? least : fit > most ? most : fit;
+}
 
 /// What gathering takes on a rank that has `share` elements and wants as many: requests and their places,
 /// what others ask for, and the answers.
@@ -32,7 +36,7 @@ inline constexpr index_t requests_at_once = index_t{1} << 20;
 }
 
 /// Elements of one column after the other, by the same indices: their owners are asked, in rounds of
-/// requests_at_once. Where there is one round its requests serve for all columns.
+/// requests_at_once. Where there is one round its requests serve for the next column, too.
 class Gather {
  public:
   /// indices lie in [0, map.extent()), may repeat, are as many as this rank likes, and stay. Collective.
@@ -42,20 +46,23 @@ class Gather {
   void operator()(ColumnView column, std::byte* to);
 
  private:
-  /// Those of a round, by who holds the elements, whose numbers are within that rank's part.
+  /// Those of some of the indices, by who holds the elements, whose numbers are within that rank's part;
+  /// this rank's own elements are the last.
   struct Requests {
-    index_t round = -1;
-    std::vector<index_t> count_to, count_from;
+    std::vector<index_t> count_to, count_from;       // none of this rank's own
     machine::Buffer<std::uint64_t> indices, wanted;  // of others; by others
     machine::Buffer<std::uint32_t> position;         // of each of indices among the requests as they came
+    index_t count = 0, from_others = 0, by_others = 0;
   };
-  void make_requests(index_t round, std::span<const std::uint64_t> indices);
+  void make_requests(std::span<const std::uint64_t> indices);
+  void ask(ColumnView column, std::byte* to);
 
   mpi::Communicator comm_;
   layout::BlockMap map_;
   std::span<const std::uint64_t> indices_;
   int threads_;
-  index_t rounds_ = 0;
+  index_t most_;  // indices of a rank
+  bool made_ = false;
   Requests requests_;
   machine::Buffer<std::byte> answers_, arrived_;
 };

@@ -145,7 +145,7 @@ TEST(Gather, BringsElementsOfAnySize) {
   const layout::BlockMap map(211, comm.size());
   const layout::Range mine = map.range(comm.rank());
   const auto value = [](index_t i, index_t b) { return static_cast<std::byte>(i * 31 + b * 7); };
-  for (const index_t most : {index_t{50}, requests_at_once + 3}) {  // of a rank; with repetitions
+  for (const index_t most : {index_t{50}, requests_at_once(8) + 3}) {  // of a rank; with repetitions
     std::vector<std::uint64_t> indices;
     for (index_t j = 0; j < std::min(most, 50 * comm.rank() + (comm.rank() == 1 ? most : 0)); ++j)
       indices.push_back(random_bits(4, static_cast<std::uint64_t>(comm.rank()), j) % 211);
