@@ -85,7 +85,11 @@ Carrier::Carrier(const mpi::Communicator& comm, const Table& table, mpi::Phases&
       phases_(phases),
       mine_(table.map.range(comm.rank())),
       hashes_(table.verify &&
-              comm.sum(static_cast<index_t>(table.permutation.size())) == table.map.extent()) {}
+              comm.sum(static_cast<index_t>(table.permutation.size())) == table.map.extent()) {
+  if (!table.verify || hashes_) return;
+  const mpi::PhaseScope scope(phases_, "verify");
+  named_ = dist::sort::named_here(comm, table.map, table.permutation, threads());
+}
 
 void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run::Outputs& outputs,
                     std::size_t place) {
@@ -103,7 +107,7 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
     const mpi::PhaseScope scope(phases_, "verify");
     const bool whole = dist::sort::carried_whole(comm_, table_.map, {column.before.data(), column.bytes},
                                                  {column.after.data(), column.bytes}, table_.permutation,
-                                                 request.seed, threads());
+                                                 named_, request.seed, threads());
     faults_ += whole ? 0 : 1;
   }
   if (!keys.empty() && column.looks_as_written) {

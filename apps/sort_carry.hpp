@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "dist/sort/check.hpp"
 #include "dist/sort/permute.hpp"
@@ -58,7 +59,8 @@ class Carrier {
   mpi::Phases& phases_;
   layout::Range mine_;
   std::optional<dist::sort::Gather> gather_;
-  bool hashes_;  // every row is in the result, and so in the sums of both
+  bool hashes_;                       // every row is in the result, and so in the sums of both
+  std::vector<std::uint64_t> named_;  // else: the rows of this rank that are
   index_t faults_ = 0;
   double seconds_ = 0;
 };

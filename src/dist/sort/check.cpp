@@ -11,6 +11,7 @@
 #include "base/hash.hpp"
 #include "dist/sort/neighbours.hpp"
 #include "dist/sort/sort.hpp"
+#include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/exchange.hpp"
@@ -91,21 +92,6 @@ std::uint64_t hash_of_range(layout::Range range, std::uint64_t seed) {
   return hash;
 }
 
-/// The indices that all ranks ask this one for.
-std::vector<std::uint64_t> sent_to_owners(const mpi::Communicator& comm, const layout::BlockMap& map,
-                                          Indices indices) {
-  std::vector<std::uint64_t> ascending(indices.begin(), indices.end());
-  std::sort(ascending.begin(), ascending.end());
-  std::vector<index_t> to(static_cast<std::size_t>(comm.size()));
-  for (const std::uint64_t index : ascending)
-    ++to[static_cast<std::size_t>(map.owner(static_cast<index_t>(index)))];
-  const std::vector<index_t> from = comm.all_to_all(to);
-  std::vector<std::uint64_t> asked(
-      static_cast<std::size_t>(std::accumulate(from.begin(), from.end(), index_t{0})));
-  mpi::exchange_items(comm, std::span<const std::uint64_t>(ascending), to, std::span(asked), from);
-  return asked;
-}
-
 }  // namespace
 
 template <class T>
@@ -169,17 +155,29 @@ std::uint64_t hash_of_sources(ColumnView column, Indices permutation, std::uint6
   return hash_indexed(column, static_cast<index_t>(permutation.size()), permutation.data(), 0, seed, threads);
 }
 
-bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView before,
-                   ColumnView after, Indices permutation, std::uint64_t seed, int threads) {
-  const layout::Range mine = map.range(comm.rank());
-  std::uint64_t difference = hash_of_sources(after, permutation, seed, threads);
-  if (comm.sum(static_cast<index_t>(permutation.size())) == map.extent()) {
-    difference -= hash_of_places(before, mine.begin, mine.size(), seed, threads);
-  } else {
-    const std::vector<std::uint64_t> asked = sent_to_owners(comm, map, permutation);
-    difference -= hash_of_some(before, mine.begin, asked, seed, threads);
+std::vector<std::uint64_t> named_here(const mpi::Communicator& comm, const layout::BlockMap& map,
+                                      Indices indices, int threads) {
+  std::vector<std::uint64_t> ascending(indices.begin(), indices.end());
+  tessera::sort::sort_keys<std::uint64_t>("auto", ascending, threads);
+  std::vector<index_t> to(static_cast<std::size_t>(comm.size()));
+  auto begin = ascending.begin();
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const auto end =
+        std::lower_bound(begin, ascending.end(), static_cast<std::uint64_t>(map.begin(rank + 1)));
+    to[static_cast<std::size_t>(rank)] = end - begin;
+    begin = end;
   }
-  return comm.sum(difference) == 0;
+  const std::vector<index_t> from = comm.all_to_all(to);
+  std::vector<std::uint64_t> named(
+      static_cast<std::size_t>(std::accumulate(from.begin(), from.end(), index_t{0})));
+  mpi::exchange_items(comm, std::span<const std::uint64_t>(ascending), to, std::span(named), from);
+  return named;
+}
+
+bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, ColumnView before,
+                   ColumnView after, Indices permutation, Indices named, std::uint64_t seed, int threads) {
+  return comm.sum(hash_of_sources(after, permutation, seed, threads) -
+                  hash_of_some(before, map.begin(comm.rank()), named, seed, threads)) == 0;
 }
 
 void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) {

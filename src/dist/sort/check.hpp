@@ -97,11 +97,18 @@ class OrderOfRows {
   return (equal[row / 8] >> row % 8 & 1) != 0;
 }
 
+/// The elements of this rank that the indices of all ranks name, by their global indices, ascending in what
+/// each rank names. Collective.
+[[nodiscard]] std::vector<std::uint64_t> named_here(const mpi::Communicator& comm,
+                                                    const layout::BlockMap& map, Indices indices,
+                                                    int threads);
+
 /// Whether after[j] is element permutation[j] of the column whose part on this rank is `before`: by the sums
-/// over all ranks of a hash of every element that is in the permutation with its index. Collective.
+/// over all ranks of a hash of every element that is in the permutation with its index; `named` is what
+/// named_here says of it. Collective.
 [[nodiscard]] bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map,
-                                 ColumnView before, ColumnView after, Indices permutation, std::uint64_t seed,
-                                 int threads);
+                                 ColumnView before, ColumnView after, Indices permutation, Indices named,
+                                 std::uint64_t seed, int threads);
 
 /// The same in two steps, of a column that is permuted in place: the sum before, and what it is after.
 [[nodiscard]] std::uint64_t hash_of_places(ColumnView column, index_t first, index_t n, std::uint64_t seed,

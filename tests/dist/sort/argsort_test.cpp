@@ -326,9 +326,10 @@ TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {
       permutation.push_back(static_cast<std::uint64_t>(499 - i));
       carried.push_back(random_bits(2, 2, 499 - i));
     }
-    EXPECT_TRUE(carried_whole(comm, map, view(column), view(carried), permutation, 3, 2));
+    const auto named = named_here(comm, map, permutation, 2);
+    EXPECT_TRUE(carried_whole(comm, map, view(column), view(carried), permutation, named, 3, 2));
     if (comm.rank() == comm.size() - 1) std::swap(carried[0], carried[1]);
-    EXPECT_FALSE(carried_whole(comm, map, view(column), view(carried), permutation, 3, 2));
+    EXPECT_FALSE(carried_whole(comm, map, view(column), view(carried), permutation, named, 3, 2));
   }
 }
 
