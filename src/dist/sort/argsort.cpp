@@ -1,12 +1,10 @@
 #include "dist/sort/argsort.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <numeric>
-#include <optional>
 #include <vector>
 
+#include "dist/sort/ties.hpp"
 #include "kernels/sort/records.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
@@ -46,8 +44,9 @@ void argsort_once(const mpi::Communicator& comm, layout::Range mine, const Metho
   for_each_index(n, method.threads, [&](index_t j) { work.places[j] = work.pairs[j].index; });
 }
 
-/// Whether a sample has no two values alike: windows of the values, all of them together.
-bool seem_distinct(std::span<const Index> values) {
+/// About how many rows a row has that are like it in the values, itself aside: from pairs alike in a sample
+/// of every rank, windows of the values.
+double alike_rows(const mpi::Communicator& comm, std::span<const Index> values) {
   constexpr std::size_t windows = 16, in_window = 64;
   std::vector<Index> sample;
   const std::size_t step = std::max(values.size() / windows, in_window);
@@ -55,27 +54,15 @@ bool seem_distinct(std::span<const Index> values) {
     sample.insert(sample.end(), values.begin() + static_cast<std::ptrdiff_t>(begin),
                   values.begin() + static_cast<std::ptrdiff_t>(begin + in_window));
   std::sort(sample.begin(), sample.end());
-  return std::adjacent_find(sample.begin(), sample.end()) == sample.end();
-}
-
-/// Whether no two sorted pairs of all ranks have the same key.
-bool are_distinct(const mpi::Communicator& comm, std::span<const Pair> pairs, int threads) {
-  std::atomic<index_t> alike{0};
-  for_each_index(static_cast<index_t>(pairs.size()) - 1, threads, [&](index_t j) {
-    const auto i = static_cast<std::size_t>(j);
-    if (pairs[i].key == pairs[i + 1].key) alike.store(1, std::memory_order_relaxed);
-  });
-  const auto of_ranks = [&](std::uint64_t value) { return comm.all_gather(std::bit_cast<index_t>(value)); };
-  const auto first = of_ranks(pairs.empty() ? 0 : pairs.front().key);
-  const auto last = of_ranks(pairs.empty() ? 0 : pairs.back().key);
-  const auto sizes = comm.all_gather(static_cast<index_t>(pairs.size()));
-  std::optional<index_t> before;
-  for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
-    if (sizes[rank] == 0) continue;
-    if (before == first[rank]) alike = 1;
-    before = last[rank];
+  const auto pairs_of = [](double n) { return n * (n - 1) / 2; };
+  double alike = 0;
+  for (auto begin = sample.begin(); begin != sample.end();) {
+    const auto end = std::upper_bound(begin, sample.end(), *begin);
+    alike += pairs_of(static_cast<double>(end - begin));
+    begin = end;
   }
-  return comm.sum(alike.load()) == 0;
+  const double all = comm.sum(pairs_of(static_cast<double>(sample.size())));
+  return comm.sum(alike) / std::max(1.0, all) * comm.sum(static_cast<double>(values.size()));
 }
 
 }  // namespace
@@ -110,16 +97,20 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
     key_digit(columns, digits[d], n, to, scratch, method.threads);
   };
   if (digits.empty()) std::iota(result.begin(), result.end(), static_cast<Index>(mine.begin));
-  if (digits.size() > 1) {  // the first may decide alone, as it mostly does where keys are long
+  if (digits.size() > 1) {
+    constexpr double few_alike = 2;  // more of them are sorted sooner by a pass than tie by tie
     digit_of_rows(0, work.values.data(), work.places.data());
-    const std::span<const Index> first(work.values.data(), static_cast<std::size_t>(n));
-    if (comm.sum(index_t{seem_distinct(first) ? 0 : 1}) == 0) {
+    if (alike_rows(comm, {work.values.data(), static_cast<std::size_t>(n)}) <= few_alike) {
       argsort_once(comm, mine, method, work, phases);
-      const mpi::PhaseScope scope(phases, "sort");
-      if (are_distinct(comm, std::span(work.pairs.data(), static_cast<std::size_t>(n)), method.threads)) {
-        std::copy_n(work.places.data(), n, permutation);
+      work.spare = {};
+      const TieBreak how{
+          comm, map, digits.size(), digit_of_rows, work.values.span(), work.places.span(), method.threads};
+      const std::span<Pair> pairs(work.pairs.data(), static_cast<std::size_t>(n));
+      if (break_ties(how, pairs, phases)) {
+        std::transform(pairs.begin(), pairs.end(), permutation, [](const Pair& pair) { return pair.index; });
         return;
       }
+      mpi::together(comm, "allocate", [&] { work.spare = machine::Buffer<Pair>(n); });
     }
   }
   for (std::size_t d = digits.size(); d-- > 0;) {

@@ -67,7 +67,8 @@ struct Table {
 
 TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
   const auto comm = Communicator::world();
-  for (const index_t n : {0, 1, 5, 1203}) {
+  for (const index_t n :
+       {0, 1, 5, 200, 1203}) {  // 200: ties of whole ranks, 1203: so many that passes are taken
     const Table table(n);
     const layout::BlockMap map(n, comm.size());
     const layout::Range mine = map.range(comm.rank());
@@ -120,6 +121,24 @@ TEST(Argsort, SortsByTheFirstWordWhereItDecidesAndByAllWhereNot) {
       EXPECT_EQ(everywhere<std::uint64_t>(comm, permutation), expected);
     }
   }
+}
+
+/// Rows that a sample does not see all begin alike.
+TEST(Argsort, TakesPassesWhereTiesAreTooLong) {
+  const auto comm = Communicator::world();
+  constexpr index_t each = 40000, step = each / 16, seen = 64;
+  const layout::BlockMap map(each * comm.size(), comm.size());
+  const index_t first = map.begin(comm.rank());
+  std::vector<std::uint64_t> high, low, permutation(static_cast<std::size_t>(each));
+  for (index_t i = 0; i < each; ++i) {
+    high.push_back(i % step < seen ? random_bits(8, 1, first + i) : std::uint64_t{1} << 63);
+    low.push_back(random_bits(8, 2, first + i));
+  }
+  mpi::Phases phases;
+  const std::vector<KeyColumn> columns{{KeyForm::of(Element::u64), Table::part(high, 0), Order::ascending},
+                                       {KeyForm::of(Element::u64), Table::part(low, 0), Order::ascending}};
+  argsort(comm, map, columns, {.threads = 2}, permutation.data(), phases);
+  EXPECT_EQ(faults(comm, map, columns, permutation, 5, 2), 0);
 }
 
 TEST(PackKeys, LeavesOutWhatNeverDiffersAndSharesDigits) {
