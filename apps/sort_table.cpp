@@ -39,8 +39,11 @@ class TableSort {
     }
     if (request_.unique) {
       const mpi::PhaseScope scope(once_, "distinct");
-      permutation_ = first_of_each(comm_, map_, key_columns(), permutation_, request_.method.threads);
+      permutation_ = sorted_.there
+                         ? dist::sort::first_of_each(comm_, sorted_.pairs.span())
+                         : first_of_each(comm_, map_, key_columns(), permutation_, request_.method.threads);
     }
+    sorted_ = {};
     first_ = rows_here();
     comm_.sum_before(std::span(&first_, 1));
     if (request_.unique) {
@@ -144,11 +147,17 @@ class TableSort {
                  ? 0
                  : 1;
     }
+    if (sorted_.there)
+      return dist::sort::faults(comm_, map_, key_columns(), sorted_, permutation_, request_.seed,
+                                request_.method.threads);
     return request_.takes_first()
                ? faults_of_first(comm_, map_, key_columns(), permutation_, request_.method.threads)
                : dist::sort::faults(comm_, map_, key_columns(), permutation_, request_.seed,
                                     request_.method.threads);
   }
+
+  /// What brings the rows in order also tells of them what carried columns do not.
+  [[nodiscard]] bool keeps_digits(const Values& point) const { return !point.has("out") || request_.unique; }
 
   run::Measured make_permutation(const Values& point) {
     mpi::together(comm_, "read", [&] {
@@ -167,7 +176,8 @@ class TableSort {
             return;
           }
           permutation_.resize(static_cast<std::size_t>(mine_.size()));
-          argsort(comm_, map_, columns, request_.method, permutation_.data(), phases);
+          argsort(comm_, map_, columns, request_.method, permutation_.data(), phases,
+                  keeps_digits(point) ? &sorted_ : nullptr);
         });
   }
 
@@ -216,7 +226,8 @@ class TableSort {
   mpi::Phases once_;
   std::vector<machine::Buffer<std::byte>> key_data_;
   std::vector<std::uint64_t> permutation_;  // rows of the input in the order of the result
-  index_t first_ = 0;                       // the result's row that permutation_ begins with
+  dist::sort::SortedDigits sorted_;
+  index_t first_ = 0;  // the result's row that permutation_ begins with
   std::vector<std::size_t> column_places_;
   std::optional<std::size_t> permutation_place_;
   std::vector<std::size_t> sequence_;             // in which the columns of the result are made

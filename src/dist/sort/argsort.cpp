@@ -69,7 +69,8 @@ double alike_rows(const mpi::Communicator& comm, std::span<const Index> values) 
 
 void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
              const std::vector<KeyColumn>& columns, const Method& method, std::uint64_t* permutation,
-             mpi::Phases& phases) {
+             mpi::Phases& phases, SortedDigits* kept) {
+  if (kept != nullptr) *kept = {};
   const layout::Range mine = map.range(comm.rank());
   const index_t n = mine.size();
   const std::span<Index> result(permutation, static_cast<std::size_t>(n));
@@ -112,6 +113,13 @@ void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
       }
       mpi::together(comm, "allocate", [&] { work.spare = machine::Buffer<Pair>(n); });
     }
+  }
+  if (digits.size() == 1) {
+    digit_of_rows(0, work.values.data(), work.places.data());
+    argsort_once(comm, mine, method, work, phases);
+    std::copy_n(work.places.data(), n, permutation);
+    if (kept != nullptr) *kept = {true, digits[0], std::move(work.pairs)};
+    return;
   }
   for (std::size_t d = digits.size(); d-- > 0;) {
     if (d + 1 == digits.size()) {

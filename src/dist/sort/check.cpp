@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -14,6 +15,7 @@
 #include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/exchange.hpp"
 
 namespace tessera::dist::sort {
@@ -22,6 +24,7 @@ namespace {
 using tessera::sort::Bits;
 using tessera::sort::Content;
 using tessera::sort::Inspection;
+using tessera::sort::Pair;
 
 constexpr index_t grain = 1 << 16;  // elements of one task
 
@@ -79,6 +82,27 @@ std::uint64_t hash_of_some(ColumnView column, index_t first, Indices indices, st
   return hash;
 }
 
+constexpr index_t digits_at_once = 1024;  // in a first-level cache
+
+/// Of a piece of digits_at_once pairs: how many do not come after the one before them in the same array or
+/// are not of the permutation's row, and the hash of the digits with their rows.
+std::pair<index_t, std::uint64_t> look_at_pairs(std::span<const Pair> pairs, Indices permutation,
+                                                index_t piece, std::uint64_t seed) {
+  std::array<std::uint64_t, digits_at_once> digits, rows;
+  const auto begin = static_cast<std::size_t>(piece * digits_at_once);
+  const std::size_t count = std::min(digits.size(), pairs.size() - begin);
+  index_t wrong = 0;
+  for (std::size_t j = 0; j < count; ++j) {
+    const Pair pair = pairs[begin + j];
+    wrong +=
+        (begin + j > 0 && !(pairs[begin + j - 1] < pair)) || permutation[begin + j] != pair.index ? 1 : 0;
+    digits[j] = pair.key;
+    rows[j] = pair.index;
+  }
+  const ColumnView column{reinterpret_cast<const std::byte*>(digits.data()), sizeof(std::uint64_t)};
+  return {wrong, hash_indexed(column, static_cast<index_t>(count), rows.data(), 0, seed, 1)};
+}
+
 /// The sum of the hashes of the numbers of a range.
 std::uint64_t hash_of_range(layout::Range range, std::uint64_t seed) {
   std::array<std::uint64_t, 1024> numbers;
@@ -131,6 +155,34 @@ index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
     return order.faults();
   }
   return out_of_order(comm, compare_neighbours(comm, map, columns, permutation, threads));
+}
+
+index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
+               const std::vector<KeyColumn>& columns, const SortedDigits& sorted, Indices permutation,
+               std::uint64_t seed, int threads) {
+  TESSERA_EXPECTS(sorted.pairs.size() == static_cast<index_t>(permutation.size()));
+  const layout::Range mine = map.range(comm.rank());
+  const std::span<const Pair> pairs = sorted.pairs.span();
+  const std::optional<Pair> before = pair_before(comm, pairs);
+  machine::Buffer<std::uint64_t> digits, scratch;
+  mpi::together(comm, "verify", [&] {
+    digits = machine::Buffer<std::uint64_t>(mine.size());
+    scratch = machine::Buffer<std::uint64_t>(mine.size());
+  });
+  key_digit(columns, sorted.digit, mine.size(), digits.data(), scratch.data(), threads);
+  std::atomic<index_t> wrong = before && !pairs.empty() && !(*before < pairs.front()) ? 1 : 0;
+  std::atomic<std::uint64_t> hash = 0;
+  machine::parallel(threads, [&] {
+    machine::parallel_for(
+        0, ceil_div(static_cast<index_t>(pairs.size()), digits_at_once), 1, [&](index_t piece, index_t) {
+          const auto [out_of_order, of_piece] = look_at_pairs(pairs, permutation, piece, seed);
+          wrong += out_of_order;
+          hash += of_piece;
+        });
+  });
+  hash -= hash_of_places({reinterpret_cast<const std::byte*>(digits.data()), sizeof(std::uint64_t)},
+                         mine.begin, mine.size(), seed, threads);
+  return comm.sum(wrong.load()) + (comm.sum(hash.load()) == 0 ? 0 : 1);
 }
 
 bool is_permutation(const mpi::Communicator& comm, const layout::BlockMap& map, Indices indices,

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "dist/sort/argsort.hpp"
 #include "dist/sort/first_rows.hpp"
 #include "kernels/sort/verify.hpp"
 #include "machine/buffer.hpp"
@@ -35,6 +36,13 @@ template <class T>
 [[nodiscard]] index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
                              const std::vector<KeyColumn>& columns, Indices permutation, std::uint64_t seed,
                              int threads);
+
+/// The same for rows that one digit brought in order, from what was kept of it: pairs out of order or of
+/// another row than the permutation's, and one if they are not all rows, each with the digit that the columns
+/// give it. Collective.
+[[nodiscard]] index_t faults(const mpi::Communicator& comm, const layout::BlockMap& map,
+                             const std::vector<KeyColumn>& columns, const SortedDigits& sorted,
+                             Indices permutation, std::uint64_t seed, int threads);
 
 /// Whether the indices of all ranks are 0 .. n-1, each once (wrongly yes for one seed in 2^62 or so).
 /// Collective.

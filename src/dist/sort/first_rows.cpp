@@ -1,6 +1,7 @@
 #include "dist/sort/first_rows.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "dist/sort/algorithms.hpp"
 #include "dist/sort/neighbours.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 using Index = std::uint64_t;
 using Rows = std::vector<Index>;
+using tessera::sort::Pair;
 
 /// The rows of this rank (by their place on it, ascending) that are among the first `count` of all: digit by
 /// digit, what is below the last one's digit is in, what is above is out, and equal rows are looked at
@@ -143,6 +145,25 @@ std::vector<Index> first_of_each(const mpi::Communicator& comm, const layout::Bl
   if (!rows.has_row_before && !permutation.empty()) result.push_back(permutation.front());
   for (index_t j = 0; j < rows.steps.size(); ++j) {
     if (rows.steps[j] != Step::equal) result.push_back(rows.indices[j + 1]);
+  }
+  return result;
+}
+
+std::optional<Pair> pair_before(const mpi::Communicator& comm, std::span<const Pair> pairs) {
+  const std::array<std::uint64_t, 3> mine{pairs.empty() ? 0U : 1U, pairs.empty() ? 0 : pairs.back().key,
+                                          pairs.empty() ? 0 : pairs.back().index};
+  const auto all = comm.all_gather(std::span<const std::uint64_t>(mine));
+  for (auto r = static_cast<std::size_t>(comm.rank()); r-- > 0;)
+    if (all[3 * r] != 0) return Pair{all[3 * r + 1], all[3 * r + 2]};
+  return std::nullopt;
+}
+
+std::vector<Index> first_of_each(const mpi::Communicator& comm, std::span<const Pair> pairs) {
+  std::optional<Pair> before = pair_before(comm, pairs);
+  std::vector<Index> result;
+  for (const Pair& pair : pairs) {
+    if (!before || before->key != pair.key) result.push_back(pair.index);
+    before = pair;
   }
   return result;
 }

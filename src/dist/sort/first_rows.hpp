@@ -27,4 +27,13 @@ using Indices = std::span<const std::uint64_t>;
                                                        const std::vector<KeyColumn>& columns,
                                                        Indices permutation, int threads);
 
+/// The same from pairs of a number that tells the keys apart and the row, this rank's part of all rows in
+/// order. Collective.
+[[nodiscard]] std::vector<std::uint64_t> first_of_each(const mpi::Communicator& comm,
+                                                       std::span<const tessera::sort::Pair> pairs);
+
+/// The last pair of the ranks before this one, if any has one. Collective.
+[[nodiscard]] std::optional<tessera::sort::Pair> pair_before(const mpi::Communicator& comm,
+                                                             std::span<const tessera::sort::Pair> pairs);
+
 }  // namespace tessera::dist::sort
