@@ -14,15 +14,6 @@ namespace {
 
 constexpr index_t grain = 1 << 16;  // rows of one task
 
-template <class F>
-void for_each_row(index_t n, int threads, const F& f) {
-  machine::parallel(threads, [&] {
-    machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
-      for (index_t j = begin; j < end; ++j) f(j);
-    });
-  });
-}
-
 /// The first `bytes` of a string (at most 8) as the digits of a number, zeros after them.
 std::uint64_t big_endian(const std::byte* string, index_t bytes) {
   std::uint64_t word = 0;
@@ -137,18 +128,23 @@ std::vector<KeyDigit> pack_keys(const mpi::Communicator& comm, const std::vector
   return digits;
 }
 
-void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, index_t n, std::uint64_t* digits,
-               std::uint64_t* scratch, int threads) {
+void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, layout::Range rows,
+               std::uint64_t* digits, std::uint64_t* scratch) {
   for (std::size_t p = 0; p < digit.size(); ++p) {
     const KeyPart& part = digit[p];
-    key_word(columns[part.column], part.word, n, p == 0 ? digits : scratch, threads);
-    if (p == 0) {
-      for_each_row(n, threads, [&](index_t j) { digits[j] -= part.least; });
-    } else {
-      for_each_row(n, threads,
-                   [&](index_t j) { digits[j] = digits[j] << part.bits | (scratch[j] - part.least); });
-    }
+    key_word(columns[part.column], part.word, rows, p == 0 ? digits : scratch);
+    for (index_t j = 0; j < rows.size(); ++j)
+      digits[j] = p == 0 ? digits[j] - part.least : digits[j] << part.bits | (scratch[j] - part.least);
   }
+}
+
+void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, index_t n, std::uint64_t* digits,
+               std::uint64_t* scratch, int threads) {
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, n, grain, [&](index_t begin, index_t end) {
+      key_digit(columns, digit, {begin, end}, digits + begin, scratch + begin);
+    });
+  });
 }
 
 }  // namespace tessera::dist::sort

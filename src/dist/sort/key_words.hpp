@@ -76,5 +76,8 @@ using KeyDigit = std::vector<KeyPart>;
 /// digits[j] = that digit of row j; scratch[0:n] is overwritten.
 void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, index_t n, std::uint64_t* digits,
                std::uint64_t* scratch, int threads);
+/// Those of rows [begin, end), by this thread alone, from digits[0] on.
+void key_digit(const std::vector<KeyColumn>& columns, const KeyDigit& digit, layout::Range rows,
+               std::uint64_t* digits, std::uint64_t* scratch);
 
 }  // namespace tessera::dist::sort
