@@ -316,6 +316,7 @@ class Options(BadInput):
     def test_missing_value(self):
         self.refuse(USAGE, "matmul", "--n", words="--n")
         self.refuse(USAGE, "matmul", "--n", "", words="--n")
+        self.refuse_product(USAGE, out="", words=("'--out'", "no value"))
         self.refuse(USAGE, "verify", words="verify")
 
     def test_bad_values(self):
