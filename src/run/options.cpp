@@ -334,8 +334,10 @@ std::string OptionSet::help() const {
         "[list]: also a,b,c or begin:end:step or begin:end:xFACTOR, an axis of a sweep over all "
         "combinations.\n";
   }
-  return out + fmt::format("Every option is also an environment variable (TESSERA_<NAME>){}.\n",
-                           find("config") ? " and a key of the TOML file given with --config" : "");
+  return out + fmt::format(
+                   "Every option is also an environment variable (TESSERA_<NAME>){}.\nOf an option given "
+                   "twice the last holds.\n",
+                   find("config") ? " and a key of the TOML file given with --config" : "");
 }
 
 }  // namespace tessera::run
