@@ -89,8 +89,10 @@ void print_theorem(const lab::Analysis& a, index_t line_bytes) {
 void print_caches(const lab::Analysis& a) {
   Table table(
       {"cache", "array", "misses", "compulsory", "capacity", "conflict", "random", "ideal", "behind"});
+  bool below = false;
   for (const lab::CacheReport& cache : a.caches) {
     const auto row = [&](const std::string& array, const lab::MissKinds& s, bool whole) {
+      below = below || s.conflict < 0;
       table.add({name(cache.geometry), array, count(s.misses()), count(s.compulsory), count(s.capacity),
                  count(s.conflict), whole ? count(cache.random) : "",
                  whole && cache.ideal ? count(*cache.ideal) : "", whole ? count(cache.behind) : ""});
@@ -99,6 +101,8 @@ void print_caches(const lab::Analysis& a) {
     row("all", cache.all, true);
   }
   fmt::print("{}", table.text());
+  if (below)
+    fmt::print("conflict below 0: fewer misses than in a fully associative LRU cache of that size\n");
 }
 
 /// What each level of the recursion costs in the first cache and the others.

@@ -310,6 +310,13 @@ Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
       ExitCode::usage,
       fmt::format("--grid is summa's and --algorithm is {}; add --algorithm summa, or drop it",
                   fmt::join(algorithms, ", ")));
+  for (const char* way : {"algorithm", "panel", "slices"}) {
+    require(
+        value("out-of-core") != "always" || parsed.sources.at(way) != "flag", ExitCode::usage,
+        fmt::format("--{} is for ranks that share the work, and with --out-of-core always each has tiles of "
+                    "its own; drop it",
+                    way));
+  }
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
           "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
   auto inputs = std::make_shared<Inputs>();

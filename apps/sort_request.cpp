@@ -162,7 +162,8 @@ std::shared_ptr<Inputs> look_at_inputs(const run::OptionSet& set, const run::Par
     for (const char* output : {"out", "argsort"}) {
       const std::string& written = parsed.lists.at(output).front();
       if (!written.empty())
-        run::require_distinct_files(io::parse_table_name(written, output).file, input->name(), option);
+        run::require_distinct_files(io::parse_table_name(written, output).file, input->name(), option,
+                                    output);
     }
     return input;
   };

@@ -329,12 +329,12 @@ std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const c
     for (const char* output : {"out", "snapshots"}) {
       for (const std::string& out : io::split_names(value(output))) {
         if (!out.empty())
-          run::require_distinct_files(io::parse_dataset_name(out, output).file, inputs.back()->name(),
-                                      option);
+          run::require_distinct_files(io::parse_dataset_name(out, output).file, inputs.back()->name(), option,
+                                      output);
       }
     }
     for (const std::string& file : checkpoint_files(value("checkpoint")))
-      run::require_distinct_files(file, inputs.back()->name(), option);
+      run::require_distinct_files(file, inputs.back()->name(), option, "checkpoint");
   }
   return inputs;
 }

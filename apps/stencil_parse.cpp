@@ -33,8 +33,11 @@ Side parse_side(const std::string& text) {
   return side;
 }
 
-/// "x=mirror", "y-=clamp", "z+=constant:2" into its sides.
-void set_sides(Sides& sides, const std::string& text, int dims) {
+/// Which ends of which dimensions have been named.
+using Named = std::array<std::array<bool, 2>, 3>;
+
+/// "x=mirror", "y-=clamp", "z+=constant:2" into its sides, which nobody has named before.
+void set_sides(Sides& sides, Named& named, const std::string& text, int dims) {
   const auto equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const int d = 2 - static_cast<int>(std::string("xyz").find(name.empty() ? '?' : name[0]));
@@ -48,9 +51,14 @@ void set_sides(Sides& sides, const std::string& text, int dims) {
               : dims == 2 ? "x and y"
                           : "x, y and z"));
   const Side side = parse_side(text.substr(equals + 1));
-  auto& both = sides[static_cast<std::size_t>(d)];
-  if (name.size() == 1 || name[1] == '-') both[0] = side;
-  if (name.size() == 1 || name[1] == '+') both[1] = side;
+  for (std::size_t end = 0; end < 2; ++end) {
+    if (name.size() == 2 && name[1] != "-+"[end]) continue;
+    bool& before = named[static_cast<std::size_t>(d)][end];
+    require(!before, ExitCode::usage,
+            fmt::format("--boundary '{}' names a side that was named before; name each once", text));
+    before = true;
+    sides[static_cast<std::size_t>(d)][end] = side;
+  }
 }
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -71,11 +79,17 @@ std::vector<std::string> words_of(const std::string& text) {
 
 Sides parse_sides(const std::string& text, int dims) {
   Sides sides = tessera::stencil::all_sides({});
-  for (const std::string& part : split(text, ',')) {
+  Named named{};
+  const auto parts = split(text, ',');
+  for (const std::string& part : parts) {
     const std::string word(trim(part));
     if (word.find('=') != std::string::npos) {
-      set_sides(sides, word, dims);
+      set_sides(sides, named, word, dims);
     } else {
+      require(&part == &parts.front(), ExitCode::usage,
+              fmt::format("--boundary '{}': what is for all sides stands first, and the sides that differ "
+                          "after it: {},x=periodic",
+                          text, word));
       const Side side = parse_side(word);
       for (int d = 3 - dims; d < 3; ++d) sides[static_cast<std::size_t>(d)] = {side, side};
     }

@@ -103,16 +103,25 @@ def human_bytes(value):
         value /= 1024
 
 
+def largest_cache(points):
+    """Of all that is drawn, in bytes."""
+    sizes = [point.rows("curves", array="all")["bytes"].max() for point in points]
+    return max(sizes + [point.rows("ideal")["lines"].max() * point.config["line_bytes"] for point in points
+                        if len(point.rows("ideal").get("lines", ()))])
+
+
 def draw_curves(axes, points):
     import style
+    end = largest_cache(points)
     for index, point in enumerate(points):
         curve = point.rows("curves", array="all")
         order = np.argsort(curve["bytes"])
+        order = np.append(order, order[-1])  # larger caches fetch as much as the last one
+        sizes = np.append(curve["bytes"][order[:-1]], end)
         colour = style.COLOURS[index % len(style.COLOURS)]
-        axes.plot(curve["bytes"][order], curve["misses"][order], drawstyle="steps-post", color=colour, label=point.label)
+        axes.plot(sizes, curve["misses"][order], drawstyle="steps-post", color=colour, label=point.label)
         if np.isfinite(curve["theorem"]).any():
-            axes.plot(curve["bytes"][order], curve["theorem"][order], drawstyle="steps-post", color=colour,
-                      linestyle=":", linewidth=1.6)
+            axes.plot(sizes, curve["theorem"][order], drawstyle="steps-post", color=colour, linestyle=":", linewidth=1.6)
         ideal = point.rows("ideal")
         if len(ideal.get("lines", ())):
             axes.plot(ideal["lines"] * point.config["line_bytes"], ideal["misses"], color=colour, marker="v", linestyle="",
@@ -129,7 +138,8 @@ def draw_curves(axes, points):
     ticks = style.bytes_ticks(low, high)
     axes.set_xticks(ticks, [human_bytes(tick) for tick in ticks])
     axes.set_xlabel("cache size (bytes)")
-    axes.set_ylabel("misses (lines)")
+    lines = {int(point.config["line_bytes"]) for point in points}
+    axes.set_ylabel(f"misses (lines of {lines.pop()} B)" if len(lines) == 1 else "misses (lines)")
     axes.grid(True, which="major")
     style.legend_below(axes)
 

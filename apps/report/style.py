@@ -108,10 +108,10 @@ def apart(values, log=False, share=0.08):
 
 
 def plain(value):
-    """A number for a tick: 64, 1.5, 16k, 2M where it is a round power of ten or two."""
+    """A number for a tick: 64, 1.5, 16k, 1.25M where it is a round power of ten or two."""
     units = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (10**9, "G"), (10**6, "M"), (10**3, "k"))
     round_ones = [f"{value / factor:g}{unit}" for factor, unit in units
-                  if value >= max(factor, 10000) and abs(value / factor * 10 - round(value / factor * 10)) < 1e-9]
+                  if value >= max(factor, 10000) and abs(value / factor * 100 - round(value / factor * 100)) < 1e-9]
     if round_ones:
         return min(round_ones, key=len)
     return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"

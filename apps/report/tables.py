@@ -1,6 +1,9 @@
 """The tables, as rows of texts (the first the headings) and as the terminal shows them."""
 import math
+import re
 import statistics
+
+FIGURE = re.compile(r"\d[^/]*$")  # formulas (2mn/L) begin with figures, too
 
 # What the program found out, not what was asked for: never an axis, never what tells two points apart.
 FOUND = ("grid", "messages", "hash", "kind")
@@ -32,7 +35,7 @@ def size(value):
 def grid(rows):
     """Rows of texts as aligned lines, the first the headings; columns of numbers to the right."""
     widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
-    right = [all(row[c][:1].isdigit() or row[c] in ("-", "") for row in rows[1:]) for c in range(len(widths))]
+    right = [all(FIGURE.match(row[c]) or row[c] in ("-", "") for row in rows[1:]) for c in range(len(widths))]
     lines = ["  ".join(cell.rjust(w) if r else cell.ljust(w) for cell, w, r in zip(row, widths, right)).rstrip()
              for row in rows]
     lines.insert(1, "  ".join("-" * w for w in widths))

@@ -20,9 +20,10 @@ DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
   require(colon != std::string_view::npos && colon > 0 && colon + 2 < text.size(), ExitCode::usage,
           fmt::format("--{} '{}' does not name a dataset; write file.h5:/path/to/dataset", option, text));
   const std::string path(text.substr(colon + 1));
-  require(
-      !path.ends_with('/') && path.find("//") == std::string::npos, ExitCode::usage,
-      fmt::format("--{} '{}' has an empty name in its path; write file.h5:/path/to/dataset", option, text));
+  const bool named = !path.ends_with('/') && path.find("//") == std::string::npos;
+  require(named && (path + '/').find("/./") == std::string::npos, ExitCode::usage,  // HDF5 leaves out both
+          fmt::format("--{} '{}' has an empty name or '.' in its path; write file.h5:/path/to/dataset",
+                      option, text));
   return {std::string(text.substr(0, colon)), path};
 }
 

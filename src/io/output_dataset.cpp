@@ -79,14 +79,16 @@ void take_attributes(hid_t file, const DatasetSpec& spec) {
   }
 }
 
-void require_free_path(const DatasetSpec& spec) {
-  std::vector<std::string> taken{std::string("/") + schema::group + "/", "/VTKHDF/"};
-  for (const std::string& dimension : spec.dimensions) taken.push_back("/" + dimension + "/");
+/// A field may have the name of one of its own dimensions, which then gets no scale; not that of another's.
+void require_free_path(const DatasetSpec& spec, std::span<const DatasetSpec> specs) {
+  std::vector<std::string> taken{std::string("/") + schema::group, "/VTKHDF"};
+  for (const DatasetSpec& other : specs)
+    for (const std::string& dimension : other.dimensions)
+      if (&other != &spec || "/" + dimension != spec.path) taken.push_back("/" + dimension);
   for (const std::string& name : taken) {
-    const bool ours = name == taken.front() && spec.path + "/" == name;
-    require(!ours && !spec.path.starts_with(name), ExitCode::usage,
+    require(spec.path != name && !spec.path.starts_with(name + "/"), ExitCode::usage,
             fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another", spec.path,
-                        name.substr(0, name.size() - 1)));
+                        name));
   }
 }
 
@@ -94,7 +96,7 @@ void require_free_path(const DatasetSpec& spec) {
 
 void require_free_paths(const std::string& file, std::span<const DatasetSpec> specs) {
   for (std::size_t s = 0; s < specs.size(); ++s) {
-    require_free_path(specs[s]);
+    require_free_path(specs[s], specs);
     for (std::size_t t = 0; t < specs.size(); ++t) {
       if (s == t) continue;
       const std::string &one = specs[s].path, &other = specs[t].path;

@@ -12,8 +12,10 @@ namespace tessera::io {
 namespace {
 
 [[noreturn]] void refuse(const std::string& words) {
-  throw Error(ExitCode::usage,
-              fmt::format("'{}' selects no part of a dataset; write e.g. [0:1000,50:] or [3,:,-10:]", words));
+  throw Error(
+      ExitCode::usage,
+      fmt::format("'{}' selects no part of a dataset; write e.g. [0:1000,50:] or [3,:,-10:] (without steps)",
+                  words));
 }
 
 index_t parse_bound(std::string_view text, const std::string& words) {
@@ -65,9 +67,11 @@ std::vector<layout::Range> resolve(const Selection& selection, const std::vector
     const index_t end = pick.is_index     ? std::min(begin, extent) + 1  // of a huge index none is the next
                         : pick.to_the_end ? extent
                                           : from_end(pick.end);
-    require(0 <= begin && begin <= end && end <= extent, ExitCode::usage,
-            fmt::format("the selection wants {} to {} of dimension {} of {}, which has {}", begin, end, d,
-                        name, extent));
+    const std::string wanted =
+        pick.is_index ? std::to_string(pick.begin) : fmt::format("{} to {}", begin, end);
+    require(
+        0 <= begin && begin <= end && end <= extent, ExitCode::usage,
+        fmt::format("the selection wants {} of dimension {} of {}, which has {}", wanted, d, name, extent));
     ranges.push_back({begin, end});
   }
   return ranges;

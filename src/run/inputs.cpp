@@ -63,9 +63,10 @@ io::TableInfo TableInput::share(const mpi::Communicator& comm) const {
   return io::parse_table(comm.broadcast(comm.is_root() ? io::to_text(info_) : std::string(), 0));
 }
 
-void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option) {
+void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option,
+                            const std::string& output) {
   require(out != input.file && !io::same_file(out, input.file), ExitCode::usage,
-          "--out and --" + option + " name the same file '" + input.file +
+          "--" + output + " and --" + option + " name the same file '" + input.file +
               "' (an output replaces its whole file, never an input); write to another file");
 }
 

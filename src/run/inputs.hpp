@@ -42,8 +42,9 @@ class TableInput {
   std::optional<Error> error_;
 };
 
-/// Throws Error(usage) when `out` names the file of an input.
-void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option);
+/// Throws Error(usage) when the file that `output` names is that of an input.
+void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option,
+                            const std::string& output = "out");
 
 /// Throws Error(usage) when the results file is that of a dataset (file.h5:/path) which another option names.
 void require_own_file(const std::string& results, const OptionSet& options, const Parsed& parsed);

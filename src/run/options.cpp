@@ -78,6 +78,32 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return out;
 }
 
+/// The option of an argument "--name" or "--name=...", if it is one.
+const Option* option_of(const std::vector<Option>& options, const std::string& argument) {
+  if (!argument.starts_with("--")) return nullptr;
+  const std::string name = argument.substr(2, argument.find('=') - 2);
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const Option& o) { return !o.positional && o.name == name; });
+  return found == options.end() ? nullptr : &*found;
+}
+
+/// CLI11 would take the next option for the value that is missing, and an empty one for none: what a shell
+/// makes of a variable that is not set.
+void require_values(const std::vector<Option>& options, const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Option* option = option_of(options, arguments[i]);
+    if (option == nullptr || option->kind == Kind::flag) continue;
+    const auto equals = arguments[i].find('=');
+    const bool apart = equals == std::string::npos;
+    const std::string value = !apart                     ? arguments[i].substr(equals + 1)
+                              : i + 1 < arguments.size() ? arguments[i + 1]
+                                                         : "";
+    if (value.empty() || (apart && option_of(options, value) != nullptr))
+      usage(fmt::format("'{}' says no value; give one, or leave the option out", arguments[i]));
+    if (apart) ++i;
+  }
+}
+
 }  // namespace
 
 const std::string& Values::text(const std::string& name) const {
@@ -152,15 +178,11 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
       app.add_option(flag, raw[option.name])->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     }
   }
-  for (const std::string& argument : arguments) {  // CLI11 would take the next argument for the value
-    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1)
-      usage(fmt::format("'{}' says no value; give one, or leave the option out", argument));
-  }
+  require_values(options_, arguments);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ArgumentMismatch&) {
-    usage(fmt::format("'{}' ends without the value of its last option; see tessera {} --help",
-                      join(arguments, " "), command_));
+  } catch (const CLI::ConversionError& error) {
+    usage(fmt::format("{}; give the option alone, or =true or =false", error.what()));
   } catch (const CLI::ParseError& error) {
     usage(error.what());
   }
@@ -312,8 +334,10 @@ std::string OptionSet::help() const {
         "[list]: also a,b,c or begin:end:step or begin:end:xFACTOR, an axis of a sweep over all "
         "combinations.\n";
   }
-  return out + fmt::format("Every option is also an environment variable (TESSERA_<NAME>){}.\n",
-                           find("config") ? " and a key of the TOML file given with --config" : "");
+  return out + fmt::format(
+                   "Every option is also an environment variable (TESSERA_<NAME>){}.\nOf an option given "
+                   "twice the last holds.\n",
+                   find("config") ? " and a key of the TOML file given with --config" : "");
 }
 
 }  // namespace tessera::run

@@ -316,6 +316,7 @@ class Options(BadInput):
     def test_missing_value(self):
         self.refuse(USAGE, "matmul", "--n", words="--n")
         self.refuse(USAGE, "matmul", "--n", "", words="--n")
+        self.refuse_product(USAGE, out="", words=("'--out'", "no value"))
         self.refuse(USAGE, "verify", words="verify")
 
     def test_bad_values(self):
@@ -359,6 +360,7 @@ class Options(BadInput):
         for name in ("a.h5", ":/A", "a.h5:A", "a.h5:/", "", "a.h5:"):
             self.refuse(USAGE, "matmul", "--a", name or "x", "--b", self.b, words="--a", ranks=(0,))
         self.refuse_product(USAGE, out="c.h5", words=("--out", "'c.h5'"))
+        self.refuse_product(USAGE, out="c.h5:/./_tessera", words=("--out", "'.' in its path"))
 
     def test_sizes_that_overflow(self):
         self.refuse(USAGE, "matmul", "--n", "4000000000000000000", words="overflows 64 bits")

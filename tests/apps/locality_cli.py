@@ -18,6 +18,12 @@ class Locality(tessera.Case):
         for words in ("matmul tiled (scalar leaf), m 64 n 64 k 64", "LRU/ideal", "theorem: Q = ", "32 KiB 8-way", "conflict"):
             self.assertIn(words, out)
 
+    def test_conflicts_below_zero_are_explained(self):
+        """Least recently used is not what is best to drop: sets may happen to drop better."""
+        words, said = ("locality", "sort", "--kernel", "quicksort", "--n", 1000, "--cache"), "conflict below 0: fewer misses"
+        self.assertIn(said, self.succeed(*words, "4KiB:4").out)
+        self.assertNotIn(said, self.succeed(*words, "4KiB:full").out)
+
     def test_results_add_up(self):
         self.succeed("locality", "matmul", "--kernel", "naive,recursive", "--n", 48, "--cache", "4KiB:4,32KiB:8", "--results",
                      "l.h5")

@@ -19,6 +19,7 @@ class NoEffect(tessera.Case):
                 ((*product, "--ranks", 5), ("--ranks", "--plan", "mpirun -n")),
                 ((*product, "--grid", "1x1"), ("--grid", "summa", "--algorithm")),
                 ((*product, "--verify-output", "all"), ("--verify-output", "--out")),
+                ((*product, "--out", "c.h5:/C", "--out-of-core", "always", "--panel", 7), ("--panel", "--out-of-core always")),
                 ((*product, "--timeline"), ("--timeline", "--results")),
                 (("transpose", "--in", matrix, "--n", 5), ("--n", "--in")),
                 (("transpose", "--in", matrix, "--verify-output", "sample"), ("--verify-output", "--out")),

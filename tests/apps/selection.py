@@ -48,8 +48,8 @@ class Selections(tessera.Case):
 
     def test_refusals(self):
         name = tessera.write_matrix(self.path("a.h5"), self.a)
-        for part, word in [("[0,:91,:]", "dimension 1"), ("[6,:,:]", "dimension 0"), ("[0,5:4,:]", "dimension 1"),
-                           ("[0,::2,:]", "selects no part"), ("[0,0,0,0]", "4 dimensions"), ("[,]", "selects no part")]:
+        for part, word in [("[0,:91,:]", "dimension 1"), ("[6,:,:]", "wants 6 of dimension 0"), ("[0,5:4,:]", "dimension 1"),
+                           ("[0,::2,:]", "without steps"), ("[0,0,0,0]", "4 dimensions"), ("[,]", "selects no part")]:
             with self.subTest(part=part):
                 self.fail_with(tessera.USAGE, "transpose", "--in", name + part, "--out", "t.h5:/T", words=word, ranks=2)
         self.fail_with(tessera.BAD_DATA, "matmul", "--a", f"{name}[0,0]", "--b", f"{name}[0]", words="matrix")

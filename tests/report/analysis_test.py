@@ -288,6 +288,24 @@ class Locality(made.Case):
         probe = {"workload": "forkjoin", "kernel": "quicksort", "m": 8, "n": 9, "k": 9, "tile": 4, "column_width": 0}
         self.assertEqual(locality.label_of(probe), "forkjoin quicksort n 9")
 
+    def test_theorems_stand_at_the_left(self):
+        path = traced(self.path("t.h5"), ["type=u32"], **{**LOOKED, "theorem": "2mn/L if Z >= n"})
+        self.assertIn("misses  theorem ", report.tables.grid(locality.table(locality.read(path))))
+
+    def test_curves_go_on_to_the_largest_cache_of_their_picture(self):
+        """From there on nothing changes, which a curve that ends does not say."""
+        import matplotlib.pyplot as plt
+        path = traced(self.path("t.h5"), ["type=u32", "type=u64"], **LOOKED)
+        with made.h5py.File(path, "r+") as file:
+            sizes = file["locality_0001/curves/bytes"][()]
+            sizes[-1] = 4096  # of the second curve
+            file["locality_0001/curves/bytes"][...] = sizes
+        axes = plt.figure().subplots()
+        locality.draw_curves(axes, locality.read(path))
+        ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in axes.get_lines() if len(line.get_xdata()) > 1]
+        self.assertEqual(ends, [(4096, 9.0), (4096, 3.0)])
+        self.assertEqual(axes.get_ylabel(), "misses (lines of 8 B)")
+
     def test_of_a_point_in_several_files_the_last_counts(self):
         paths = [traced(self.path(name), ["type=u32"], **{**LOOKED, "loads": loads}) for name, loads in (("a.h5", 10), ("b.h5", 20))]
         text = self.run_script(report, *paths, "--text")

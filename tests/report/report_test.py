@@ -185,8 +185,8 @@ class Report(made.Case):
         self.assertGreater(count, 12)
 
     def test_numbers_in_pictures_are_short_and_plain(self):
-        self.assertEqual([style.plain(v) for v in (40_000_000, 1 << 16, 1 << 22, 100_000, 1_500_000, 512, 2.5, 60 << 20)],
-                         ["40M", "64Ki", "4Mi", "100k", "1.5M", "512", "2.5", "60Mi"])
+        self.assertEqual([style.plain(v) for v in (40_000_000, 1 << 16, 1 << 22, 100_000, 1_500_000, 1_250_000, 512, 2.5, 60 << 20)],
+                         ["40M", "64Ki", "4Mi", "100k", "1.5M", "1.25M", "512", "2.5", "60Mi"])
         self.assertEqual([tables.rate(v) for v in (0.5, 12.34, 999.7, 2223.4, 2.3e6)], ["0.5", "12.3", "1000", "2223", "2300000"])
         self.assertEqual(style.bytes_ticks(64, 3 << 20), [64, 512, 4096, 1 << 15, 1 << 18, 1 << 21])
         self.assertEqual(style.bytes_ticks(64, 1024), [64, 128, 256, 512, 1024])

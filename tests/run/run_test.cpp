@@ -179,6 +179,15 @@ TEST(Options, ASweepOfTooManyPointsIsRefusedBeforeItFillsTheMemory) {
 
 TEST(Options, AnEmptyValueTakesNoOtherArgumentForOne) {
   EXPECT_NE(message_of({"--limit=", "--quick"}).find("'--limit='"), std::string::npos);
+  EXPECT_NE(message_of({"--limit", "--n", "10"}).find("'--limit'"), std::string::npos);
+  EXPECT_NE(message_of({"--limit", "--n=10"}).find("'--limit'"), std::string::npos);
+  EXPECT_NE(message_of({"--kernel", "naive", "--limit"}).find("'--limit'"), std::string::npos);
+  EXPECT_NE(message_of({"--config", "", "--quick"}).find("'--config'"), std::string::npos);
+}
+
+TEST(Options, AFlagThatIsNeitherTrueNorFalseSaysWhatItTakes) {
+  EXPECT_NE(message_of({"--quick=maybe"}).find("=true"), std::string::npos);
+  EXPECT_FALSE(make().parse({"--quick=false"}).lists.at("quick").front() == "true");
 }
 
 TEST(Options, DenormalNumbersAreNumbers) { EXPECT_GT(make().parse({"--alpha", "1e-310"}).real("alpha"), 0); }
