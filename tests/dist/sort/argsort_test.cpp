@@ -163,6 +163,21 @@ TEST(Gather, BringsElementsOfAnySize) {
   }
 }
 
+TEST(Gather, GoesInRoundsWhereARankAsksForMuch) {
+  const auto comm = Communicator::world();
+  if (comm.size() != 4) return;  // one number of ranks for all: it takes its time
+  const layout::BlockMap map(211, comm.size());
+  const layout::Range mine = map.range(comm.rank());
+  std::vector<std::uint8_t> column(static_cast<std::size_t>(mine.size()));
+  std::iota(column.begin(), column.end(), static_cast<std::uint8_t>(mine.begin));
+  std::vector<std::uint64_t> indices(static_cast<std::size_t>(comm.rank() == 2 ? requests_at_once + 5 : 3));
+  for (std::size_t j = 0; j < indices.size(); ++j) indices[j] = (j * 7 + j / 1000) % 211;
+  std::vector<std::uint8_t> to(indices.size());
+  gather(comm, map, {reinterpret_cast<const std::byte*>(column.data()), 1}, indices,
+         reinterpret_cast<std::byte*>(to.data()), 1);
+  EXPECT_TRUE(std::equal(to.begin(), to.end(), indices.begin()));
+}
+
 TEST(Faults, FindAPermutationThatIsNone) {
   const auto comm = Communicator::world();
   const Table table(300);
