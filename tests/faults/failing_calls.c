@@ -6,10 +6,10 @@
 //   FAULT_ACTION  an errno as a number; short (half is written, legal);
 //                 lie (a bit is changed, success is told);
 //                 kill or kill_after (SIGKILL to the process itself before or after the call);
-//                 list (nothing goes wrong: FAULT_LOG gets a line for every call of any kind on matching files)
+//                 list (nothing goes wrong; every call of any kind on matching files is logged)
 //   FAULT_PATH    only files whose path contains this
 //   FAULT_RANK    only this rank of the job (all when unset)
-//   FAULT_LOG     a line is appended here when it happens
+//   FAULT_LOG     a line is appended here when it happens: the call, the action and the path
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -215,8 +215,7 @@ void* _Znwm(size_t size);
 void* _Znwm(size_t size) {
   static void* (*real)(size_t) = NULL;
   if (real == NULL) real = (void* (*)(size_t))dlsym(RTLD_NEXT, "_Znwm");
-  if (meant("new", ""))
-    ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
+  if (meant("new", "")) ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
   return real(size);
 }
 
