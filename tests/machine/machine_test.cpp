@@ -126,17 +126,36 @@ TEST(ForkJoin, LoopsDoNotWaitForThreadsThatAreLate) {
   crew.run([&](int thread) { who.push_back(thread); });  // nobody serves yet
   EXPECT_EQ(who, std::vector<int>{0});
   std::thread late([&] { crew.serve(1); });
-  std::atomic<int> came = 0;
+  std::atomic<int> came = 0, done = 0;
   while (came < 2) {
-    came = 0;
-    crew.run([&](int) {
+    came = done = 0;
+    crew.run([&](int thread) {
       ++came;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(thread == 0 ? 1 : 5));
+      ++done;
     });
+    ASSERT_EQ(done, came);  // who came is waited for
   }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until the other thread sleeps, too
+  std::atomic<bool> woken = false;
+  crew.run([&](int thread) {
+    if (thread == 1) woken = true;
+    for (const Timer timer; !woken && timer.seconds() < 10;) std::this_thread::yield();
+  });
+  EXPECT_TRUE(woken);
   crew.close();
   late.join();
   EXPECT_FALSE(crew.is_free(0));
+}
+
+TEST(ForkJoin, ACrewLivesAsLongAsItsRegion) {
+  Crew* inside = nullptr;
+  parallel(2, [&] {
+    inside = Crew::of_this_thread();
+    parallel(3, [&] { EXPECT_EQ(Crew::of_this_thread(), inside); });
+  });
+  EXPECT_NE(inside, nullptr);
+  EXPECT_EQ(Crew::of_this_thread(), nullptr);
 }
 
 TEST(ForkJoin, LoopsThatForkAndLoopsAfterForksVisitAllOnce) {
