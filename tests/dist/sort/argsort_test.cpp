@@ -1,69 +1,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 #include <numeric>
 
-#include "base/random.hpp"
 #include "dist/sort/algorithms.hpp"
 #include "dist/sort/check.hpp"
 #include "dist/sort/everywhere.hpp"
 #include "dist/sort/first_rows.hpp"
+#include "dist/sort/table.hpp"
 
 namespace tessera::dist::sort {
 namespace {
 
 using mpi::Communicator;
-
-/// A table of columns in parts, and the reference permutation.
-struct Table {
-  using Text = std::array<unsigned char, 10>;
-  std::vector<Text> text;
-  std::vector<double> a;
-  std::vector<std::int32_t> b;
-  std::vector<std::uint64_t> c;
-
-  explicit Table(index_t n) {
-    const double special[] = {0.0, -0.0, std::numeric_limits<double>::quiet_NaN(),
-                              -std::numeric_limits<double>::quiet_NaN(), 1.5};
-    for (index_t i = 0; i < n; ++i) {
-      a.push_back(special[random_bits(1, 1, i) % 5]);
-      b.push_back(static_cast<std::int32_t>(random_bits(1, 2, i) % 3) - 1);
-      c.push_back(random_bits(1, 3, i) % 4);
-      Text word{};  // differing in the first word, in the second, or not at all
-      word[random_bits(1, 4, i) % 2 * 8] = static_cast<unsigned char>(random_bits(1, 5, i) % 2 * 200);
-      text.push_back(word);
-    }
-  }
-
-  template <class T>
-  static const std::byte* part(const std::vector<T>& column, index_t first) {
-    return reinterpret_cast<const std::byte*>(column.data() + first);
-  }
-  /// text descending, a ascending, b descending, c ascending.
-  [[nodiscard]] std::vector<KeyColumn> columns(index_t first) const {
-    return {{KeyForm::string(10), part(text, first), Order::descending},
-            {KeyForm::of(Element::f64), part(a, first), Order::ascending},
-            {KeyForm::of(Element::i32), part(b, first), Order::descending},
-            {KeyForm::of(Element::u64), part(c, first), Order::ascending}};
-  }
-  [[nodiscard]] std::vector<std::uint64_t> expected() const {
-    std::vector<std::uint64_t> order(a.size());
-    std::iota(order.begin(), order.end(), std::uint64_t{0});
-    const auto number = [&](std::uint64_t i) {
-      return std::pair(std::isnan(a[i]), std::isnan(a[i]) ? 0 : a[i]);
-    };
-    std::stable_sort(order.begin(), order.end(), [&](std::uint64_t x, std::uint64_t y) {
-      if (text[x] != text[y]) return text[x] > text[y];
-      if (number(x) != number(y)) return number(x) < number(y);
-      if (b[x] != b[y]) return b[x] > b[y];
-      return c[x] < c[y];
-    });
-    return order;
-  }
-};
 
 TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
   const auto comm = Communicator::world();
@@ -83,6 +32,19 @@ TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
       EXPECT_EQ(everywhere<std::uint64_t>(comm, permutation), table.expected());
     }
   }
+}
+
+TEST(Argsort, IsStableOfMoreRowsThanATaskTakes) {
+  const auto comm = Communicator::world();
+  constexpr index_t n = 70001;
+  if (comm.size() > 1) return;
+  const Table table(n);
+  const layout::BlockMap map(n, 1);
+  std::vector<std::uint64_t> permutation(n);
+  mpi::Phases phases;
+  argsort(comm, map, table.columns(0), {.threads = 2}, permutation.data(), phases);
+  EXPECT_EQ(permutation, table.expected());
+  EXPECT_EQ(faults(comm, map, table.columns(0), permutation, 5, 2), 0);
 }
 
 /// Texts that differ in their first words but for one pair, if any, which the last byte decides against the
@@ -176,167 +138,6 @@ TEST(Gather, GoesInRoundsWhereARankAsksForMuch) {
   gather(comm, map, {reinterpret_cast<const std::byte*>(column.data()), 1}, indices,
          reinterpret_cast<std::byte*>(to.data()), 1);
   EXPECT_TRUE(std::equal(to.begin(), to.end(), indices.begin()));
-}
-
-TEST(Faults, FindAPermutationThatIsNone) {
-  const auto comm = Communicator::world();
-  const Table table(300);
-  const layout::BlockMap map(300, comm.size());
-  const layout::Range mine = map.range(comm.rank());
-  const auto columns = table.columns(mine.begin);
-  std::vector<std::uint64_t> permutation(static_cast<std::size_t>(mine.size()));
-  mpi::Phases phases;
-  argsort(comm, map, columns, {}, permutation.data(), phases);
-  for (int guilty = 0; guilty < comm.size(); ++guilty) {
-    const bool here = comm.rank() == guilty;
-    if (here) std::swap(permutation[0], permutation[1]);
-    EXPECT_GT(faults(comm, map, columns, permutation, 1, 1), 0);
-    if (here) std::swap(permutation[0], permutation[1]);
-    const auto kept = permutation[0];
-    if (here) permutation[0] = permutation[1];
-    EXPECT_FALSE(is_permutation(comm, map, permutation, 1));
-    permutation[0] = kept;
-  }
-  EXPECT_EQ(faults(comm, map, columns, permutation, 1, 1), 0);
-}
-
-/// The rows of the table in order, on each rank its own.
-struct SortedTable {
-  Table table;
-  std::vector<std::uint64_t> permutation;
-  std::vector<std::vector<std::byte>> data;  // of the columns, in the order of the permutation
-
-  SortedTable(const Communicator& comm, index_t n) : table(n) {
-    const layout::BlockMap map(n, comm.size());
-    const auto columns = table.columns(map.range(comm.rank()).begin);
-    permutation.resize(static_cast<std::size_t>(map.size(comm.rank())));
-    mpi::Phases phases;
-    argsort(comm, map, columns, {}, permutation.data(), phases);
-    for (const KeyColumn& column : columns) {
-      data.emplace_back(permutation.size() * static_cast<std::size_t>(column.form.bytes));
-      gather(comm, map, {column.data, column.form.bytes}, permutation, data.back().data(), 1);
-    }
-  }
-  [[nodiscard]] index_t faults(const Communicator& comm) const {
-    auto columns = table.columns(0);
-    OrderOfRows order(comm, permutation, columns.size(), 2);
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      columns[c].data = data[c].data();
-      order.look_at(columns[c]);
-    }
-    return order.faults();
-  }
-  void swap_rows(std::size_t x, std::size_t y) {
-    for (auto& column : data) {
-      const auto bytes = static_cast<std::ptrdiff_t>(column.size() / permutation.size());
-      const auto row = [&](std::size_t j) { return column.begin() + static_cast<std::ptrdiff_t>(j) * bytes; };
-      std::swap_ranges(row(x), row(x) + bytes, row(y));
-    }
-  }
-};
-
-TEST(OrderOfRows, SeesEveryPairOutOfOrder) {
-  const auto comm = Communicator::world();
-  for (const index_t n : {0, 1, 2, 700}) EXPECT_EQ(SortedTable(comm, n).faults(comm), 0) << n;
-  SortedTable rows(comm, 700);
-  for (int guilty = 0; guilty < comm.size(); ++guilty) {
-    for (const std::size_t at : {std::size_t{0}, std::size_t{40}, rows.permutation.size() - 2}) {
-      const bool here = comm.rank() == guilty;
-      if (here) std::swap(rows.permutation[at], rows.permutation[at + 1]);
-      if (here) rows.swap_rows(at, at + 1);  // rows that are equal are then against the order they came in
-      EXPECT_GT(rows.faults(comm), 0) << "rank " << guilty << " row " << at;
-      if (here) rows.swap_rows(at, at + 1);
-      if (here) std::swap(rows.permutation[at], rows.permutation[at + 1]);
-    }
-  }
-  EXPECT_EQ(rows.faults(comm), 0);
-}
-
-TEST(OrderOfRows, SeesRowsOutOfOrderPieceByPiece) {
-  struct Row {
-    std::uint32_t first;
-    char second[12];
-    std::uint64_t other;
-  };
-  const auto comm = Communicator::world();
-  constexpr index_t n = 2600;
-  std::vector<Row> rows(n);
-  std::vector<std::uint64_t> permutation(n);
-  for (std::size_t j = 0; j < rows.size();
-       ++j) {  // by (first, -second), eight of each; as many on every rank
-    rows[j] = {
-        static_cast<std::uint32_t>(j / 400 + 10 * static_cast<std::size_t>(comm.rank())), {}, mix64(j)};
-    rows[j].second[11] = static_cast<char>(100 - j % 400 / 8);
-    permutation[j] = static_cast<std::uint64_t>(n * comm.rank()) + j;
-  }
-  const auto faults = [&](index_t piece) {
-    OrderOfRows order(comm, permutation, 2, 1);
-    const auto* const data = reinterpret_cast<const std::byte*>(rows.data());
-    order.expect({{KeyForm::of(Element::u32), Order::ascending, offsetof(Row, first)},
-                  {KeyForm::string(12), Order::descending, offsetof(Row, second)}},
-                 sizeof(Row), data + (n - 1) * static_cast<index_t>(sizeof(Row)));
-    for (index_t begin = (n - 1) / piece * piece; begin >= 0; begin -= piece) {
-      const std::byte* const here = data + begin * static_cast<index_t>(sizeof(Row));
-      order.look_at(here, here - (begin > 0 ? sizeof(Row) : 0), {begin, std::min(begin + piece, n)});
-    }
-    return order.faults();
-  };
-  for (const index_t piece : {8, 64, 1000, 1024, 1032, 4096}) {
-    EXPECT_EQ(faults(piece), 0);
-    for (const std::size_t at : {7U, 8U, 999U, 1023U, 1024U, 1031U, 2592U, 2598U}) {
-      const auto turn = [&] {
-        std::swap(rows[at], rows[at + 1]);
-        std::swap(permutation[at], permutation[at + 1]);
-      };
-      turn();  // those that are equal are then against the order they came in
-      EXPECT_GT(faults(piece), 0) << piece << " " << at;
-      turn();
-    }
-    if (comm.size() == 1) continue;
-    rows[0].first -= comm.rank() == 1 ? 7 : 0;  // below the last one of the rank before
-    EXPECT_EQ(faults(piece), 1);
-    rows[0].first += comm.rank() == 1 ? 7 : 0;
-  }
-}
-
-TEST(OrderOfRows, SeesABorderBetweenRanksOutOfOrder) {
-  const auto comm = Communicator::world();
-  std::vector<std::uint64_t> permutation, values;  // the middle rank has none
-  if (comm.size() < 3 || comm.rank() != 1) permutation = {static_cast<std::uint64_t>(10 * comm.rank())};
-  const auto faults = [&](std::uint64_t value) {
-    values = {value};
-    OrderOfRows order(comm, permutation, 1, 1);
-    order.look_at({KeyForm::of(Element::u64), reinterpret_cast<const std::byte*>(values.data())});
-    return order.faults();
-  };
-  const auto rank = static_cast<std::uint64_t>(comm.rank());
-  EXPECT_EQ(faults(7), 0);
-  EXPECT_EQ(faults(7 + rank), 0);
-  const index_t borders = comm.size() < 3 ? comm.size() - 1 : comm.size() - 2;
-  EXPECT_EQ(faults(77 - rank), borders);
-  if (!permutation.empty()) permutation[0] = 1000 - permutation[0];
-  EXPECT_EQ(faults(7), borders);  // of equal rows the one that came first is first
-}
-
-TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {
-  const auto comm = Communicator::world();
-  const layout::BlockMap map(500, comm.size());
-  const layout::Range mine = map.range(comm.rank());
-  std::vector<std::uint64_t> column;
-  for (index_t i = mine.begin; i < mine.end; ++i) column.push_back(random_bits(2, 2, i));
-  const auto view = [](const std::vector<std::uint64_t>& values) {
-    return ColumnView{reinterpret_cast<const std::byte*>(values.data()), 8};
-  };
-  for (const index_t step : {1, 3}) {  // every row, or some, from the last one down
-    std::vector<std::uint64_t> carried, permutation;
-    for (index_t i = mine.begin; i < mine.end; i += step) {
-      permutation.push_back(static_cast<std::uint64_t>(499 - i));
-      carried.push_back(random_bits(2, 2, 499 - i));
-    }
-    EXPECT_TRUE(carried_whole(comm, map, view(column), view(carried), permutation, 3, 2));
-    if (comm.rank() == comm.size() - 1) std::swap(carried[0], carried[1]);
-    EXPECT_FALSE(carried_whole(comm, map, view(column), view(carried), permutation, 3, 2));
-  }
 }
 
 TEST(ArgsortFirst, IsTheBeginningOfArgsort) {
