@@ -7,35 +7,12 @@
 #include <vector>
 
 #include "base/timer.hpp"
-#include "machine/buffer.hpp"
 #include "machine/depth_first.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/isa.hpp"
 
 namespace tessera::machine {
 namespace {
-
-TEST(Buffer, IsAlignedAndMoves) {
-  Buffer<double> a(1000);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0u);
-  Buffer<double> large((index_t{2} << 20) / 8);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.data()) % (2 << 20), 0u);
-  double* const data = a.data();
-  const Buffer<double> b = std::move(a);
-  EXPECT_EQ(b.data(), data);
-  EXPECT_EQ(b.size(), 1000);
-}
-
-TEST(Buffer, OfNothingIsNull) { EXPECT_EQ(Buffer<int>(0).data(), nullptr); }
-
-TEST(Buffer, RefusesTheImpossibleWithTheMemoryCode) {
-  try {
-    const Buffer<double> b(index_t{1} << 58);
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::memory);
-  }
-}
 
 struct Range {
   int begin, end;
