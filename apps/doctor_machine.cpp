@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "doctor.hpp"
+#include "machine/control_group.hpp"
 #include "machine/topology.hpp"
 
 namespace tessera::apps::doctor {
@@ -30,7 +31,7 @@ std::optional<double> quota(const Surroundings& here) {
   for (const std::string& line : split(groups, '\n')) {
     const bool v2 = line.starts_with("0::");
     if (!v2 && line.find("cpu,") == std::string::npos && line.find(":cpu:") == std::string::npos) continue;
-    std::string path = line.substr(line.rfind(':') + 1);
+    std::string path = machine::control_group_path(line);
     while (true) {
       if (path == "/") path.clear();
       if (v2) {
@@ -43,7 +44,7 @@ std::optional<double> quota(const Surroundings& here) {
              std::atof(here.read(base + "/cpu.cfs_period_us").value_or("0").c_str()));
       }
       if (path.empty()) break;
-      path.resize(path.rfind('/'));
+      path.resize(std::min(path.rfind('/'), path.size() - 1));
     }
   }
   return least;

@@ -85,7 +85,6 @@ class StackDistance final : public Sink {
 
  private:
   static constexpr std::uint32_t never = ~std::uint32_t{0};
-  [[nodiscard]] index_t distance_of(std::uint64_t line);
   void count(index_t distance, unsigned array);
   [[nodiscard]] std::uint64_t ask_caches(std::uint64_t line, unsigned array);
   void count_level(index_t distance, std::uint32_t before, std::uint64_t missed);

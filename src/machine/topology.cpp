@@ -9,9 +9,9 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <memory>
-#include <sstream>
+
+#include "machine/control_group.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -44,29 +44,6 @@ index_t kilobytes_line(const char* file, const std::string& key) {
     if (line.starts_with(key + ":")) return 1024 * std::strtoll(line.c_str() + key.size() + 1, nullptr, 10);
   }
   return -1;
-}
-
-index_t number_in(const std::string& file) {
-  std::ifstream in(file);
-  index_t value = -1;
-  return in >> value ? value : -1;
-}
-
-/// What the control group (v2 or v1) still allows; the largest number where it sets no limit.
-index_t control_group_allowance() {
-  constexpr index_t unlimited = std::numeric_limits<index_t>::max();
-  std::ifstream groups("/proc/self/cgroup");
-  index_t least = unlimited;
-  for (std::string line; std::getline(groups, line);) {
-    const auto last = line.rfind(':');
-    const bool v2 = line.starts_with("0::");
-    if (!v2 && line.find("memory") == std::string::npos) continue;
-    const std::string path = (v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") + line.substr(last + 1) + "/";
-    const index_t limit = number_in(path + (v2 ? "memory.max" : "memory.limit_in_bytes"));
-    const index_t used = number_in(path + (v2 ? "memory.current" : "memory.usage_in_bytes"));
-    if (limit > 0 && used >= 0) least = std::min(least, std::max<index_t>(0, limit - used));
-  }
-  return least;
 }
 
 }  // namespace

@@ -56,10 +56,10 @@ std::string nested_text(const toml::node& node, int depth, const std::string& wh
   return text;
 }
 
-/// The text in lines of at most 110 columns, those after the first indented.
 /// As it stands on the command line.
 std::string flag_of(const Option& option) { return (option.positional ? "" : "--") + option.name; }
 
+/// The text in lines of at most 110 columns, those after the first indented.
 std::string wrapped(const std::string& text, std::size_t indent) {
   constexpr std::size_t width = 110;
   std::string out;

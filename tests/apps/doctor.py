@@ -142,6 +142,8 @@ class Doctor(tessera.Case):
         self.assertIn("ranks x threads = 1", result.out)
         parent = {"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/cpu.max": "25000 100000", "sys/fs/cgroup/a/b/cpu.max": "max 100000"}
         self.assert_hurts("the time of 0.25 of", "docker run --cpus=", root=self.machine("nested", **parent))
+        colons = {"proc/self/cgroup": "0::/pods:cri:1", "sys/fs/cgroup/pods:cri:1/cpu.max": "25000 100000"}
+        self.assert_hurts("the time of 0.25 of", "OMP_NUM_THREADS=1", root=self.machine("colons", **colons))
         first = {"proc/self/cgroup": "4:cpu,cpuacct:/x\n3:memory:/y", "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "75000",
                  "sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000"}
         self.assert_hurts("the time of 0.75 of", "OMP_NUM_THREADS=1", root=self.machine("v1", **first))

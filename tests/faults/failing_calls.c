@@ -1,15 +1,15 @@
 // Preloaded into the program under test: makes the n-th call of one kind on matching files go wrong.
 //
-//   FAULT_CALL    pwrite, fsync, rename (or renameat2), fallocate, ftruncate, open or pread; allocate
-//   (aligned_alloc) or new
-//                 (operator new), which get no memory whatever the action is
+//   FAULT_CALL    pwrite, fsync, rename (or renameat2), fallocate, ftruncate, open or pread;
+//                 allocate (aligned_alloc) or new (operator new), which get no memory whatever the action is
 //   FAULT_NUMBER  which of them, counted from 1 in every process
-//   FAULT_ACTION  an errno as a number; short (half is written, legal); lie (a bit is changed, success is
-//   told);
-//                 kill or kill_after (SIGKILL to the process itself before or after the call)
+//   FAULT_ACTION  an errno as a number; short (half is written, legal);
+//                 lie (a bit is changed, success is told);
+//                 kill or kill_after (SIGKILL to the process itself before or after the call);
+//                 list (nothing goes wrong; every call of any kind on matching files is logged)
 //   FAULT_PATH    only files whose path contains this
 //   FAULT_RANK    only this rank of the job (all when unset)
-//   FAULT_LOG     a line is appended here when it happens
+//   FAULT_LOG     a line is appended here when it happens: the call, the action and the path
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,8 +46,13 @@ static void tell(const char* call, const char* path) {
 // Is this the call that goes wrong?
 static int meant(const char* call, const char* path) {
   const char* rank = setting("FAULT_RANK");
-  if (strcmp(call, setting("FAULT_CALL")) != 0 || strstr(path, setting("FAULT_PATH")) == NULL) return 0;
+  if (strstr(path, setting("FAULT_PATH")) == NULL) return 0;
   if (*rank != '\0' && strcmp(rank, setting("OMPI_COMM_WORLD_RANK")) != 0) return 0;
+  if (strcmp(setting("FAULT_ACTION"), "list") == 0) {
+    tell(call, path);
+    return 0;
+  }
+  if (strcmp(call, setting("FAULT_CALL")) != 0) return 0;
   if (atomic_fetch_add(&calls, 1) + 1 != atoi(setting("FAULT_NUMBER"))) return 0;
   tell(call, path);
   if (strcmp(setting("FAULT_ACTION"), "kill") == 0) kill(getpid(), SIGKILL);
@@ -198,7 +203,7 @@ int posix_fallocate64(int descriptor, off64_t offset, off64_t length) {
 // Memory. Every thread's requests are counted together.
 void* aligned_alloc(size_t alignment, size_t size) {
   typedef void* (*Allocate)(size_t, size_t);
-  if (meant("allocate", setting("FAULT_PATH"))) {
+  if (meant("allocate", "")) {
     errno = ENOMEM;
     return NULL;
   }
@@ -210,8 +215,7 @@ void* _Znwm(size_t size);
 void* _Znwm(size_t size) {
   static void* (*real)(size_t) = NULL;
   if (real == NULL) real = (void* (*)(size_t))dlsym(RTLD_NEXT, "_Znwm");
-  if (meant("new", setting("FAULT_PATH")))
-    ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
+  if (meant("new", "")) ((void (*)(void))dlsym(RTLD_DEFAULT, "_ZSt17__throw_bad_allocv"))();
   return real(size);
 }
 

@@ -19,7 +19,7 @@ class FailingCalls(Fault):
     """The n-th call of each kind fails, n = 1, 2, ... until a run is not touched any more."""
 
     PRODUCT = ["matmul", "--m", 60, "--n", 50, "--k", 40, "--repetitions", 1, "--warmups", 0, "--seed", 5]
-    MEMORY_CALLS = ("allocate", "new")
+    NEEDED = ("fsync", "rename", "fallocate", "pread")  # without which there is no result
     ERRORS = {"ENOMEM": 12, "EIO": 5, "EINVAL": 22, "ENOSPC": 28, "EINTR": 4, "EDQUOT": 122, "EROFS": 30, "EMFILE": 24, "EOPNOTSUPP": 95}
 
     def setUp(self):
@@ -74,8 +74,31 @@ class FailingCalls(Fault):
                 self.assertGreater(number, 1, f"no {call} on rank {rank} of {ranks}")
                 return f"{call} {action} on rank {rank} of {ranks}: {number - step} calls, passed {passed}"
             if result.code == OK:
+                self.assertTrue(legal or call not in self.NEEDED, told)
                 passed.append(number)
         self.fail(f"no end of {call}")
+
+    def calls_of(self, rank, ranks):
+        """What a rank asks of the system for an output, one call after the other, as (call, path)."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        log = os.path.join(folder, "calls.log")
+        environment = {"LD_PRELOAD": FAILING_CALLS, "FAULT_ACTION": "list", "FAULT_PATH": folder, "FAULT_RANK": str(rank),
+                       "FAULT_LOG": log}
+        self.succeed(*self.PRODUCT, "--out", f"{folder}/c.h5:/C", folder=folder, environment=environment, ranks=ranks)
+        with open(log, encoding="utf-8") as file:
+            return [tuple(line.split()[::2]) for line in file], folder
+
+    def test_what_has_its_name_is_on_the_disk(self):
+        """Every rank syncs what it wrote; the root the file once more before it gets its name, then the folder."""
+        for rank in (0, 2):
+            calls, folder = self.calls_of(rank, 3)
+            partial = next(path for call, path in calls if call == "pwrite")
+            of_file = [call for call, path in calls if path == partial and call in ("pwrite", "fsync", "rename")]
+            last_write = len(of_file) - of_file[::-1].index("pwrite")
+            self.assertEqual(of_file[last_write:], ["fsync"] + ["rename"] * (rank == 0), calls)
+            if rank == 0:
+                after = calls[calls.index(("rename", partial)):]
+                self.assertIn(("fsync", folder), after, calls)
 
     def walk_all(self, walks):
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

@@ -105,18 +105,57 @@ TEST(Checksum, IsTheSameOnEveryInstructionSet) {
   std::vector<std::uint64_t> words(1001);
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = mix64(i);
   const auto* data = reinterpret_cast<const std::byte*>(words.data());
-  const std::uint64_t want = baseline::sum_of_words64(data, 1001, 7);
+  const auto expect_same = [&](auto sum_of, auto want_of, index_t count) {
+    EXPECT_EQ(sum_of(data, count, 7), want_of(data, count, 7));
+    EXPECT_NE(sum_of(data, count, 7), 0);
+  };
+  const auto expect_same_of_long = [&](auto sum_of) {
+    for (const index_t bytes : {9, 16, 40, 100})
+      EXPECT_EQ(sum_of(data, bytes, 79, 7), baseline::sum_of_long(data, bytes, 79, 7)) << bytes;
+  };
+#define EXPECT_SAME(isa)                                            \
+  expect_same(isa::sum_of_words64, baseline::sum_of_words64, 1001); \
+  expect_same(isa::sum_of_words32, baseline::sum_of_words32, 2001); \
+  expect_same(isa::sum_of_words16, baseline::sum_of_words16, 4001); \
+  expect_same(isa::sum_of_blocks, baseline::sum_of_blocks, 15);     \
+  expect_same_of_long(isa::sum_of_long)
+  EXPECT_SAME(baseline);
 #ifndef TESSERA_ONLY_BASELINE
-  if (machine::isa() != machine::Isa::baseline) {
-    EXPECT_EQ(avx2::sum_of_words64(data, 1001, 7), want);
-    EXPECT_EQ(avx2::sum_of_blocks(data, 15, 7), baseline::sum_of_blocks(data, 15, 7));
+  if (machine::isa() >= machine::Isa::avx2) {
+    EXPECT_SAME(avx2);
   }
-  if (machine::isa() == machine::Isa::avx512) {
-    EXPECT_EQ(avx512::sum_of_words64(data, 1001, 7), want);
-    EXPECT_EQ(avx512::sum_of_blocks(data, 15, 7), baseline::sum_of_blocks(data, 15, 7));
+  if (machine::isa() >= machine::Isa::avx512) {
+    EXPECT_SAME(avx512);
   }
 #endif
-  EXPECT_NE(want, 0);
+#undef EXPECT_SAME
+}
+
+/// Of more bytes than are read at once; nothing of them was ever written, they are the dataset's fill value.
+TEST(CheckFile, SumsUpLargeDatasetsPieceByPiece) {
+  constexpr index_t row = 65 << 20, at_once = 1 << 20;
+  const hsize_t shape[2] = {2, row};
+  const std::uint8_t fill = 7;
+  const std::string file = ::testing::TempDir() + "tessera_pieces_test_" + std::to_string(getpid()) + ".h5";
+  {
+    const Handle out(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const Handle group(H5Gcreate2(out, schema::group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    write_attribute(group, schema::state, std::string(schema::state_complete));
+    write_attribute(group, schema::schema_version, index_t{schema::output_version});
+    const Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    H5Pset_fill_value(list, H5T_NATIVE_UINT8, &fill);
+    const Handle space(H5Screate_simple(2, shape, nullptr), H5Sclose);
+    const Handle dataset(H5Dcreate2(out, "b", H5T_NATIVE_UINT8, space, H5P_DEFAULT, list, H5P_DEFAULT),
+                         H5Dclose);
+    const std::vector<std::byte> some(at_once, std::byte{fill});
+    std::uint64_t sum = 0;
+    for (index_t first = 0; first < 2 * row; first += at_once) sum += checksum(some, 1, first);
+    write_attribute(dataset, schema::checksum, checksum_text(sum));
+  }
+  index_t pieces = 0;
+  EXPECT_TRUE(check_file(file, [&] { ++pieces; }).datasets.at(0).matches());
+  EXPECT_EQ(pieces, 2);
+  std::remove(file.c_str());
 }
 
 TEST(CheckFile, KnowsTheSumsOfBytesOfEarlierOutputs) {

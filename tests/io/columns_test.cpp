@@ -164,6 +164,44 @@ TEST_F(Columns, GiveTheirKeysOutOfStoredRows) {
   EXPECT_EQ(StoredKey(file_, table.columns[1], std::nullopt, {1, 3}).offset(), 1);
 }
 
+TEST_F(Columns, GiveTheKeysOfMoreRowsThanAreConvertedAtOnce) {
+  for (const auto& column : inspect_table(name("/table")).columns) {
+    const Element number = column.info.kind == DatasetInfo::Kind::real ? Element::f32 : Element::i64;
+    const StoredKey key(file_, column, number, {});
+    std::vector<std::byte> few(rows * static_cast<std::size_t>(key.row_bytes())), many;
+    read_stored(file_, column, {0, rows}, few.data());
+    constexpr index_t times = 10001;
+    for (index_t i = 0; i < times; ++i) many.insert(many.end(), few.begin(), few.end());
+    const index_t bytes = index_t{rows} * key.key_bytes();
+    std::vector<std::byte> want(static_cast<std::size_t>(bytes)),
+        got(static_cast<std::size_t>(times * bytes));
+    key.convert(few.data(), rows, want.data());
+    key.convert(many.data(), times * index_t{rows}, got.data());
+    for (index_t i = 0; i < times; ++i)
+      ASSERT_TRUE(std::equal(want.begin(), want.end(), got.begin() + i * bytes)) << column.name << " " << i;
+  }
+}
+
+/// Rows that are read one by one, because two of them take more than is read at once.
+TEST_F(Columns, GiveBytesOfLongRows) {
+  constexpr hsize_t shape[2] = {3, 9 << 20}, start[2] = {0, 5}, count[2] = {3, 4};
+  const unsigned char want[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  {
+    const Handle file(H5Fopen(file_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+    const Handle space(H5Screate_simple(2, shape, nullptr), H5Sclose),
+        memory(H5Screate_simple(2, count, nullptr), H5Sclose);
+    const Handle long_rows(
+        H5Dcreate2(file, "long", H5T_NATIVE_UCHAR, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr);
+    ASSERT_GE(H5Dwrite(long_rows, H5T_NATIVE_UCHAR, memory, space, H5P_DEFAULT, want), 0);
+  }
+  unsigned char got[13] = {};
+  read_bytes(file_, inspect_table(name("/long")).columns.front(), {0, 3}, {5, 9},
+             reinterpret_cast<std::byte*>(got));
+  EXPECT_TRUE(std::equal(std::begin(want), std::end(want), got));
+  EXPECT_EQ(got[12], 0);
+}
+
 TEST_F(Columns, GiveKeysOutOfCompoundsAndStringsHoweverTheyEnd) {
   struct Row {
     short small;

@@ -7,35 +7,12 @@
 #include <vector>
 
 #include "base/timer.hpp"
-#include "machine/buffer.hpp"
 #include "machine/depth_first.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/isa.hpp"
 
 namespace tessera::machine {
 namespace {
-
-TEST(Buffer, IsAlignedAndMoves) {
-  Buffer<double> a(1000);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0u);
-  Buffer<double> large((index_t{2} << 20) / 8);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.data()) % (2 << 20), 0u);
-  double* const data = a.data();
-  const Buffer<double> b = std::move(a);
-  EXPECT_EQ(b.data(), data);
-  EXPECT_EQ(b.size(), 1000);
-}
-
-TEST(Buffer, OfNothingIsNull) { EXPECT_EQ(Buffer<int>(0).data(), nullptr); }
-
-TEST(Buffer, RefusesTheImpossibleWithTheMemoryCode) {
-  try {
-    const Buffer<double> b(index_t{1} << 58);
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::memory);
-  }
-}
 
 struct Range {
   int begin, end;
@@ -126,17 +103,36 @@ TEST(ForkJoin, LoopsDoNotWaitForThreadsThatAreLate) {
   crew.run([&](int thread) { who.push_back(thread); });  // nobody serves yet
   EXPECT_EQ(who, std::vector<int>{0});
   std::thread late([&] { crew.serve(1); });
-  std::atomic<int> came = 0;
+  std::atomic<int> came = 0, done = 0;
   while (came < 2) {
-    came = 0;
-    crew.run([&](int) {
+    came = done = 0;
+    crew.run([&](int thread) {
       ++came;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(thread == 0 ? 1 : 5));
+      ++done;
     });
+    ASSERT_EQ(done, came);  // who came is waited for
   }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until the other thread sleeps, too
+  std::atomic<bool> woken = false;
+  crew.run([&](int thread) {
+    if (thread == 1) woken = true;
+    for (const Timer timer; !woken && timer.seconds() < 10;) std::this_thread::yield();
+  });
+  EXPECT_TRUE(woken);
   crew.close();
   late.join();
   EXPECT_FALSE(crew.is_free(0));
+}
+
+TEST(ForkJoin, ACrewLivesAsLongAsItsRegion) {
+  Crew* inside = nullptr;
+  parallel(2, [&] {
+    inside = Crew::of_this_thread();
+    parallel(3, [&] { EXPECT_EQ(Crew::of_this_thread(), inside); });
+  });
+  EXPECT_NE(inside, nullptr);
+  EXPECT_EQ(Crew::of_this_thread(), nullptr);
 }
 
 TEST(ForkJoin, LoopsThatForkAndLoopsAfterForksVisitAllOnce) {

@@ -2,10 +2,10 @@
 // The order in which the products along k are summed. It is a function of k and the element type alone, so
 // the bits of C depend on no number of threads or ranks and on no split of m or n:
 //
-//   k:       | chunk | chunk | chunk | chunk | chunk | chunk | ...         chunks of chunk_length<T>, from k
-//   = 0 leaves:  |            leaf 0             |         leaf 1 ...          runs of whole chunks, at most
-//   64 tree:                       (leaf 0 + leaf 1) + (leaf 2 + ...)         left half: the largest power of
-//   two
+//   k:       | chunk | chunk | chunk | chunk | chunk | ...     chunks of chunk_length<T>, from k = 0
+//   leaves:  |            leaf 0             | leaf 1 ...      runs of whole chunks, at most 64
+//   tree:            (leaf 0 + leaf 1) + (leaf 2 + ...)        left half: the largest power of two below
+//                                                              the number of leaves
 //
 // In a chunk every element is one chain of fma in the order of p, from zero. A chunk enters its leaf by
 // c = fma(alpha, sum, c); the first one by c = fma(alpha, sum, beta * c), or c = alpha * sum where beta == 0.

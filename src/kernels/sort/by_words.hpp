@@ -6,7 +6,7 @@
 //
 // Words says of n rows what they are sorted by, a word's order being that of unsigned numbers. Rows are
 // known by numbers that ascend:
-//   index_t count() const;                  words of a row
+//   index_t count() const;                     words of a row
 //   void load(word, begin, end, bits) const;   bits[0 : end - begin] = that word of rows [begin, end)
 //   void number(begin, end, to) const;         to[0 : end - begin] = numbers of rows [begin, end)
 //   void load_at(word, rows, n, to) const;     to[i].key = that word of the row with number rows[i].index

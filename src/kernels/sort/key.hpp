@@ -4,9 +4,9 @@
 //
 // The order is the total order of the mapped bits:
 //   integers  as numbers;
-//   floats    -inf < ... < -0 < +0 < ... < +inf < NaN, with NaNs of positive sign before those of negative
-//   sign, each
-//             by payload. The map is a bijection, so every NaN keeps its bits.
+//   floats    -inf < ... < -0 < +0 < ... < +inf < NaN, with NaNs of positive sign before those of
+//             negative sign, each by payload.
+// The map is a bijection, so every NaN keeps its bits.
 // Descending order reverses the numbers; NaN stays last.
 
 #include <bit>

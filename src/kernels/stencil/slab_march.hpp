@@ -18,15 +18,15 @@ enum class Way { send, compute, bring };
 /// sent by then. Around a periodic dimension the first points of a round are kept for its last slab.
 ///
 /// Device has
-///   Event                                a point of a way; one that was never marked is none to wait for
-///   mark(Way, Event&), after(Way, Event&)      what goes that way next begins after the event
-///   Asked, asked(), arrived(asked)       what has been asked to be brought; until it is where it belongs
-///   level(place, 0 or 1)                 memory for plan.elements
-///   send(host, device), bring(device, host)    rows as bytes; a send may read the host's later, a bring
-///   return
-///                                        before the host's are written
-///   compute(DeviceSweep)                 ghosts and all steps; the level that will hold the field
-///   strip_bytes()                        that are sent or brought at once
+///   Event                            a point of a way; one that was never marked is none to wait for
+///   mark(Way, Event&)                the event is behind what goes that way now
+///   after(Way, Event&)               what goes that way next begins after the event
+///   Asked, asked(), arrived(asked)   what has been asked to be brought; until it is where it belongs
+///   level(place, 0 or 1)             memory for plan.elements
+///   send(host, device)               rows as bytes; it may read the host's later
+///   bring(device, host)              likewise; it may return before the host's are written
+///   compute(DeviceSweep)             ghosts and all steps; the level that will hold the field
+///   strip_bytes()                    that are sent or brought at once
 template <class T, class Device>
 class SlabMarch {
  public:

@@ -17,11 +17,11 @@ struct Tap {
 };
 
 /// How the weighted neighbours become a sum. The order is part of the stencil, so that scalar, vector, edge
-/// and device code give the same bits: chain: fma(w[n-1], u[n-1], ... fma(w[1], u[1], w[0] * u[0])) in the
-/// order of the offsets (z, y, x). box:   equal weights on a square in two dimensions: sums along y, then
-/// along x, each by doubling
-///        (p2[i] = u[i] + u[i+1], p4[i] = p2[i] + p2[i+2], ...; width 7 is (p4 + p2) + p1), then times the
-///        weight.
+/// and device code give the same bits:
+///   chain  fma(w[n-1], u[n-1], ... fma(w[1], u[1], w[0] * u[0])) in the order of the offsets (z, y, x);
+///   box    equal weights on a square in two dimensions: sums along y, then along x, each by doubling
+///          (p2[i] = u[i] + u[i+1], p4[i] = p2[i] + p2[i+2], ...; width 7 is (p4 + p2) + p1), then times
+///          the weight.
 enum class Form { chain, box };
 
 /// What is done with the sum. life: 1 where sum (9 * self + neighbours alive) is 3, 11 or 12, else 0.

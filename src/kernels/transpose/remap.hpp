@@ -9,23 +9,11 @@ namespace tessera::transpose {
 struct Cell {
   index_t i = 0;
   index_t j = 0;
-  friend constexpr bool operator==(const Cell&, const Cell&) = default;
 };
 
 /// Row by row.
 [[nodiscard]] TESSERA_HD constexpr Cell row_order(index_t position, index_t cols) {
   return {position / cols, position % cols};
-}
-
-/// Column-based iteration: strips of `width` columns from left to right, each row by row; the last may be
-/// narrower.
-[[nodiscard]] TESSERA_HD constexpr Cell column_order(index_t position, index_t rows, index_t cols,
-                                                     index_t width) {
-  const index_t strip = position / (rows * width);
-  const index_t left = strip * width;
-  const index_t wide = cols - left < width ? cols - left : width;
-  const index_t inside = position - strip * rows * width;
-  return {inside / wide, left + inside % wide};
 }
 
 /// Row by row, every other row backwards: consecutive cells always touch.

@@ -332,25 +332,36 @@ TEST(Freivalds, FindsOneWrongPartOfAComplexElement) {
   EXPECT_GT(check.ratio(), check.tolerance);
 }
 
+/// The third, on one rank, of more elements than are masked at once.
 TEST(Freivalds, CopesWithNanAndInfinityInTheOperands) {
   const auto comm = mpi::Communicator::world();
-  const index_t n = 90;
   const auto put = [](DistributedMatrix<double>& matrix, index_t i, index_t j, double value) {
     if (matrix.box().rows.begin <= i && i < matrix.box().rows.end)
       matrix.view()(i - matrix.box().rows.begin, j) = value;
   };
-  for (const double beta : {0.0, 1.0}) {
+  const auto stored = [&](index_t rows, index_t cols, Op op, std::uint64_t stream) {
+    return op == Op::none ? random_matrix<double>(comm, rows, cols, stream)
+                          : random_matrix<double>(comm, cols, rows, stream);
+  };
+  for (const Case& x :
+       {Case{90, 90, 90, Op::none, Op::none, 1, 0}, Case{90, 80, 70, Op::transpose, Op::transpose, 1, 1},
+        Case{12, 8, 40000, Op::none, Op::transpose, 1, 1}}) {
     for (const double poison : {std::nan(""), HUGE_VAL}) {
-      auto a = random_matrix<double>(comm, n, n, 1), b = random_matrix<double>(comm, n, n, 2);
-      put(a, 7, 5, poison);
-      put(b, 11, 60, poison);
-      auto c = random_matrix<double>(comm, n, n, 3);
-      const Product<double> product{1.0, a, Op::none, b, Op::none, beta, c};
+      auto a = stored(x.m, x.k, x.op_a, 1), b = stored(x.k, x.n, x.op_b, 2);
+      x.op_a == Op::none ? put(a, 7, 5, poison) : put(a, 5, 7, poison);
+      x.op_b == Op::none ? put(b, 11, 6, poison) : put(b, 6, 11, poison);
+      auto c = random_matrix<double>(comm, x.m, x.n, 3);
+      const Product<double> product{x.alpha, a, x.op_a, b, x.op_b, x.beta, c};
       const Freivalds<double> check(comm, product, 9, 1),
           early(comm, product, 9, 1, Strips<double>(a), Strips<double>(b));
       mpi::Phases phases;
       multiply(comm, product, {}, phases);
       for (const auto* each : {&check, &early}) EXPECT_LE(each->ratio(), each->tolerance);
+      for (const auto& [i, j] : {std::pair{7, 3}, {9, 6}}) {
+        put(c, i, j, 1);  // where no number belongs
+        for (const auto* each : {&check, &early}) EXPECT_TRUE(std::isnan(each->ratio())) << i;
+        put(c, i, j, poison);
+      }
       if (comm.is_root()) c.view()(0, 0) += 1e-6;  // row 0 is clean: still found
       for (const auto* each : {&check, &early}) EXPECT_GT(each->ratio(), each->tolerance);
     }

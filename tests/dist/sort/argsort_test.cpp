@@ -16,8 +16,7 @@ using mpi::Communicator;
 
 TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
   const auto comm = Communicator::world();
-  for (const index_t n :
-       {0, 1, 5, 200, 1203}) {  // 200: ties of whole ranks, 1203: so many that passes are taken
+  for (const index_t n : {0, 1, 5, 200, 1203}) {  // 200: ties of whole ranks; 1203: passes
     const Table table(n);
     const layout::BlockMap map(n, comm.size());
     const layout::Range mine = map.range(comm.rank());
@@ -33,6 +32,19 @@ TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
       EXPECT_EQ(everywhere<std::uint64_t>(comm, permutation), table.expected());
     }
   }
+}
+
+TEST(Argsort, IsStableOfMoreRowsThanATaskTakes) {
+  const auto comm = Communicator::world();
+  constexpr index_t n = 70001;
+  if (comm.size() > 1) return;
+  const Table table(n);
+  const layout::BlockMap map(n, 1);
+  std::vector<std::uint64_t> permutation(n);
+  mpi::Phases phases;
+  argsort(comm, map, table.columns(0), {.threads = 2}, permutation.data(), phases);
+  EXPECT_EQ(permutation, table.expected());
+  EXPECT_EQ(faults(comm, map, table.columns(0), permutation, 5, 2), 0);
 }
 
 /// Texts that differ in their first words but for one pair, if any, which the last byte decides against the

@@ -1,6 +1,11 @@
+// What the checks of permutations and of rows in order see.
+
 #include "dist/sort/check.hpp"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
 
 #include "base/random.hpp"
 #include "dist/sort/table.hpp"
@@ -149,6 +154,29 @@ TEST(OrderOfRows, SeesABorderBetweenRanksOutOfOrder) {
   EXPECT_EQ(faults(77 - rank), borders);
   if (!permutation.empty()) permutation[0] = 1000 - permutation[0];
   EXPECT_EQ(faults(7), borders);  // of equal rows the one that came first is first
+}
+
+TEST(OrderOfRows, SeesTheOrderBetweenItsTasks) {
+  const auto comm = Communicator::world();
+  constexpr std::size_t n = std::size_t{1} << 17;  // on every rank: rows of two tasks
+  std::vector<std::uint64_t> rows(n), permutation(n);
+  std::iota(rows.begin(), rows.end(), n * static_cast<std::size_t>(comm.rank()));
+  permutation = rows;
+  const KeyColumn column{KeyForm::of(Element::u64), Table::part(rows, 0), Order::ascending};
+  const auto faults = [&] {
+    OrderOfRows order(comm, permutation, 1, 2);
+    order.look_at(column);
+    return order.faults();
+  };
+  EXPECT_EQ(faults(), 0);
+  rows[n / 2] = rows[0];
+  EXPECT_EQ(faults(), comm.size());
+  std::fill(rows.begin(), rows.end(), std::uint64_t{7});
+  std::swap(permutation[n / 2 - 1], permutation[n / 2]);  // equal, and not in the order they came in
+  EXPECT_EQ(faults(), comm.size());
+  const layout::BlockMap map(static_cast<index_t>(n) * comm.size(), comm.size());
+  EXPECT_TRUE(is_permutation(comm, map, permutation, 1));
+  EXPECT_GT(dist::sort::faults(comm, map, {column}, permutation, 1, 2), 0);
 }
 
 TEST(CarriedWhole, SeesWhatAPermutationOrAPartOfItLost) {

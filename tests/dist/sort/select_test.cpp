@@ -52,6 +52,11 @@ TEST(Select, NarrowsDownWhateverLiesFarAway) {
   check(keys, {0, 2500, 4999, 5000});
 }
 
+TEST(Select, TellsMoreKeysThanAreKeptAgain) {
+  if (mpi::Communicator::world().size() != 4) return;  // one number of ranks for all: it takes its time
+  check(made((1 << 20) + 77, ~std::uint64_t{0}), {0, 1 << 19, (1 << 19) + 1, (1 << 20) + 76});
+}
+
 TEST(Select, OfNoPositionsIsNothing) {
   EXPECT_TRUE(select(mpi::Communicator::world(), [](const BitsPiece&) {}, {}).empty());
 }

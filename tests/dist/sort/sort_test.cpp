@@ -243,6 +243,12 @@ TEST(Faults, FindWhatIsWrong) {
   EXPECT_GT(faults(comm, held, Order::ascending, input, 1, 1), 0);  // in order, but not the input
   if (guilty) --keys[3];
   EXPECT_EQ(faults(comm, held, Order::ascending, input, 1, 1), 0);
+  if (comm.size() > 1) {  // all in order, but one rank has a key of the next one's share
+    std::vector<std::int64_t> uneven(keys);
+    if (comm.rank() == 0) uneven.push_back(uneven.back() + 1);
+    if (comm.rank() == 1) uneven.erase(uneven.begin());
+    EXPECT_EQ(faults(comm, std::span<const std::int64_t>(uneven), Order::ascending, input, 1, 1), 2);
+  }
   if (comm.size() > 1) {  // every rank in order, but not one after the other
     for (auto& key : keys) key -= 1000 * comm.rank();
     EXPECT_GT(faults(comm, held, Order::ascending, content(comm, held, 1, 1), 1, 1), 0);

@@ -1,17 +1,18 @@
 #pragma once
+// A table to sort, and the order that its rows belong in.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
-#include "dist/sort/key_words.hpp"
+#include "dist/sort/argsort.hpp"
 
 namespace tessera::dist::sort {
+namespace {
 
 /// A table of columns in parts, and the reference permutation.
 struct Table {
@@ -61,4 +62,5 @@ struct Table {
   }
 };
 
+}  // namespace
 }  // namespace tessera::dist::sort

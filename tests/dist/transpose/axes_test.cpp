@@ -86,5 +86,17 @@ TEST(SlabChecksum, IsThatOfEverySplitAndOfThePermutation) {
   }
 }
 
+TEST(SlabChecksum, SeesThatAxesOfOneLengthChangedPlacesOrDidNot) {
+  const std::vector<index_t> cube{4, 4, 4};
+  std::vector<std::uint64_t> data(64);
+  std::iota(data.begin(), data.end(), std::uint64_t{100});
+  const auto* const from = reinterpret_cast<const std::byte*>(data.data());
+  const auto ranges = whole(cube);
+  const std::vector<int> own{0, 1, 2};
+  const std::uint64_t want = slab_checksum({from, ranges, own, 8}, 3, 1);
+  for (const std::vector<int>& axes : {std::vector<int>{1, 0, 2}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}})
+    EXPECT_NE(slab_checksum({from, ranges, axes, 8}, 3, 1), want) << axes[0];
+}
+
 }  // namespace
 }  // namespace tessera::dist::transpose

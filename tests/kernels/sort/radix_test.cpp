@@ -114,5 +114,36 @@ TEST(Radix, KeepsPairsInOrderHoweverBucketsFillTheirChunks) {
   }
 }
 
+/// Buckets of more keys than a worker's memory holds: half of the keys differ far below what a sample's
+/// slices tell apart, or nine tenths, or but one, which no sample meets.
+TEST(Radix, DistributesHeavyBucketsAgainOrSortsThemAlone) {
+  constexpr index_t n = 600011;
+  constexpr std::uint64_t middle = 1ull << 62;
+  for (const std::uint64_t others : {5u, 1u, 0u}) {  // of ten
+    std::vector<std::uint64_t> keys;
+    for (index_t i = 0; i < n; ++i) {
+      const std::uint64_t any = mix64(static_cast<std::uint64_t>(i));
+      keys.push_back(any % 10 < others ? any : middle + (others > 0 ? any >> 44 : 1));
+    }
+    if (others == 0) keys.back() = middle;
+    std::vector<Pair> pairs;
+    for (const std::uint64_t key : keys) pairs.push_back({key, pairs.size()});
+    auto want = keys;
+    auto want_pairs = pairs;
+    std::sort(want.begin(), want.end());
+    std::sort(want_pairs.begin(), want_pairs.end());
+    for (const int threads : {1, 3}) {
+      auto data = keys, scratch = keys;
+      auto data_of_pairs = pairs, scratch_of_pairs = pairs;
+      machine::parallel(threads, [&] {
+        radix(Block<std::uint64_t>{data.data(), scratch.data(), n});
+        radix(Block<Pair>{data_of_pairs.data(), scratch_of_pairs.data(), n});
+      });
+      EXPECT_TRUE(data == want) << others << " of ten, threads " << threads;
+      EXPECT_TRUE(data_of_pairs == want_pairs) << others << " of ten, threads " << threads;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sort

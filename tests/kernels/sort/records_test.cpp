@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "kernels/sort/cycles.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::sort {
@@ -73,6 +74,28 @@ TEST(PermuteInPlace, TakesEveryRowToItsPlace) {
           ASSERT_EQ(rows, gathered(before, bytes, orders[o])) << "of words";
         }
       }
+    }
+  }
+}
+
+TEST(PermuteInPlace, ClosesCyclesThatNoLeaderIsOn) {
+  constexpr index_t n = 20000, bytes = 12;
+  Order64 others = identity(n);  // rows that do not lead
+  std::erase_if(others, [](std::uint64_t row) {
+    const auto at = static_cast<index_t>(row);
+    return leader_of(at / leader_step, n) == at;
+  });
+  for (const std::size_t length : {std::size_t{7}, std::size_t{8192}, std::size_t{8193}, others.size()}) {
+    Order64 order = identity(n);
+    for (std::size_t begin = 0; begin < others.size(); begin += length) {
+      const std::size_t end = std::min(others.size(), begin + length);
+      for (std::size_t j = begin; j < end; ++j) order[others[j]] = others[j + 1 < end ? j + 1 : begin];
+    }
+    const Bytes before = make_rows(n, bytes);
+    for (const int threads : {1, 3}) {
+      Bytes rows = before;
+      machine::parallel(threads, [&] { permute_in_place({rows.data(), bytes, n}, order); });
+      ASSERT_EQ(rows, gathered(before, bytes, order)) << length;
     }
   }
 }

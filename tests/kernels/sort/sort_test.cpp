@@ -124,6 +124,11 @@ TYPED_TEST(Keys, OrderedOnesNeedNoScratchMemory) {
         EXPECT_EQ(left, want) << n << " " << last;
         std::swap(keys[last], keys[0]);
       }
+      if (n < beyond_one_look) continue;
+      constexpr std::size_t border = (std::size_t{16} << 20) / sizeof(T);  // where the first look ends
+      std::swap(keys[border - 1], keys[border]);
+      EXPECT_FALSE(sort_ordered(std::span<T>(keys), threads));
+      keys = want;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "kernels/sort/common.hpp"
 #include "kernels/sort/in_parts.hpp"
 #include "kernels/sort/inputs.hpp"
+#include "kernels/sort/survey.hpp"
 #include "kernels/sort/variants.hpp"
 #include "kernels/sort/verify.hpp"
 #include "machine/fork_join.hpp"
@@ -66,6 +68,18 @@ TYPED_TEST(Teams, SortKeysOfEveryVariant) {
       EXPECT_TRUE(sorted && after == before) << name << " input " << static_cast<int>(kind);
     }
   }
+}
+
+TYPED_TEST(Teams, SurveyTheOrderBetweenTheirParts) {
+  using T = TypeParam;
+  std::vector<T> keys(n);
+  std::iota(keys.begin(), keys.end(), T{0});
+  std::rotate(keys.begin(), keys.begin() + n % task_grain, keys.end());  // down where the last part begins
+  Survey seen;
+  machine::parallel(threads, [&] { seen = survey(Block<T>{keys.data(), nullptr, n}); });
+  EXPECT_EQ(seen.descents, 1);
+  EXPECT_EQ(seen.ascents, n - 2);
+  EXPECT_EQ(seen.range(), static_cast<std::uint64_t>(n - 1));
 }
 
 TYPED_TEST(Teams, SortInPartsWithLittleScratch) {

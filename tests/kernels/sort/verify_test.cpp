@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "kernels/sort/common.hpp"
 #include "kernels/sort/keys.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
@@ -73,6 +74,16 @@ TYPED_TEST(Keys, VerificationSeesOrderAndContent) {
   EXPECT_EQ(content<TypeParam>(keys, 1), before);
   keys[5] = keys[6];
   EXPECT_NE(content<TypeParam>(keys, 1), before);
+}
+
+TYPED_TEST(Keys, InspectionSeesOrderBetweenTasks) {
+  using T = TypeParam;
+  constexpr std::size_t n = 16 * task_grain;  // of two tasks
+  auto keys = make<T>("sorted", n);
+  const auto sorted = [&] { return inspect(std::span<const T>(keys), Order::ascending, 5).sorted; };
+  EXPECT_TRUE(sorted());
+  keys[n / 2] = keys[0];
+  EXPECT_FALSE(sorted());
 }
 
 TYPED_TEST(Keys, HashSeesKeysOfOneSum) {
@@ -177,10 +188,14 @@ TYPED_TEST(Keys, WatchMindsBordersGapsAndOverlaps) {
     EXPECT_EQ(seen.content, whole.content);
   }
   const auto spoil_end = [&] { keys[4999] = keys[0]; };  // behind the watch's back
-  const Inspection spoilt = look({{0, 5000}, {5000, 10000}}, spoil_end);
-  EXPECT_FALSE(spoilt.sorted);
-  EXPECT_NE(spoilt.content, whole.content);
-  keys = make<T>("sorted", 10000);
+  const auto spoil_begin = [&] { keys[5000] = keys[9999]; };
+  for (const std::function<void()>& spoil :
+       {std::function<void()>(spoil_end), std::function<void()>(spoil_begin)}) {
+    const Inspection spoilt = look({{0, 5000}, {5000, 10000}}, spoil);
+    EXPECT_FALSE(spoilt.sorted);
+    EXPECT_NE(spoilt.content, whole.content);
+    keys = make<T>("sorted", 10000);
+  }
   std::swap_ranges(keys.begin(), keys.begin() + 5000, keys.begin() + 5000);
   EXPECT_FALSE(look({{0, 5000}, {5000, 10000}}, [] {}).sorted);
   EXPECT_FALSE(look({{5000, 10000}}, [] {}).sorted);

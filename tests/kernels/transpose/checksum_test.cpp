@@ -35,7 +35,7 @@ std::uint64_t by_definition(const ConstRecords& m, const Position& position) {
 TEST(Checksum, MatchesItsDefinitionForEveryShapeAndRecordSize) {
   for (const index_t bytes : {1, 2, 3, 4, 8, 12, 16, 24, 64}) {
     for (const auto& [rows, cols] :
-         {std::pair<index_t, index_t>{0, 4}, {1, 1}, {7, 9}, {33, 65}, {2, 8195}, {1, 70001}}) {
+         {std::pair<index_t, index_t>{0, 4}, {1, 1}, {7, 9}, {33, 65}, {2, 8195}, {1, 70001}, {300, 301}}) {
       Fenced a(rows, cols, cols + 2, bytes, 1);
       a.fill(11);
       for (const Indices indices : {Indices::as_stored, Indices::swapped}) {

@@ -75,6 +75,20 @@ TEST(InPlace, GoesByChunksOrInThreePasses) {
   }
 }
 
+TEST(InPlace, ChunksMoveAlongMoreCyclesThanAreKnownAtOnce) {
+  constexpr index_t side = 130, bytes = 8;  // 130 x 130 chunks of two: 8385 cycles of two
+  const ChunkSizes sizes{.run = 1, .chunk = 2 * side * bytes};
+  ASSERT_EQ(chunk_plan(side, 2 * side, bytes, sizes).k, side);
+  for (const auto& [rows, cols] : {std::pair{side, 2 * side}, std::pair{2 * side, side}}) {
+    Fenced a(rows, cols, cols, bytes, 8);
+    a.fill(5);
+    const Fenced before = a;
+    const Records m = a.view();
+    in_place_chunks(m.data, rows, cols, bytes, {.threads = 2}, sizes);
+    EXPECT_EQ(differences(before.view(), ConstRecords{m.data, cols, rows, rows, bytes}), 0) << rows;
+  }
+}
+
 TEST(InPlace, ChunksHaveNoRestWhereADivisorAllowsIt) {
   const ChunkPlan even = chunk_plan(100, 100000, 8);
   EXPECT_EQ(even.k * even.b, 100000);

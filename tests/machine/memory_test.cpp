@@ -1,0 +1,69 @@
+// Memory that is taken, given back and copied.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "machine/buffer.hpp"
+#include "machine/copy_rows.hpp"
+#include "machine/pages.hpp"
+
+namespace tessera::machine {
+namespace {
+
+TEST(Buffer, IsAlignedAndMoves) {
+  Buffer<double> a(1000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0u);
+  Buffer<double> large((index_t{2} << 20) / 8);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.data()) % (2 << 20), 0u);
+  double* const data = a.data();
+  const Buffer<double> b = std::move(a);
+  EXPECT_EQ(b.data(), data);
+  EXPECT_EQ(b.size(), 1000);
+}
+
+TEST(Buffer, OfNothingIsNull) { EXPECT_EQ(Buffer<int>(0).data(), nullptr); }
+
+TEST(Buffer, RefusesTheImpossibleWithTheMemoryCode) {
+  try {
+    const Buffer<double> b(index_t{1} << 58);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::memory);
+  }
+}
+
+TEST(GiveBack, LeavesWhatLiesBesideOnTheSamePages) {
+  constexpr index_t page = 4096, before = 100, bytes = 3 * page;
+  Buffer<unsigned char> data(6 * page);
+  for (const index_t shift : {index_t{0}, index_t{1}, page - before}) {
+    std::fill(data.begin(), data.end(), static_cast<unsigned char>(7));
+    unsigned char* const first = data.data() + before + shift;
+    give_back(first, bytes);
+    EXPECT_EQ(std::count(data.data(), first, 7), first - data.data());
+    EXPECT_EQ(std::count(first + bytes, data.end(), 7), data.end() - (first + bytes));
+    EXPECT_GE(std::count(first, first + bytes, 0), 2 * page);
+  }
+}
+
+TEST(CopyRows, BringsEveryByteAndNoMore) {
+  constexpr std::byte untouched{0xa5};
+  for (const auto& [rows, cols] :
+       {std::pair<index_t, index_t>{0, 5}, {1, 1}, {3, 63}, {5, 64}, {2, 65}, {700, 1000}, {2, 600001}}) {
+    for (const index_t shift : {0, 1, 37}) {  // of a line
+      const index_t from_ld = cols + 3, to_ld = cols + 70;
+      std::vector<std::byte> from(static_cast<std::size_t>(rows * from_ld + 64)),
+          to(static_cast<std::size_t>(rows * to_ld + 64), untouched);
+      for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 / 5 % 251);
+      auto want = to;
+      for (index_t i = 0; i < rows; ++i)
+        std::copy_n(from.begin() + i * from_ld, cols, want.begin() + shift + i * to_ld);
+      copy_rows({from.data(), rows, cols, from_ld}, {to.data() + shift, rows, cols, to_ld}, 3);
+      EXPECT_TRUE(to == want) << rows << " x " << cols << " " << shift;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::machine
