@@ -22,7 +22,7 @@ index_t parse_integer(const std::string& text, const std::string& where) {
   double real = 0;
   const auto [real_end, real_error] = std::from_chars(text.data(), text.data() + text.size(), real);
   const bool whole = real_error == std::errc() && real_end == text.data() + text.size() &&
-                     std::abs(real) < 9e15 && real == std::floor(real);
+                     std::abs(real) < 9e18 && real == std::floor(real);
   if (!whole) usage(fmt::format("{}: '{}' is not a whole number of 64 bits", where, text));
   return static_cast<index_t>(real);
 }
