@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "machine/gpu.hpp"
 #include "run/options.hpp"
 
 namespace tessera::run {
@@ -67,6 +68,10 @@ std::string check_one(const Option& option, const std::string& text, const std::
       for (const std::string& choice : option.choices) {
         if (choice == text) return text;
       }
+      if (text.starts_with("cuda_") && !machine::gpus().built)
+        usage(
+            fmt::format("{}: {} needs a GPU and there is none here ({}); use a host kernel or another build",
+                        where, text, machine::gpus().reason));
       usage(fmt::format("{}: unknown value '{}'{}", where, text, suggestion(text, option.choices)));
     case Kind::integer: {
       const index_t value = parse_integer(text, where);
