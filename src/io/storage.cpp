@@ -61,15 +61,16 @@ bool has_fill_value(hid_t creation) {
   return H5Pfill_value_defined(creation, &fill) >= 0 && fill == H5D_FILL_VALUE_USER_DEFINED;
 }
 
-/// Of one source; one that cannot be opened is met when it is read.
-void require_known_filters_in(const std::string& file, const std::string& path, const DatasetName& of) {
-  const Handle source(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  if (source < 0) return;
-  const Handle dataset(H5Dopen2(source, path.c_str(), H5P_DEFAULT), H5Dclose);
-  if (dataset < 0) return;
+/// Whether a source, as "file:/path", is there. Throws where it is stored through an unknown filter.
+bool is_there(const std::string& file, const std::string& path, const std::string& source,
+              const DatasetName& of) {
+  const Handle in(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  if (in < 0) return false;
+  const Handle dataset(H5Dopen2(in, path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (dataset < 0) return false;
   const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
-  require_known_filters(creation, fmt::format("{}:{}{}, of which {} is made,", file,
-                                              path.starts_with('/') ? "" : "/", path, of.text()));
+  require_known_filters(creation, fmt::format("{}, of which {} is made,", source, of.text()));
+  return true;
 }
 
 void require_sources(hid_t creation, const DatasetName& name) {
@@ -77,16 +78,17 @@ void require_sources(hid_t creation, const DatasetName& name) {
   if (H5Pget_virtual_count(creation, &count) < 0) return;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string source = name_of_source(H5Pget_virtual_filename, creation, i);
-    const bool pattern = source.find('%') != std::string::npos;  // as many as there are
-    if (pattern || !seen.insert(source).second) continue;
-    const auto place = source == "." ? name.file : place_of(source, name.file);
-    require(place || has_fill_value(creation), ExitCode::missing_input,
-            fmt::format("{} is virtual and its source '{}' is not there, of which the library would make "
+    const std::string file = name_of_source(H5Pget_virtual_filename, creation, i);
+    const std::string path = name_of_source(H5Pget_virtual_dsetname, creation, i);
+    const std::string source = fmt::format("{}:{}{}", file, path.starts_with('/') ? "" : "/", path);
+    const bool is_pattern = source.find('%') != std::string::npos;  // as many as there are
+    if (is_pattern || !seen.insert(source).second) continue;
+    const auto place = file == "." ? name.file : place_of(file, name.file);
+    require((place && is_there(*place, path, source, name)) || has_fill_value(creation),
+            ExitCode::missing_input,
+            fmt::format("{} is virtual and its source {} cannot be read, of which the library would make "
                         "zeros; bring it back, or give the dataset a fill value",
                         name.text(), source));
-    if (place && seen.size() == 1)
-      require_known_filters_in(*place, name_of_source(H5Pget_virtual_dsetname, creation, i), name);
   }
 }
 

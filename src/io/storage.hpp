@@ -5,9 +5,9 @@
 
 namespace tessera::io {
 
-/// Throws Error(bad_data) where the dataset, or the first source of a virtual one, is stored through a filter
-/// that the library does not have, and Error(missing_input) where a source's file is not there and nobody
-/// said which value stands in. creation: the dataset's list of properties.
+/// Throws Error(bad_data) where the dataset, or a source of a virtual one, is stored through a filter that
+/// the library does not have, and Error(missing_input) where a source is not there and nobody said which
+/// value stands in. creation: the dataset's list of properties.
 void require_readable(hid_t creation, const DatasetName& name);
 
 }  // namespace tessera::io

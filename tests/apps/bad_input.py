@@ -231,7 +231,9 @@ class Datasets(BadInput):
         self.virtual("v/v.h5", "a.h5")  # not in its folder, but in this one
         self.succeed("transpose", "--in", "v/v.h5:/A")
         self.virtual("v.h5", "gone.h5")
-        self.refuse_product(MISSING, a="v.h5:/A", words=("v.h5:/A", "'gone.h5'", "fill value"))
+        self.refuse_product(MISSING, a="v.h5:/A", words=("v.h5:/A", "gone.h5:/A", "fill value"))
+        self.virtual("v.h5", "b.h5")  # which has no A
+        self.refuse_product(MISSING, a="v.h5:/A", words="b.h5:/A cannot be read")
         self.virtual("v.h5", "gone.h5", fillvalue=-1)
         self.succeed("transpose", "--in", "v.h5:/A")
 
