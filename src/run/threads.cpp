@@ -86,7 +86,8 @@ void require_threads_can_start() {
           fmt::format("OMP_NUM_THREADS asks for {} threads and {} are the most; unset it, or name fewer",
                       machine::default_threads(), most_threads));
   rlimit stack{};  // threads get as much where OMP_STACKSIZE says nothing
-  require(getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= rlim_t{least_stack}, ExitCode::memory,
+  const bool limited = getrlimit(RLIMIT_STACK, &stack) == 0;
+  require(!limited || stack.rlim_cur >= rlim_t{least_stack}, ExitCode::memory,
           fmt::format("the stack is limited to {} and recursion takes up to {}; ulimit -s 8192",
                       human_bytes(static_cast<double>(stack.rlim_cur)), human_bytes(least_stack)));
   const auto of_threads = openmp_stack();
