@@ -12,12 +12,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdlib>
 
 #include "base/text.hpp"
 #include "doctor.hpp"
 #include "mpi/runtime.hpp"
+#include "run/threads.hpp"
 
 extern char** environ;
 
@@ -142,14 +142,10 @@ void look_at_openmp(const Surroundings& here, Findings& found) {
   if (const auto most = variable("OMP_THREAD_LIMIT"); most && std::atoi(most->c_str()) < std::max(1, asked))
     found.push_back({Level::hurts, "OpenMP", "OMP_THREAD_LIMIT=" + *most + " is below the threads asked for",
                      "unset OMP_THREAD_LIMIT"});
-  if (const auto stack = variable("OMP_STACKSIZE")) {
-    // A bare number counts KiB.
-    const bool bare = std::isdigit(static_cast<unsigned char>(stack->back())) != 0;
-    if (parse_bytes(*stack + (bare ? "K" : "")) < index_t{512} * 1024)
-      found.push_back({Level::hurts, "OpenMP",
-                       "OMP_STACKSIZE=" + *stack + " is too small for recursive tasks",
-                       "unset OMP_STACKSIZE, or export OMP_STACKSIZE=8M"});
-  }
+  if (const auto stack = run::openmp_stack(); stack && *stack < run::least_stack)
+    found.push_back({Level::hurts, "OpenMP",
+                     "OMP_STACKSIZE=" + *variable("OMP_STACKSIZE") + " is too small for recursive tasks",
+                     "unset OMP_STACKSIZE, or export OMP_STACKSIZE=8M"});
   if (const auto dynamic = variable("OMP_DYNAMIC"); dynamic && (*dynamic)[0] != 'f' && (*dynamic)[0] != 'F')
     found.push_back({Level::note, "OpenMP",
                      "OMP_DYNAMIC=" + *dynamic + ": a region may get fewer threads than asked for",

@@ -59,6 +59,8 @@ index_t own_memory(const mpi::Communicator& comm, const Request& request) {
 PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<const Inputs>& inputs) {
   const auto plan = [&comm, inputs](const Values& values, run::Session& session) {
     const Request request = resolve_to_fit(comm, values, *inputs);
+    if (request.task == Task::quantiles)
+      return print_quantiles_plan({comm, values, request, *inputs, session});
     if (!values.has("ranks") && goes_out_of_core(comm, values, request)) {
       print_external({comm, values, request, *inputs, session});
       return;
@@ -67,7 +69,6 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
     const index_t per_node =
         values.has("ranks") ? std::min<index_t>(request.ranks, machine::default_threads()) : on_node;
     if (comm.is_root()) print_plan(request, session.ceilings(), per_node);
-    if (request.task == Task::quantiles) return;  // takes hardly any
     run::print_if_too_large(comm, values, own_memory(comm, request),
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
@@ -85,8 +86,11 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
   const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {
     const Request request = resolve(comm, point, *inputs);
     Need most = need_of(request, ceilings, per_node);
-    if (const index_t limit = point.bytes("memory"); limit > 0 && can_go_out_of_core(point, request))
+    const index_t limit = point.bytes("memory");
+    if (limit > 0 && can_go_out_of_core(point, request))
       most.memory = std::min(most.memory, limit);  // out of core
+    if (request.task == Task::quantiles)
+      most.memory = quantiles_memory(request, limit > 0 ? limit : most.memory);
     return most;
   };
   return {plan, run, need};

@@ -95,6 +95,9 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
 [[nodiscard]] bool run_keys(const Point& point);
 [[nodiscard]] bool run_table(const Point& point);
 [[nodiscard]] bool run_quantiles(const Point& point);
+void print_quantiles_plan(const Point& point);
+/// Bytes that quantiles take a rank, where so many are allowed.
+[[nodiscard]] index_t quantiles_memory(const Request& request, index_t allowance);
 /// From file to file through sorted runs.
 [[nodiscard]] bool run_external(const Point& point);
 void print_external(const Point& point);

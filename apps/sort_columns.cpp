@@ -46,8 +46,10 @@ Word parse_word(std::string_view text, const io::TableInfo& table) {
   if (text.starts_with('-')) word.order = Order::descending;
   if (text.starts_with('-') || text.starts_with('+')) text = trim(text.substr(1));
   if (!table.is_group && (word.bytes = parse_bytes_range(text))) return word;
+  const auto& columns = table.is_group ? table.columns : table.members;
+  const bool is_whole_name = std::ranges::any_of(columns, [&](const Column& c) { return c.name == text; });
   const auto bracket = text.rfind('[');
-  if (bracket != std::string_view::npos && text.ends_with(']'))
+  if (!is_whole_name && bracket != std::string_view::npos && text.ends_with(']'))
     word.bytes = parse_bytes_range(text.substr(bracket + 1, text.size() - bracket - 2));
   word.name = word.bytes ? text.substr(0, bracket) : text;
   return word;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -26,6 +27,19 @@ using dist::sort::Selected;
 
 constexpr index_t piece_rows = index_t{1} << 20;  // told at once
 
+/// What a rank takes for its keys.
+struct KeyMemory {
+  bool held = true;  ///< else they are read anew in every pass
+  index_t bytes = 0;
+};
+
+KeyMemory key_memory(const SortColumn& column, index_t rows, index_t allowance) {
+  const index_t piece = std::min(rows, piece_rows), bits = piece * index_t{sizeof(std::uint64_t)};
+  const index_t all = rows * column.form.bytes + bits;
+  if (all <= allowance) return {true, all};
+  return {false, piece * column.form.bytes + bits};
+}
+
 class Keys {
  public:
   Keys(const mpi::Communicator& comm, const Inputs& inputs, const Request& request, index_t allowance)
@@ -33,9 +47,9 @@ class Keys {
         request_(request),
         column_(request.by.front()),
         mine_(layout::BlockMap(request.n, comm.size()).range(comm.rank())) {
-    const index_t row = column_.form.bytes;
-    held_ = mine_.size() * row + piece_rows * (8 + row) <= allowance;
-    raw_ = machine::Buffer<std::byte>((held_ ? mine_.size() : std::min(mine_.size(), piece_rows)) * row);
+    held_ = key_memory(column_, mine_.size(), allowance).held;
+    raw_ = machine::Buffer<std::byte>((held_ ? mine_.size() : std::min(mine_.size(), piece_rows)) *
+                                      column_.form.bytes);
     bits_ = machine::Buffer<std::uint64_t>(std::min(mine_.size(), piece_rows));
     if (held_) load(inputs, request, column_, mine_, raw_.data());
   }
@@ -106,6 +120,20 @@ index_t faults(const mpi::Communicator& comm, const Keys& keys, std::span<const 
 }
 
 }  // namespace
+
+index_t quantiles_memory(const Request& request, index_t allowance) {
+  return key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance).bytes;
+}
+
+void print_quantiles_plan(const Point& point) {
+  const Request& request = point.request;
+  const index_t allowance = run::memory_allowance(point.comm, point.values);
+  const auto [held, bytes] = key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance);
+  if (!point.comm.is_root()) return;
+  fmt::print("plan: {} of {} on {}, by counting, three passes as a rule; {} a rank, the keys are {}\n",
+             counted(ssize(request.quantiles), "quantile"), counted(request.n, "row"),
+             counted(request.ranks, "rank"), human_bytes(bytes), held ? "in memory" : "read anew in each");
+}
 
 bool run_quantiles(const Point& point) {
   const auto& comm = point.comm;

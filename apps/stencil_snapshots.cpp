@@ -93,6 +93,30 @@ std::pair<index_t, index_t> left_of(const Point& point, const std::string& probl
   return {std::stoll(words.at(0)), std::stoll(words.at(1))};
 }
 
+/// The step of the first frame in a file of snapshots; `otherwise` where it is none. Local.
+index_t first_frame_of(const std::string& file, index_t otherwise) {
+  double step = 0;
+  const Index3 one{{1, 1, 1}};
+  try {
+    io::read_grid<double>({file, "/time"}, {{}, one}, grid_view(&step, one, 1));
+  } catch (const Error&) {
+    return otherwise;
+  }
+  return static_cast<index_t>(step);
+}
+
+/// A run that goes on without the frames before its first step must not replace a file that has them. Local.
+void require_no_frames_before(const Point& point, index_t first) {
+  for (const std::string& name : io::split_names(point.values.text("snapshots"))) {
+    const std::string file = io::parse_dataset_name(name, "snapshots").file;
+    const index_t there = first_frame_of(file, first);
+    require(there >= first, ExitCode::cannot_create,
+            fmt::format("'{}' holds frames from step {} on and would be replaced by those of a run that goes "
+                        "on after step {}; name other --snapshots, or leave --resume out to make all",
+                        file, there, first));
+  }
+}
+
 }  // namespace
 
 FramePlan plan_frames(const Point& point, const std::string& problem, index_t first) {
@@ -106,6 +130,8 @@ FramePlan plan_frames(const Point& point, const std::string& problem, index_t fi
     mpi::on_root(comm, "resume", [&] { std::tie(left[0], left[1]) = left_of(point, plan.problem); });
   comm.broadcast(std::span<index_t>(left), 0);
   const bool goes_on = left[1] >= first;
+  if (!goes_on && values.has("overwrite"))
+    mpi::on_root(comm, "resume", [&] { require_no_frames_before(point, first); });
   plan.steps = frames_of(request, goes_on ? left[0] : first);
   plan.written = goes_on ? left[1] : -1;
   if (goes_on && comm.is_root()) {

@@ -153,7 +153,7 @@ PYTHON
   launch sort --n 4000000 --type u64 --kernel std,quicksort,mergesort,samplesort,radix --repetitions 3 \
     --results $folder/results.h5
   draw_report $folder
-  files+=("$folder/sorted.h5" "the events in order" "$folder/results.h5" "its timings")
+  files+=("$folder/events.h5" "input: a table of events" "$folder/sorted.h5" "the events in order" "$folder/results.h5" "its timings")
   next+=("$program sort --config configs/studies/counting_sort.toml --results results/study.h5")
 }
 

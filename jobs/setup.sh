@@ -91,6 +91,7 @@ tessera_show_and_fail() { # what log
 
 tessera_build() { # target...
   mkdir -p "$tessera_root/build"
+  tessera_say "building in $tessera_build_dir: minutes the first time; tail -f $tessera_build_dir.build.log"
   local nvcc
   if nvcc=$(tessera_nvcc); then
     export CUDACXX=${CUDACXX:-$nvcc}

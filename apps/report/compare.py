@@ -137,7 +137,7 @@ def print_plot(found):
 def traced_of(word):
     """{key: traced point} of "file.h5" or "file.h5#run"."""
     path, name = pick.split(word)
-    mine = [p for p in (*locality.read(path), *gpu_order.read(path)) if name in ("", p.run)]
+    mine = [p for points in pick.read(path, locality.read, gpu_order.read) for p in points if name in ("", p.run)]
     return {p.key: p for p in locality.tell_apart(mine)}
 
 
@@ -190,6 +190,7 @@ def compare(before, after, tolerance, plot=False):
     return counts
 
 
+@pick.command
 def main(words=None):
     parser = argparse.ArgumentParser(prog="tessera compare", description=__doc__.split("\n\n")[1])
     parser.add_argument("files", nargs="+")

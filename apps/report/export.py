@@ -36,24 +36,27 @@ def plain(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def read_file(path, name, wanted):
+    """The same of one file; name "": of all its runs."""
+    out = []
+    with h5py.File(path, "r") as file:
+        for run, group in results.groups_of(file):
+            if run.startswith("_") or name not in ("", run):
+                continue
+            names = list(group) if wanted is None else [t for t in wanted if t in group]
+            tables = {t: (results.columns(group[t]), {c: str(d.attrs["units"]) for c, d in group[t].items()
+                                                      if "units" in d.attrs}) for t in names}
+            out.append((os.path.basename(path), run, {k: plain(v) for k, v in group.attrs.items()}, tables))
+    return out
+
+
 def read(words, wanted):
     """[(file, run, attributes, {table: (columns, units)})] of what is named, unfinished runs too."""
     out = []
     for word in words:
         path, name = pick.split(word)
-        if not os.path.exists(path):
-            pick.fail(66, f"there is no file '{path}'; check the path")
-        try:
-            with h5py.File(path, "r") as file:
-                for run, group in results.groups_of(file):
-                    if run.startswith("_") or name not in ("", run):
-                        continue
-                    names = list(group) if wanted is None else [t for t in wanted if t in group]
-                    tables = {t: (results.columns(group[t]), {c: str(d.attrs["units"]) for c, d in group[t].items()
-                                                              if "units" in d.attrs}) for t in names}
-                    out.append((os.path.basename(path), run, {k: plain(v) for k, v in group.attrs.items()}, tables))
-        except (OSError, KeyError, ValueError, AttributeError) as error:
-            pick.fail(65, f"'{path}' is no results file ({error}); give one that --results named")
+        found, = pick.read(path, lambda path: read_file(path, name, wanted))
+        out += found
     if not out:
         pick.fail(66, f"there is no such run in '{', '.join(words)}'")
     return out
@@ -149,6 +152,7 @@ def write(texts, beginning):
         print(f"wrote {path}")
 
 
+@pick.command
 def main(words=None):
     parser = argparse.ArgumentParser(prog="tessera export")
     parser.add_argument("files", nargs="+")

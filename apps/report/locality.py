@@ -49,7 +49,7 @@ class Traced:
     def misses(self):
         """{cache size: misses of an LRU cache, all arrays together}."""
         curve = self.rows("curves", array="all")
-        return dict(zip(curve.get("bytes", ()), curve.get("misses", ())))
+        return dict(zip(curve["bytes"], curve["misses"]))
 
     def rows(self, table, **equal):
         """The rows of a table that belong to this point, as columns."""

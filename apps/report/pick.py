@@ -1,9 +1,13 @@
 """Results files named on a command line, and errors in one line."""
+import functools
 import os
 import signal
 import sys
 
 import results
+
+# What is raised where a file lacks something or holds it in another form.
+BROKEN = (OSError, KeyError, ValueError, IndexError, TypeError, AttributeError)
 
 
 def fail(code, message):
@@ -20,6 +24,25 @@ def end_with_the_pipe():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
+def command(main):
+    """A main function that ends in one line also where nobody gets its words, or results are in a form that shows only where they
+    are used. Python's own end, a traceback and exit code 1, would be a verdict of compare."""
+    @functools.wraps(main)
+    def guarded(words=None):
+        try:
+            code = main(words)
+            sys.stdout.flush()
+            return code
+        except OSError as error:
+            if error.filename:
+                fail(73, f"cannot write '{error.filename}' ({error.strerror}); free the place or name another one")
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the end of Python writes what is left
+            fail(74, f"cannot write to standard output ({error.strerror}); see where it goes")
+        except BROKEN as error:
+            fail(65, f"results are in a form that is not known here ({type(error).__name__}: {error}); give files that --results named")
+    return guarded
+
+
 def split(word):
     """(file, run) of "file.h5#run"; the run is "" where none is named. A file whose own name holds a # is a file."""
     if os.path.exists(word) or "#" not in word:
@@ -28,15 +51,20 @@ def split(word):
     return file, run
 
 
-def runs(word, needed=True):
-    """The runs with finished timings of "file.h5" or "file.h5#run"; none are an error where they are needed."""
-    path, name = split(word)
+def read(path, *readers):
+    """What each of these functions reads from the file."""
     if not os.path.exists(path):
         fail(66, f"there is no file '{path}'; check the path")
     try:
-        found = results.read(path)
-    except (OSError, KeyError, ValueError, IndexError) as error:
+        return [reader(path) for reader in readers]
+    except BROKEN as error:
         fail(65, f"'{path}' is no results file ({error}); give one that --results named")
+
+
+def runs(word, needed=True):
+    """The runs with finished timings of "file.h5" or "file.h5#run"; none are an error where they are needed."""
+    path, name = split(word)
+    found, = read(path, results.read)
     if name and needed and name not in [run.name for run in found]:
         known = ", ".join(run.name for run in found) or "none with a finished point"
         fail(66, f"'{path}' has no run '{name}'; it has {known}")

@@ -24,12 +24,7 @@ def read(paths):
     """The runs, the traced points and those in the order of a GPU of all files."""
     runs, traced, ordered = [], [], []
     for path in paths:
-        if not os.path.exists(path):
-            pick.fail(66, f"there is no file '{path}'; check the path")
-        try:
-            mine, points, on_gpu = results.read(path), locality.whole(locality.read(path)), gpu_order.read(path)
-        except (OSError, KeyError, ValueError, IndexError) as error:
-            pick.fail(65, f"'{path}' is no results file ({error}); give one that --results named")
+        mine, points, on_gpu = pick.read(path, results.read, lambda path: locality.whole(locality.read(path)), gpu_order.read)
         if not mine and not points and not on_gpu:
             pick.fail(65, f"'{path}' holds no finished point; measure something with --results {path}")
         runs += mine
@@ -178,6 +173,7 @@ def head(sections):
     return "".join(f'<p class="quiet">{page.escape(line)}</p>' for line in lines)
 
 
+@pick.command
 def main(words=None):
     parser = argparse.ArgumentParser(prog="tessera report", description="A page, pictures and tables of results files.")
     parser.add_argument("files", nargs="+")

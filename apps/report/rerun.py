@@ -126,6 +126,7 @@ def compared(path, run, fresh, options):
     return counts or pick.fail(65, "no point is in both; the options of this version may have other names")
 
 
+@pick.command
 def main(words=None):
     parser = argparse.ArgumentParser(prog="tessera rerun")
     parser.add_argument("files", nargs="+")

@@ -111,8 +111,12 @@ def identity_of(key):
 
 def columns(group):
     """The columns of a table, by name in the order they were made."""
+    if not isinstance(group, h5py.Group):
+        raise ValueError(f"{group.name} is no table")
     out = {}
     for name, dataset in group.items():
+        if not isinstance(dataset, h5py.Dataset) or dataset.ndim != 1:
+            raise ValueError(f"{dataset.name} is no column")
         if name != "row":
             out[name] = dataset.asstr()[:] if h5py.check_string_dtype(dataset.dtype) else dataset[:]
     if len({len(column) for column in out.values()}) > 1:

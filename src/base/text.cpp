@@ -12,7 +12,7 @@
 namespace tessera {
 
 std::string human_bytes(double bytes) {
-  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;
   while (std::abs(bytes) >= 1024 && unit + 1 < units.size()) {
     bytes /= 1024;
@@ -136,7 +136,7 @@ index_t parse_bytes(std::string_view text) {
   constexpr double most = 9e18;
   require(number < most, ExitCode::usage, why);
   if (unit.empty() || unit == "b") return static_cast<index_t>(number);
-  const auto power = std::string_view("kmgt").find(unit[0]);
+  const auto power = std::string_view("kmgtpe").find(unit[0]);
   require(power != std::string_view::npos, ExitCode::usage, why);
   const std::string_view tail = std::string_view(unit).substr(1);
   require(tail.empty() || tail == "b" || tail == "i" || tail == "ib", ExitCode::usage, why);

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "io/schema.hpp"
+#include "io/storage.hpp"
 
 namespace tessera::io {
 
@@ -266,22 +267,6 @@ void require_possible_size(hid_t dataset, H5D_layout_t layout, const DatasetInfo
                       info.shape_text(), info.type_text()));
 }
 
-/// What compressed the chunks, or the library says no more than that it found no plugin.
-void require_known_filters(hid_t creation, const DatasetName& name) {
-  for (int f = 0; f < H5Pget_nfilters(creation); ++f) {
-    std::array<char, 64> called{};
-    unsigned flags = 0;
-    std::size_t values = 0;
-    const H5Z_filter_t id = H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values, nullptr,
-                                           called.size() - 1, called.data(), nullptr);
-    require(H5Zfilter_avail(id) > 0, ExitCode::bad_data,
-            fmt::format("{} is stored through the filter '{}' (number {}), which this HDF5 library does not "
-                        "have; write it again without (h5repack -f NONE), or name its plugin's folder in "
-                        "HDF5_PLUGIN_PATH",
-                        name.text(), called.data(), id));
-  }
-}
-
 }  // namespace
 
 DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
@@ -311,7 +296,7 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()), H5Pclose);
   const H5D_layout_t layout = H5Pget_layout(creation);
   require_possible_size(dataset, layout, info, name);
-  require_known_filters(creation, name);
+  require_readable(creation, name);
   if (rank > 0 && layout == H5D_CHUNKED && H5Pget_chunk(creation, rank, extents.data()) == rank) {
     for (int d = 0; d < rank; ++d)
       info.chunk.push_back(narrow<index_t>(std::max<hsize_t>(1, extents[static_cast<std::size_t>(d)])));

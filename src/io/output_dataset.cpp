@@ -7,7 +7,6 @@
 
 #include "io/attributes.hpp"
 #include "io/dataset.hpp"
-#include "io/image.hpp"
 #include "io/schema.hpp"
 
 namespace tessera::io {
@@ -128,7 +127,6 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec) {
   write_attribute(dataset, schema::checksum, std::string(16, '0'));
   attach_scales(file, dataset, spec);
   take_attributes(file, spec);
-  link_image(file, spec);
   const haddr_t offset = H5Dget_offset(dataset);
   return offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
 }

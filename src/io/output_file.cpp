@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "io/checksum.hpp"
 #include "io/dataset.hpp"
+#include "io/image.hpp"
 #include "io/output_dataset.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
@@ -96,6 +97,7 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
                           [](index_t a, index_t b) { return checked_mul(a, b, "the output"); });
       end = std::max(end, datasets_[d].offset + checked_mul(count, datasets_[d].element_bytes, "the output"));
     }
+    for (const DatasetSpec& spec : specs) link_image(out, spec);  // names of their own come before
     const Handle groups = creation_ordered(H5P_GROUP_CREATE);
     Handle group(
         h5_check(H5Gcreate2(out, schema::group, H5P_DEFAULT, groups, H5P_DEFAULT), failed, "_tessera"),

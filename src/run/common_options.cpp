@@ -83,11 +83,12 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
                .help = "TOML file with any of these options as keys",
                .group = "Files",
                .identity = false});
-  options.add({.name = "plan",
-               .kind = Kind::flag,
-               .help = "print memory, messages, bytes and predicted time, and stop",
-               .group = "Files",
-               .identity = false});
+  options.add(
+      {.name = "plan",
+       .kind = Kind::flag,
+       .help = "print what a run would take, and stop: memory, and of workloads messages, bytes and time",
+       .group = "Files",
+       .identity = false});
 }
 
 // Part of a point's identity: studies may share a file and points, and each keeps its own.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "machine/gpu.hpp"
 #include "run/options.hpp"
 
 namespace tessera::run {
@@ -22,7 +23,7 @@ index_t parse_integer(const std::string& text, const std::string& where) {
   double real = 0;
   const auto [real_end, real_error] = std::from_chars(text.data(), text.data() + text.size(), real);
   const bool whole = real_error == std::errc() && real_end == text.data() + text.size() &&
-                     std::abs(real) < 9e15 && real == std::floor(real);
+                     std::abs(real) < 9e18 && real == std::floor(real);
   if (!whole) usage(fmt::format("{}: '{}' is not a whole number of 64 bits", where, text));
   return static_cast<index_t>(real);
 }
@@ -67,6 +68,10 @@ std::string check_one(const Option& option, const std::string& text, const std::
       for (const std::string& choice : option.choices) {
         if (choice == text) return text;
       }
+      if (text.starts_with("cuda_") && !machine::gpus().built)
+        usage(
+            fmt::format("{}: {} needs a GPU and there is none here ({}); use a host kernel or another build",
+                        where, text, machine::gpus().reason));
       usage(fmt::format("{}: unknown value '{}'{}", where, text, suggestion(text, option.choices)));
     case Kind::integer: {
       const index_t value = parse_integer(text, where);

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -36,6 +39,17 @@ void run_on(const std::vector<int>& units) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
+bool a_thread_starts(index_t stack) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_t thread{};
+  const bool started = pthread_attr_setstacksize(&attributes, static_cast<std::size_t>(stack)) == 0 &&
+                       pthread_create(
+                           &thread, &attributes, [](void*) -> void* { return nullptr; }, nullptr) == 0;
+  pthread_attr_destroy(&attributes);
+  return started && pthread_join(thread, nullptr) == 0;
+}
+
 }  // namespace
 
 bool is_crowded(int processes, int threads, int units) {
@@ -55,16 +69,35 @@ void sleep_while_waiting_when_crowded(char** argv, int threads) {
   execv("/proc/self/exe", argv);  // returns only if it cannot: slower then, but right
 }
 
+std::optional<index_t> openmp_stack() {
+  const char* const value = std::getenv("OMP_STACKSIZE");
+  std::string text(trim(value == nullptr ? "" : value));
+  if (text.empty()) return {};
+  if (std::isdigit(static_cast<unsigned char>(text.back())) != 0) text += 'K';  // a bare number counts KiB
+  try {
+    return parse_bytes(text);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 void require_threads_can_start() {
   require(machine::default_threads() <= most_threads, ExitCode::usage,
           fmt::format("OMP_NUM_THREADS asks for {} threads and {} are the most; unset it, or name fewer",
                       machine::default_threads(), most_threads));
-  constexpr rlim_t least_stack = rlim_t{512} << 10;  // sorts take more than 128 KiB; threads get as much
-  rlimit stack{};
-  if (getrlimit(RLIMIT_STACK, &stack) != 0) return;
-  require(stack.rlim_cur >= least_stack, ExitCode::memory,
+  rlimit stack{};  // threads get as much where OMP_STACKSIZE says nothing
+  const bool limited = getrlimit(RLIMIT_STACK, &stack) == 0;
+  require(!limited || stack.rlim_cur >= rlim_t{least_stack}, ExitCode::memory,
           fmt::format("the stack is limited to {} and recursion takes up to {}; ulimit -s 8192",
-                      human_bytes(stack.rlim_cur), human_bytes(least_stack)));
+                      human_bytes(static_cast<double>(stack.rlim_cur)), human_bytes(least_stack)));
+  const auto of_threads = openmp_stack();
+  if (!of_threads) return;
+  require(*of_threads >= least_stack, ExitCode::memory,
+          fmt::format("OMP_STACKSIZE gives threads {} and recursion takes up to {}; unset it",
+                      human_bytes(*of_threads), human_bytes(least_stack)));
+  require(a_thread_starts(*of_threads), ExitCode::memory,
+          fmt::format("OMP_STACKSIZE gives threads {}, which the system does not have; unset it",
+                      human_bytes(*of_threads)));
 }
 
 void require_threads(int threads) {

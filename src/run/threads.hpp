@@ -1,6 +1,8 @@
 #pragma once
 // How many threads a rank should use when nobody says.
 
+#include <optional>
+
 #include "mpi/communicator.hpp"
 
 namespace tessera::run {
@@ -14,8 +16,15 @@ void set_thread_default(const mpi::Communicator& comm);
 /// What --threads and OMP_NUM_THREADS may ask for.
 inline constexpr int most_threads = 4096;
 
-/// Throws where a run would end in a segmentation fault: Error(usage) for more threads than that,
-/// Error(memory) for a stack too small for recursion. To be called before MPI starts.
+/// Bytes of stack that recursion may take.
+inline constexpr index_t least_stack = index_t{512} << 10;  // sorts take more than 128 KiB
+
+/// Bytes that OMP_STACKSIZE gives the stack of a thread; none where it is unset or OpenMP does not read it.
+[[nodiscard]] std::optional<index_t> openmp_stack();
+
+/// Throws where a run would end in a segmentation fault or by a word of OpenMP's: Error(usage) for more
+/// threads than that, Error(memory) for stacks too small for recursion or too large to be had. To be called
+/// before MPI starts.
 void require_threads_can_start();
 
 /// Error(usage) where OpenMP would give a team fewer than these.

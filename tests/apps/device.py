@@ -5,6 +5,7 @@ from tessera import OK, USAGE
 
 SMALL = {"matmul": ("--n", 24), "transpose": ("--n", 24), "sort": ("--n", 100),
          "stencil": ("--shape", "20x20", "--steps", 2)}
+KERNELS = {"matmul": "cuda_tiled", "transpose": "cuda_vectorized", "sort": "cuda_radix", "stencil": "cuda_streaming"}
 
 
 class Device(tessera.Case):
@@ -17,6 +18,7 @@ class Device(tessera.Case):
         for workload, size in SMALL.items():
             with self.subTest(workload):
                 self.fail_with(USAGE, workload, *size, "--device", "gpu", words="needs a GPU")
+                self.fail_with(USAGE, workload, *size, "--kernel", KERNELS[workload], words=(KERNELS[workload], "needs a GPU"))
 
     def test_auto_and_cpu_run_on_the_cpu_and_say_nothing(self):
         for workload, size in SMALL.items():

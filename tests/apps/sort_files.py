@@ -141,6 +141,17 @@ class Runs(tessera.Case):
         os.close(folder)
 
 
+class Names(tessera.Case):
+    def test_a_column_of_the_very_name_goes_before_bytes_of_another(self):
+        with h5py.File(self.path("in.h5"), "w") as file:
+            file["t/b"] = numpy.array([b"b", b"a", b"c"])
+            file["t/b[0:1]"] = [1, 3, 2]
+        for key, order in (("b[0:1]", [0, 2, 1]), ("-b[0:1]", [1, 2, 0]), ("b", [1, 0, 2])):
+            self.succeed("sort", "--in", "in.h5:/t", f"--by={key}", "--argsort", "p.h5:/p", "--overwrite")
+            with h5py.File(self.path("p.h5")) as file:
+                self.assertEqual(file["p"][:].tolist(), order, key)
+
+
 class Nothing(tessera.Case):
     def test_a_null_dataspace_is_called_so(self):
         with h5py.File(self.path("in.h5"), "w") as file:

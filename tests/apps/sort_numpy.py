@@ -377,6 +377,14 @@ class Refusals(tessera.Case):
                                      (("--n", "3e7", "--type", "f32"), "exact")):
             self.assertIn(f"algorithm {algorithm},", self.succeed("sort", *arguments, "--plan").out)
 
+    def test_the_plan_of_quantiles_is_not_that_of_a_sort(self):
+        with h5py.File(self.path("t.h5"), "w") as file:
+            file["k"] = numpy.arange(2 << 20)
+        for memory, words in (("1GiB", "24 MiB a rank, the keys are in memory"), ("20MiB", "16 MiB a rank, the keys are read anew")):
+            out = self.succeed("sort", "--in", "t.h5:/k", "--quantiles", 0.5, "--memory", memory, "--plan").out
+            self.assertIn(words, out)
+            self.assertEqual(out.count("\n"), 1)
+
     def test_plan_allocates_nothing(self):
         result = self.succeed("sort", "--n", "1e12", "--plan", "--ranks", 7)
         self.assertIn("142857142858", result.out)

@@ -91,7 +91,7 @@ class Files(Fields):
         for name in ("o", "s"):
             with open(self.path(f"{name}.xdmf")) as file:
                 self.assertEqual(file.read().count("<Attribute "), 2 if name == "o" else 6)
-            self.succeed("verify", f"{name}.h5")
+            self.assertRegex(self.succeed("verify", f"{name}.h5").out, r":(/a)?/u .*\n.*:(/a)?/v ")
 
     def test_a_checkpoint_holds_every_field_and_knows_what_the_steps_read(self):
         words = ("--in", "in.h5:/u,/v", "--past", "in.h5:/v,/w", "--stencil", "wave", *TERMS, "--checkpoint", "c.h5",

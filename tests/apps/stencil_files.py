@@ -323,6 +323,12 @@ class Checkpoints(tessera.Case):
         with h5py.File(self.path("s.h5")) as file:
             self.assertEqual(file["time"][:].tolist(), [15, 20, 30])
         self.succeed("verify", "s.h5")
+        again = ("--steps", 40, "--checkpoint-every", 40, "--snapshots", "s.h5:/u", "--overwrite")
+        self.succeed(*words, *again)  # holds what is before the last checkpoint
+        before = tessera.digest(self.path("s.h5"))
+        self.fail_with(tessera.CANNOT_CREATE, *words, *again, "--resume", "auto", ranks=2, words=("from step 0 on", "after step 40"))
+        self.assertEqual(tessera.digest(self.path("s.h5")), before)
+        self.succeed(*words, *again[:-1], "--overwrite", "--every", 10, "--resume", "auto", "--snapshots", "t.h5:/u")
 
 
 if __name__ == "__main__":

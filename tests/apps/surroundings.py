@@ -44,6 +44,12 @@ class Limits(tessera.Case):
     def test_a_stack_too_small_for_recursion(self):
         self.assert_failed(self.limited("-s", 64, "sort", "--n", 100), MEMORY, ("64 KiB", "ulimit -s"))
 
+    def test_stacks_that_threads_cannot_have(self):
+        for size, words in (("64k", ("OMP_STACKSIZE", "64 KiB", "unset")), (" 100 ", ("100 KiB",)), ("1000000g", ("OMP_STACKSIZE", "unset"))):
+            with self.subTest(size):
+                self.fail_with(MEMORY, "sort", "--n", 100, "--threads", 2, words=words, environment={"OMP_STACKSIZE": size})
+        self.succeed("sort", "--n", 100, "--threads", 2, environment={"OMP_STACKSIZE": "nonsense"})
+
     @unittest.skipIf(tessera.SANITIZED, "sanitizers need all the address space there is")
     def test_an_address_space_too_small_for_libraries(self):
         """OpenBLAS asks for its buffers without end, before the program begins."""

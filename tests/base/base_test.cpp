@@ -114,6 +114,7 @@ TEST(Text, HumanQuantitiesHaveUnits) {
   EXPECT_EQ(human_bytes(312), "312 B");
   EXPECT_EQ(human_bytes(index_t{1} << 20), "1 MiB");
   EXPECT_EQ(human_bytes(1.5 * 1024 * 1024 * 1024), "1.50 GiB");
+  EXPECT_EQ(human_bytes(std::ldexp(5, 60)), "5 EiB");
   EXPECT_EQ(human_seconds(0.0456), "45.6 ms");
   EXPECT_EQ(human_seconds(2), "2 s");
   EXPECT_EQ(counted(0, "rank"), "0 ranks");
@@ -139,6 +140,8 @@ TEST(Text, ParsesBytes) {
   EXPECT_EQ(parse_bytes("64MiB"), index_t{64} << 20);
   EXPECT_EQ(parse_bytes("1.5G"), index_t{3} << 29);
   EXPECT_EQ(parse_bytes("2 GB"), 2000000000);
+  EXPECT_EQ(parse_bytes("1.5PiB"), index_t{3} << 49);
+  EXPECT_EQ(parse_bytes("5 EiB"), index_t{5} << 60);
   for (const char* bad : {"", "x", "12Q", "-1", "1e30G", "1e300", "9.3e18", "5 MiBs", "nan"}) {
     EXPECT_THROW((void)parse_bytes(bad), Error) << bad;
   }

@@ -158,15 +158,35 @@ class Compare(made.Case):
         for fetches, words, code in ((40, "SAME (the same misses", 0), (41, "SLOWER (more misses)", 1), (39, "FASTER", 0)):
             self.assertIn(words, self.run_script(compare, before, simulated("after.h5", fetches), code=code))
 
+    def test_damaged_and_foreign_traces_are_refused_in_one_line(self):
+        good = self.traced("good.h5", [90, 50, 10])
+        for place, value, words in (("points/m", None, "'m'"), ("curves/misses", None, "'misses'"), ("points", None, "'points'"),
+                                    ("curves/misses", [1], "equally long"), ("curves/bytes", [[64, 1]] * 3, "no column"),
+                                    ("curves", [1, 2], "no table"), ("curves/misses", ["x"] * 3, "form")):
+            damaged = self.traced("damaged.h5", [90, 50, 10])
+            with made.h5py.File(damaged, "r+") as file:
+                del file["locality_0001"][place]
+                if value is not None:
+                    file["locality_0001"][place] = value
+            with self.subTest(place=place, value=value):
+                self.assert_refused(self.run_script(compare, good, damaged, code=65), words)
+                self.assert_refused(self.run_script(compare, damaged, good, code=65), words)
+
+    def test_words_that_nobody_gets_are_no_verdict(self):
+        path = write(self.path("full.h5"), [row(seconds=steady(1.0))])
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = self.run_program("compare", path, path, stdout=full)
+        self.assertEqual(done.returncode, 74, done.stderr)
+        self.assert_refused(done.stderr, "standard output")
+
     def test_text_plots_the_ratios(self):
         _, text = self.verdicts([row(seconds=steady(1.0))], [row(seconds=steady(1.2))], "--text", code=1)
         self.assertRegex(text, r"\|#+.*\| 1\.2 x  SLOWER")
 
     def test_the_program_passes_it_on(self):
         a, b = self.pair([row(seconds=steady(1.0))], [row(seconds=steady(1.2))])
-        environment = dict(os.environ, TESSERA_PYTHON=sys.executable)
         for words, code in (((a, b), 1), ((b, a), 0), ((a, b, "--tolerance", "0.5"), 0), ((a,), 64), ((a, "no.h5"), 66)):
-            done = subprocess.run([made.TESSERA, "compare", *words], env=environment, capture_output=True, text=True, check=False)
+            done = self.run_program("compare", *words)
             self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
 
 

@@ -2,6 +2,7 @@
 import contextlib
 import io
 import os
+import subprocess
 import sys
 import unittest
 
@@ -102,6 +103,10 @@ class Case(unittest.TestCase):
         self.assertEqual(ended, code, out.getvalue() + err.getvalue())
         self.warnings = err.getvalue()
         return err.getvalue() if err.getvalue().startswith("tessera: error") else out.getvalue()
+
+    def run_program(self, *words, stdout=subprocess.PIPE):
+        return subprocess.run([TESSERA, *words], env=dict(os.environ, TESSERA_PYTHON=sys.executable), stdout=stdout,
+                              stderr=subprocess.PIPE, text=True, check=False)
 
     def assert_refused(self, words, *expected):
         self.assertTrue(words.startswith("tessera: error: ") and words.count("\n") == 1, words)

@@ -156,6 +156,7 @@ TEST(Options, NumbersAreChecked) {
     EXPECT_NE(message_of({"--n", bad}), "") << bad;
   }
   EXPECT_EQ(make().parse({"--n", "1e6"}).lists.at("n").front(), "1000000");
+  EXPECT_EQ(make().parse({"--seed", "3e17"}).lists.at("seed").front(), "300000000000000000");
   EXPECT_NE(message_of({"--alpha", "one"}), "");
   EXPECT_NE(message_of({"--limit", "12 parsecs"}), "");
   EXPECT_NE(message_of({"--seed", "1,2"}), "");
