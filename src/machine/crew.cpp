@@ -1,7 +1,8 @@
 #include "machine/crew.hpp"
 
+#include <strings.h>
+
 #include <cstdlib>
-#include <string_view>
 #include <thread>
 
 namespace tessera::machine {
@@ -13,7 +14,7 @@ int looks() {
   static const int value = [] {
     const char* const policy = std::getenv("OMP_WAIT_POLICY");
     constexpr int asleep_soon = 20, usual = 1000;
-    return policy != nullptr && std::string_view(policy) == "passive" ? asleep_soon : usual;
+    return policy != nullptr && strcasecmp(policy, "passive") == 0 ? asleep_soon : usual;
   }();
   return value;
 }

@@ -29,12 +29,16 @@ class Crew {
     Crew* before_;
   };
 
-  Crew() = default;
+  /// Of a region so many regions deep.
+  explicit Crew(int level) : level_(level) {}
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Whether run() can be called by `thread`: by the first one, while nothing else runs and the others serve.
-  [[nodiscard]] bool is_free(int thread) const { return thread == 0 && !runs_ && is_open(); }
+  /// Whether run() can be called by `thread` of a region so deep: by the first one of the crew's, while
+  /// nothing else runs and the others serve.
+  [[nodiscard]] bool is_free(int thread, int level) const {
+    return thread == 0 && level == level_ && !runs_ && is_open();
+  }
   [[nodiscard]] bool is_open() const { return (calls_.load(std::memory_order_acquire) & closed) == 0; }
 
   /// work(0) here and work(thread) on whichever threads come before it returns. Returns when these are done.
@@ -60,6 +64,7 @@ class Crew {
   static constexpr unsigned closed = 1;  // calls are counted by twos
   static inline thread_local Crew* mine_ = nullptr;
 
+  int level_;
   std::atomic<unsigned> calls_{0};
   std::atomic<const Loop*> loop_{nullptr};
   std::atomic<int> inside_{0};      // threads that look at loop_

@@ -79,7 +79,7 @@ void parallel(int threads, F&& f) {
     return;
   }
   Carried carried;
-  Crew crew;
+  Crew crew(omp_get_level() + 1);
 #pragma omp parallel num_threads(threads) default(shared)
   {
     const Crew::Member member(&crew);
@@ -110,10 +110,11 @@ template <class Left, class Right>
 inline void call_for_tasks() {
   if (Crew* const crew = Crew::of_this_thread(); crew != nullptr && crew->is_open()) crew->close();
 }
-/// Of the region of this thread, if it can have a loop done now.
+/// Of the region of this thread, if it can have a loop done now. One that the caller opened inside of it has
+/// other threads.
 [[nodiscard]] inline Crew* free_crew() {
   Crew* const crew = recorder() == nullptr ? Crew::of_this_thread() : nullptr;
-  return crew != nullptr && crew->is_free(omp_get_thread_num()) ? crew : nullptr;
+  return crew != nullptr && crew->is_free(omp_get_thread_num(), omp_get_level()) ? crew : nullptr;
 }
 
 }  // namespace detail

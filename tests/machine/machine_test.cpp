@@ -98,7 +98,7 @@ TEST(ForkJoin, SharesLoopsOutAgainAndAgain) {
 }
 
 TEST(ForkJoin, LoopsDoNotWaitForThreadsThatAreLate) {
-  Crew crew;
+  Crew crew(1);
   std::vector<int> who;
   crew.run([&](int thread) { who.push_back(thread); });  // nobody serves yet
   EXPECT_EQ(who, std::vector<int>{0});
@@ -122,7 +122,7 @@ TEST(ForkJoin, LoopsDoNotWaitForThreadsThatAreLate) {
   EXPECT_TRUE(woken);
   crew.close();
   late.join();
-  EXPECT_FALSE(crew.is_free(0));
+  EXPECT_FALSE(crew.is_free(0, 1));
 }
 
 TEST(ForkJoin, ACrewLivesAsLongAsItsRegion) {
@@ -162,6 +162,20 @@ TEST(ForkJoin, WorksOutsideAnyRegionAndInsideTheCallersOwn) {
   on_each_thread(3,
                  [&](int, int) { parallel(2, [&] { fork_join([&] { sum += 10; }, [&] { sum += 10; }); }); });
   EXPECT_EQ(sum, 63);
+}
+
+TEST(ForkJoin, ARegionOfTheCallersInsideHasLoopsOnItsOwnThreads) {
+  std::atomic<int> others = 0;
+  parallel(3, [&] {
+    on_each_thread(1, [&](int, int) {
+      const int threads = team();
+      parallel_for(0, 100, 1, [&](index_t, index_t) {
+        if (omp_get_thread_num() >= threads) ++others;
+        std::this_thread::yield();  // to others, if any take a part
+      });
+    });
+  });
+  EXPECT_EQ(others, 0);
 }
 
 /// How often each part of a call was run, and whether all calls agreed on the number of parts.
