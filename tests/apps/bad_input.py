@@ -1,8 +1,4 @@
-"""What a wrong request gets: one line that names the thing, the documented exit code, in no time, nothing written.
-
-Every case runs alone, and on 3 ranks (nobody hangs) the first of its kind, or all in the complete set, within 3 s
-stretched by how slow the machine is now.
-"""
+"""Files and datasets that are not there, damaged, or not what was asked for."""
 
 import os
 import pwd
@@ -12,39 +8,11 @@ import stat
 import unittest
 
 import tessera
-from tessera import BAD_DATA, CANNOT_CREATE, MEMORY, MISSING, OK, USAGE, h5py, numpy
-
-PROMISED_SECONDS = 3
-
-
-class BadInput(tessera.Case):
-    def setUp(self):
-        super().setUp()
-        rng = numpy.random.default_rng(tessera.SEED)
-        self.a = tessera.write_matrix(self.path("a.h5"), rng.normal(size=(30, 20)), name="A")
-        self.b = tessera.write_matrix(self.path("b.h5"), rng.normal(size=(20, 25)), name="B")
-        self.first = True  # of this test's cases
-
-    def refuse(self, code, *arguments, words=(), ranks=None, **how):
-        """Refused alone and on 3 ranks, at once, with nothing written."""
-        if ranks is None:
-            ranks = (0, 3) if self.first or tessera.SLOW else (0,)
-            self.first = False
-        before = tessera.snapshot(self.folder)
-        jobs = [tessera.Job(arguments, ranks=n, folder=self.folder, **how) for n in ranks]
-        for result in [job.wait(timeout=30) for job in jobs]:
-            self.assert_failed(result, code, words)
-            self.assertLess(result.seconds, tessera.slack(PROMISED_SECONDS), str(result))
-            for noise in ("HDF5-DIAG", "terminate called", "what():", "Backtrace", "signal"):
-                self.assertNotIn(noise, result.out + result.err, str(result))
-            self.assertEqual(result.out, "", str(result))
-            self.assertEqual(tessera.snapshot(self.folder), before, f"something was written\n{result}")
-
-    def refuse_product(self, code, *more, a=None, b=None, out="c.h5:/C", words=(), **how):
-        self.refuse(code, "matmul", "--a", a or self.a, "--b", b or self.b, "--out", out, *more, words=words, **how)
+from refused import PROMISED_SECONDS, Refused
+from tessera import BAD_DATA, CANNOT_CREATE, MEMORY, MISSING, OK, h5py, numpy
 
 
-class Files(BadInput):
+class Files(Refused):
     def test_missing_file(self):
         self.refuse_product(MISSING, a="nothere.h5:/A", words=("'nothere.h5'", "No such file"))
         self.refuse_product(MISSING, b="nothere.h5:/B", words="'nothere.h5'")
@@ -153,7 +121,7 @@ class Files(BadInput):
         self.assertGreater(refused, 0)
 
 
-class Datasets(BadInput):
+class Datasets(Refused):
     def test_missing_dataset(self):
         name = self.path("a.h5")
         self.refuse_product(MISSING, a=f"{name}:/AA", words=("'/AA'", "/A"))
@@ -238,171 +206,7 @@ class Datasets(BadInput):
         self.succeed("transpose", "--in", "v.h5:/A")
 
 
-class Outputs(BadInput):
-    def test_output_exists(self):
-        for content in (b"precious", b""):
-            with open(self.path("c.h5"), "wb") as file:
-                file.write(content)
-            self.refuse_product(CANNOT_CREATE, words=("'c.h5'", "--overwrite"))
-
-    def test_output_directory_is_missing(self):
-        self.refuse_product(CANNOT_CREATE, out="no/where/c.h5:/C", words="no/where")
-
-    def test_output_below_a_file(self):
-        self.refuse_product(CANNOT_CREATE, out=self.path("a.h5") + "/c.h5:/C", words="a.h5")
-
-    def test_output_is_a_directory(self):
-        os.mkdir(self.path("folder"))
-        self.refuse_product(CANNOT_CREATE, out="folder:/C", words="'folder'")
-        self.refuse_product(CANNOT_CREATE, "--overwrite", out="folder:/C", words="'folder'")
-
-    def test_names_as_long_as_there_are(self):
-        name = "n" * 253 + ".h5"
-        self.refuse_product(CANNOT_CREATE, out=name + ":/C", words="too long", ranks=(0,))
-        self.refuse_product(CANNOT_CREATE, "--results", name, words="too long", ranks=(0,))
-        self.succeed("matmul", "--n", 8, "--out", name[1:] + ":/C", "--results", "r" + name[2:])
-        self.succeed("verify", name[1:])
-
-    def test_output_is_a_dangling_link(self):
-        os.symlink("elsewhere.h5", self.path("c.h5"))
-        self.refuse_product(CANNOT_CREATE, words="'c.h5'")
-
-    def test_output_in_an_input(self):
-        """By the same name, another spelling, a symbolic link, a hard link, a link to the folder; even with
-        --overwrite."""
-        os.symlink("a.h5", self.path("soft.h5"))
-        os.link(self.path("a.h5"), self.path("hard.h5"))
-        os.symlink(".", self.path("here"))
-        for name in (self.path("a.h5"), "./a.h5", "soft.h5", "hard.h5", "here/a.h5", "here/../" +
-                     os.path.basename(self.folder) + "/b.h5"):
-            self.refuse_product(USAGE, "--overwrite", out=f"{name}:/C", words=("--out", "input"),
-                                ranks=(0, 3) if name == "soft.h5" else (0,))
-        c = tessera.write_matrix(self.path("old.h5"), numpy.ones((30, 25)), name="C")
-        self.refuse_product(USAGE, "--overwrite", "--c", c, "--beta", 1, out="old.h5:/C2", words=("--out", "--c"))
-
-    def test_results_in_an_input_or_output(self):
-        """Results are appended to their file: an input is not theirs, and an output would be replaced."""
-        self.refuse_product(USAGE, "--results", "a.h5", words=("--results", "--a"))
-        self.refuse_product(USAGE, "--results", "./c.h5", words=("--results", "--out"))
-
-    def test_results_that_cannot_be_written_end_it_before_anything_is_computed(self):
-        for words in (("matmul", "--n", 8, "--out", "c.h5:/C"), ("scalability", "forkjoin", "--n", 5), ("locality", "sort", "--n", 9)):
-            self.refuse(CANNOT_CREATE, *words, "--results", "a.h5/deep/r.h5", words="a.h5/deep/r.h5",
-                        ranks=(0, 3) if words[0] == "matmul" else (0,))
-
-    def test_results_file_of_somebody_else(self):
-        with open(self.path("r.h5"), "w") as file:
-            file.write("notes\n")
-        self.refuse(BAD_DATA, "matmul", "--n", 8, "--results", "r.h5", words="'r.h5'")
-
-    def test_results_are_not_added_to_data(self):
-        tessera.write_matrix(self.path("data.h5"), numpy.ones((3, 4)), name="mine")
-        self.run_tessera("transpose", "--n", 8, "--out", "out.h5:/T")
-        with h5py.File(self.path("later.h5"), "w") as file:
-            file.attrs["tessera_schema"] = 1000
-        for name, word in (("data.h5", "/mine"), ("out.h5", "/T"), ("later.h5", "1000")):
-            self.refuse(BAD_DATA, "matmul", "--n", 8, "--results", name, words=(f"'{name}'", word, "another"))
-            self.refuse(BAD_DATA, "locality", "sort", "--n", 9, "--results", name, words=(f"'{name}'", word))
-
-    def test_reserved_names_in_the_output(self):
-        for path in ("/_tessera", "/_tessera/C", "/row/C", "/col/a/b"):
-            self.refuse_product(USAGE, out=f"c.h5:{path}", words=path, ranks=(0,))
-        self.refuse_product(USAGE, out="c.h5:/C/", words="c.h5:/C/", ranks=(0,))
-        self.refuse_product(USAGE, out="c.h5:/C[0:5]", words=("--out", "c.h5:/C[0:5]"), ranks=(0,))
-
-    def test_output_of_generated_data_that_is_no_dataset(self):
-        for words in (("matmul", "--n", 8), ("transpose", "--n", 8), ("sort", "--n", 8), ("stencil", "--shape", "8x8")):
-            self.refuse(USAGE, *words, "--out", "c.h5", words=("--out", "'c.h5'"))
-        self.refuse_product(USAGE, out="c.h5://", words="c.h5://", ranks=(0,))
-
-
-class Options(BadInput):
-    def test_unknown_command(self):
-        self.refuse(USAGE, "matmull", words=("'matmull'", "'matmul'"))
-        self.refuse(USAGE, "--matmul", words="--matmul")
-
-    def test_unknown_option(self):
-        self.refuse(USAGE, "matmul", "--kernal", "tiled", words=("--kernal", "'kernel'"))
-        self.refuse(USAGE, "matmul", "--kernal=tiled", words=("--kernal", "'kernel'"))
-        self.refuse(USAGE, "matmul", "-n", "5", words="-n")
-        self.refuse(USAGE, "verify", "c.h5", "--n", "5", words="--n")
-
-    def test_unexpected_word(self):
-        self.refuse(USAGE, "matmul", "256", words="'256'")
-        self.refuse(USAGE, "verify", "c.h5", "d.h5", words="d.h5")
-        self.refuse(USAGE, "list", "matmul", words="'matmul'")
-
-    def test_missing_value(self):
-        self.refuse(USAGE, "matmul", "--n", words="--n")
-        self.refuse(USAGE, "matmul", "--n", "", words="--n")
-        self.refuse_product(USAGE, out="", words=("'--out'", "no value"))
-        self.refuse(USAGE, "verify", words="verify")
-
-    def test_bad_values(self):
-        for option, value in {"n": "many", "m": "-1", "k": "1.5", "repetitions": "0", "warmups": "-1", "threads": "-2",
-                              "alpha": "one", "beta": "1,2", "tile": "0", "panel": "0", "column-width": "0",
-                              "memory": "lots", "stall-limit": "-1", "seed": "x", "n ": "1e30",
-                              "threads ": "100000", "k ": "99999999999999999999", "n  ": "5,,6", "m ": "8:4",
-                              "m  ": "1:9:x1", "k  ": "1:2:3:4", "grid": "2by3", "alpha ": "nan", "beta ": "inf", "alpha  ": "1e999", "m   ": "4:8:0"}.items():
-            self.refuse(USAGE, "matmul", f"--{option.strip()}={value}", words=f"--{option.strip()}", ranks=(0,))
-        self.refuse(USAGE, "matmul", "--repetitions", "0", words="--repetitions", ranks=(3,))
-        for option, value, type_ in (("alpha", "1e39", "f32"), ("beta", "1e-46", "f32"), ("alpha", "1+1e39j", "c64")):
-            self.refuse(USAGE, "matmul", "--n", 8, f"--{option}", value, "--type", type_, words=(f"--{option} {value}", type_), ranks=(0,))
-        self.refuse(USAGE, "matmul", "--alpha", "(1+2j)", words=("'(1+2j)'", "1.5-2j"), ranks=(0,))
-
-    def test_unknown_choices(self):
-        for option, value, near in (("kernel", "tyled", "'tiled'"), ("type", "f23", "'f32'"), ("trans-a", "C", "N, T"),
-                                    ("algorithm", "suma", "'summa'"), ("verify-output", "al", "'all'")):
-            self.refuse(USAGE, "matmul", f"--{option}", value, words=(f"--{option}", f"'{value}'", near), ranks=(0,))
-        self.refuse(USAGE, "matmul", "--kernel", "naive,tyled", words="'tyled'")
-
-    def test_list_where_one_value_is_expected(self):
-        for option, value in (("repetitions", "3,5"), ("seed", "1:3"), ("alpha", "1,2"), ("stall-limit", "5,6")):
-            self.refuse(USAGE, "matmul", f"--{option}", value, words=f"--{option}", ranks=(0,))
-
-    def test_operands_that_do_not_go_together(self):
-        self.refuse(USAGE, "matmul", "--a", self.a, words=("--a", "--b"))
-        self.refuse(USAGE, "matmul", "--c", self.a, words="--c")
-        self.refuse_product(USAGE, "--beta", 2, words="--beta")
-        self.refuse_product(USAGE, "--c", self.a, words="--beta")
-        self.refuse(USAGE, "matmul", "--n", "4,8", "--out", "c.h5:/C", words="--out")
-        self.refuse(USAGE, "matmul", "--algorithm", "summa", "--grid", "5x5", words="--grid")
-        self.refuse_product(USAGE, "--n", 64, words="--n")
-
-    def test_one_line_before_anything_starts(self):
-        """What one look at the words tells is told once, by however many ranks."""
-        self.refuse(USAGE, "sort", "--n", 10, "--quantiles", "0.5,2", words=("--quantiles", "'2'"))
-        self.refuse(USAGE, "matmul", "--n", 8, "--algorithm", "summa", "--grid", "0x0", words=("--grid", "'0x0'"))
-        self.refuse(USAGE, "stencil", "--shape", "8x8", "--preview", "u.jpg", words=("--preview", "'u.jpg'", "PNG"))
-
-    def test_names_that_are_no_dataset(self):
-        for name in ("a.h5", ":/A", "a.h5:A", "a.h5:/", "", "a.h5:"):
-            self.refuse(USAGE, "matmul", "--a", name or "x", "--b", self.b, words="--a", ranks=(0,))
-        self.refuse_product(USAGE, out="c.h5", words=("--out", "'c.h5'"))
-        self.refuse_product(USAGE, out="c.h5:/./_tessera", words=("--out", "'.' in its path"))
-
-    def test_sizes_that_overflow(self):
-        self.refuse(USAGE, "matmul", "--n", "4000000000000000000", words="overflows 64 bits")
-        self.refuse(USAGE, "matmul", "--m", "4000000000", "--n", "4000000000", "--k", 1, words="overflows 64 bits")
-
-    def test_sizes_that_cannot_fit(self):
-        for n in ("2000000", "100000000"):  # no plan walks through its pieces
-            self.refuse(MEMORY, "matmul", "--n", n, words=("iB", "free memory"))
-        self.refuse(MEMORY, "matmul", "--n", 512, "--memory", "1MiB", words=("1 MiB", "--memory"))
-        self.refuse(MEMORY, "matmul", "--m", "1000000000000", "--n", 1, "--k", 0, "--out", "c.h5:/C", words="TiB")
-
-    def test_environment(self):
-        self.refuse(USAGE, "matmul", environment={"TESSERA_N": "many"}, words=("TESSERA_N", "'many'"))
-        self.refuse(USAGE, "matmul", environment={"TESSERA_KERNEL": "tyled"}, words=("TESSERA_KERNEL", "'tiled'"))
-        self.refuse(USAGE, "matmul", environment={"TESSERA_STALL_LIMIT": "soon"}, words="TESSERA_STALL_LIMIT")
-
-    def test_the_line_comes_whatever_rank_ends_first(self):
-        """Many ranks that all refuse at once: mpirun kills the rest as soon as one is gone."""
-        for _ in range(40 if tessera.SLOW else 15):
-            self.fail_with(USAGE, "matmul", "--kernal", "x", words="--kernal", ranks=7)
-
-
-class Verify(BadInput):
+class Verify(Refused):
     def test_what_cannot_be_verified(self):
         self.refuse(MISSING, "verify", "nothere.h5", words="'nothere.h5'")
         self.refuse(BAD_DATA, "verify", "a.h5", words=("'a.h5'", "not written by Tessera"))

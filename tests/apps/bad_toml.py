@@ -1,13 +1,13 @@
-"""What a wrong file of parameters gets: as bad_input.py says of all requests, with line and column."""
+"""What a wrong file of parameters gets: as refused.py says of all requests, with line and column."""
 
 import os
 
 import tessera
-from bad_input import BadInput
+from refused import Refused
 from tessera import MISSING, USAGE
 
 
-class Toml(BadInput):
+class Toml(Refused):
     def refuse_toml(self, text, words, code=USAGE):
         with open(self.path("run.toml"), "w") as file:
             file.write(text)
