@@ -97,8 +97,8 @@ struct LeafKernels {
   /// Sorts data[0:n], raw keys, by their bits, on this thread; n is at least 2^10. nullptr where there is no
   /// quicksort that is faster than radix for keys that lie unevenly.
   void (*quicksort)(B* data, index_t n, const KeyMap<Plain<B>>& map) = nullptr;
-  /// to[0:na+nb] = merge of a[0:na] and b[0:nb], all bits; `to` overlaps neither. nullptr where none is faster
-  /// than merge_sequential.
+  /// to[0:na+nb] = merge of a[0:na] and b[0:nb], all bits; `to` overlaps neither. nullptr where none is
+  /// faster than merge_sequential.
   void (*merge)(const B* a, index_t na, const B* b, index_t nb, B* to) = nullptr;
 };
 
