@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "dist/sort/check.hpp"
@@ -242,11 +243,15 @@ std::vector<std::uint64_t> read_indices(const run::TableInput& permutation, cons
   std::vector<std::uint64_t> indices(static_cast<std::size_t>(range.size()));
   io::read_numbers(name.file, request.permutation, range, Element::i64,
                    reinterpret_cast<std::byte*>(indices.data()));
-  for (index_t j = 0; j < range.size(); ++j) {
-    const auto index = static_cast<index_t>(indices[static_cast<std::size_t>(j)]);
-    require(index >= 0 && index < request.n, ExitCode::bad_data,
-            fmt::format("{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
-                        name.text(), range.begin + j, index, request.n - 1));
+  const auto outside = std::find_if(indices.begin(), indices.end(), [&](std::uint64_t index) {
+    return index >= static_cast<std::uint64_t>(request.n);
+  });
+  if (outside != indices.end()) {
+    throw Error(
+        ExitCode::bad_data,
+        fmt::format("{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
+                    name.text(), range.begin + (outside - indices.begin()), static_cast<index_t>(*outside),
+                    request.n - 1));
   }
   return indices;
 }
