@@ -39,7 +39,7 @@ Check<T>::Check(const Point& point, const DistributedField<T>& u, index_t first,
       u_(u),
       conserves_(!u.problem().terms.any() && conserves(u.problem().stencil, u.problem().sides)) {
   const index_t steps = last - first;
-  const index_t followed = dist::stencil::sample_steps(u.problem().stencil, std::min(steps, u.halo_steps()));
+  const index_t followed = dist::stencil::sample_steps(u.problem(), steps, std::min(steps, u.halo_steps()));
   const index_t late = std::min(followed, steps - followed);
   steps_ = {first, first + followed, last - late, last};
 }

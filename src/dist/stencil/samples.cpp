@@ -65,10 +65,9 @@ void each_covered(const Problem& problem, const Box3& unrolled, const Box3& own,
   }
 }
 
-}  // namespace
+constexpr double most_terms = 2e6;  // of a sample: some 10 ms
 
-index_t sample_steps(const Stencil& stencil, index_t most) {
-  constexpr double affordable = 2e6;  // terms a sample: some 10 ms
+index_t sample_steps(const Stencil& stencil, index_t most, double affordable) {
   const auto cost = [&](index_t steps) {
     double points = 1;
     for (int d = 0; d < 3; ++d) points *= static_cast<double>(2 * stencil.radius[d] * steps + 1);
@@ -78,6 +77,18 @@ index_t sample_steps(const Stencil& stencil, index_t most) {
   index_t steps = 1;
   while (steps < most && cost(steps + 1) <= affordable) ++steps;
   return std::min(steps, most);
+}
+
+}  // namespace
+
+index_t sample_steps(const Stencil& stencil, index_t most) { return sample_steps(stencil, most, most_terms); }
+
+index_t sample_steps(const Problem& problem, index_t steps, index_t most) {
+  // Up to 32 samples are computed again, and a term by plain code takes as long as 50 of a sweep.
+  constexpr double share = 0.03 / (32 * 50), least_terms = 5e4;
+  double terms = static_cast<double>(steps) * static_cast<double>(problem.stencil.taps.size());
+  for (int d = 0; d < 3; ++d) terms *= static_cast<double>(problem.global[d]);
+  return sample_steps(problem.stencil, most, std::clamp(share * terms, least_terms, most_terms));
 }
 
 template <class T>

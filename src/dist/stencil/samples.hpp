@@ -9,8 +9,10 @@
 
 namespace tessera::dist::stencil {
 
-/// Steps that a sample is followed over so that to compute it again takes some milliseconds.
+/// Steps that a sample is followed over so that to compute it again takes some milliseconds, at most.
 [[nodiscard]] index_t sample_steps(const Stencil& stencil, index_t most);
+/// The same where all samples are to take a few percent of so many steps of the problem, too.
+[[nodiscard]] index_t sample_steps(const Problem& problem, index_t steps, index_t most);
 
 /// Sample points of a stretch of a sweep: corners of the field, points at the borders between ranks, and
 /// random ones. What they depend on is taken from the ranks that own it, never from ghost layers, so that a
