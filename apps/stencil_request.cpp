@@ -218,8 +218,9 @@ void resolve_machine(const mpi::Communicator& comm, const Values& point, const r
   if (other_ranks) per_node = std::min<index_t>(shape.ranks, std::max(1, machine::default_threads()));
   const auto copy = ceilings.at("copy", shape.threads * per_node);
   const auto share = static_cast<double>(per_node);
+  const double usual = std::min(10.0 * shape.threads * share, 100.0);  // GB/s, where nobody measured
   const mpi::Network network = run::network(ceilings, shape.ranks);
-  std::vector<double> known{copy.value_or(20) * 1e9 / share,
+  std::vector<double> known{copy.value_or(usual) * 1e9 / share,
                             copy ? 1.0 : 0.0,
                             static_cast<double>(tessera::machine::caches().l3) / share,
                             network.latency,

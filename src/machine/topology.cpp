@@ -108,7 +108,7 @@ Caches caches() {
     for (const CacheLevel& level : all.caches) {
       if (level.name == "L1d" && level.bytes > 0) found.l1 = level.bytes;
       if (level.name == "L2" && level.bytes > 0) found.l2 = level.bytes;
-      if (level.name == "L3") found.l3 = level.bytes;
+      if (level.name == "L3") found.l3 = level.bytes, found.l3_cores = level.shared_by;
     }
     if (found.l3 == 0) found.l3 = found.l2;
     found.l3_takes_evicted = all.processor.starts_with("AMD");

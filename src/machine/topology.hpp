@@ -1,6 +1,7 @@
 #pragma once
 // What this process may use: cores, caches, memory.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,11 @@ struct Topology {
 /// The caches that kernels reckon with, bytes: of a core, and of the cores that share the last one.
 struct Caches {
   index_t l1 = index_t{48} << 10, l2 = index_t{1} << 20, l3 = 0;
+  int l3_cores = 1;               ///< that share it
   bool l3_takes_evicted = false;  ///< what second levels give up goes there and comes back from there (AMD)
+
+  /// What so many threads have of the last one, where other processes run on the other cores.
+  [[nodiscard]] index_t last(int threads) const { return l3 * std::min(threads, l3_cores) / l3_cores; }
 };
 /// As topology() says, looked up once.
 [[nodiscard]] Caches caches();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "dist/stencil/field.hpp"
@@ -61,7 +62,9 @@ double streamed_seconds(const PlanRequest& request, const Box3& box, index_t ste
   return static_cast<double>(request.fields) * of_size(request.element_bytes, seconds);
 }
 
-/// The greater of what memory and what arithmetic takes for a point.
+/// A plain sweep hides the smaller of what memory and arithmetic take behind the greater one, but for a part.
+/// Blocks in time wait for memory once in so many steps and compute out of cache in between. One rank of two,
+/// 8192 x 8192 f64 in 2, 4, 8, 16 and 64 steps an exchange: 0.55, 0.41, 0.32, 0.27 and 0.25 ns a point.
 double seconds_per_update(const PlanRequest& request, const Box3& box, index_t steps) {
   const Stencil& stencil = request.problem.stencil;
   const index_t beside = request.problem.terms.count();
@@ -69,14 +72,15 @@ double seconds_per_update(const PlanRequest& request, const Box3& box, index_t s
   const auto bytes = static_cast<double>(request.element_bytes);
   const bool in_cache = (2 + beside) * box.volume() * request.element_bytes <= request.cache_bytes;
   // A cache is taken to give four times what memory does.
-  const double passes = in_cache ? 0.25 : request.blocks_time ? 1 / static_cast<double>(steps) : 1;
+  const double moved = levels * bytes / request.rates.memory * (in_cache ? 0.25 : 1);
   // In cache the vector kernels take 0.06 ns a term and core in f64 (Zen 4); a box adds by doubling.
   constexpr double seconds_per_term = 0.06e-9;
   const double sums = stencil.form == tessera::stencil::Form::box
                           ? 2 * static_cast<double>(2 * stencil.radius[2] + 1)
                           : static_cast<double>(stencil.taps.size());
-  return std::max(levels * bytes / request.rates.memory * passes,
-                  sums * std::max(bytes, 4.0) / 8 * seconds_per_term / request.threads);
+  const double computed = sums * std::max(bytes, 4.0) / 8 * seconds_per_term / request.threads;
+  if (!request.blocks_time || steps == 1) return std::hypot(moved, computed);
+  return moved / static_cast<double>(steps) + computed;
 }
 
 }  // namespace

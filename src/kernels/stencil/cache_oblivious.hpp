@@ -7,7 +7,6 @@
 
 #include "base/instrument.hpp"
 #include "kernels/stencil/engine.hpp"
-#include "kernels/stencil/tuning.hpp"
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
@@ -35,7 +34,8 @@ struct Zoid {
 inline constexpr double task_volume =
     1e6;  // point updates: 0.2 ms or more, a thousand times the cost of a task
 inline constexpr index_t line_bytes = 64;
-inline constexpr index_t planes_at_once = 4;  // as many as the vector kernels block
+inline constexpr index_t planes_at_once = 4;     // as many as the vector kernels block
+inline constexpr index_t points_at_once = 2048;  // of a line: both levels of f64 in a first level of 32 KiB
 
 template <class T>
 class Walk {
@@ -172,7 +172,9 @@ class Walk {
     const index_t last = zoid.height() - 1;
     const index_t end = r.high + std::max<index_t>(0, (r.d_high + slope_[d]) * last);
     // Around a periodic dimension there is no first plane: one wave takes all of them.
-    const index_t planes = r.wrapped ? end - r.low + slope_[d] * last : planes_at_once;
+    const index_t planes = r.wrapped ? end - r.low + slope_[d] * last
+                           : d == 2  ? points_at_once
+                                     : planes_at_once;
     for (index_t front = r.low; front < end; front += planes) {
       for (index_t s = 0; s <= last; ++s) {
         Box3 box = box_at(zoid, s);

@@ -1,6 +1,6 @@
 // Plain sweeps at the speed of memory: vector kernels, every point read once and written once a step, past
 // the caches when the field is larger than they are. Nothing is better for a single step, or for a field that
-// fits in cache.
+// fits the second levels.
 
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/tuning.hpp"

@@ -142,6 +142,9 @@ TEST(Best, SweepsPlainlyWhereNothingIsToGain) {
   EXPECT_EQ(
       best(Sweep<double>{heat, {}, {{1, 8192, 8192}}, {}, {{nullptr, {{1, 8192, 8192}}}, {}}, 1, 2}).name,
       "streaming");
+  const Index3 last_cache{{1, 2000, 1000}};  // 32 MB: one thread's second level is smaller everywhere
+  EXPECT_EQ(best(Sweep<double>{heat, {}, last_cache, {}, {{nullptr, last_cache}, {}}, 50, 1}).name,
+            "cache_oblivious");
 }
 
 TEST(TapSum, IsWholeWhereTheWeightsMeanIt) {

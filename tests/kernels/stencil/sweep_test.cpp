@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/timer.hpp"
 #include "kernels/stencil/variants.hpp"
 #include "oracle.hpp"
 #include "usable.hpp"
@@ -128,6 +129,42 @@ template <class T>
 class SweepsWithTerms : public testing::Test {};
 using TypesWithTerms = testing::Types<float, double>;
 TYPED_TEST_SUITE(SweepsWithTerms, TypesWithTerms);
+
+/// A line of noise after some steps by that variant, with its own tuning; `seconds`: the least of five.
+struct Swept {
+  Field<double> field;
+  double seconds = 0;
+};
+Swept sweep_line(const char* variant, const Stencil& stencil, Boundary kind, index_t n, index_t steps) {
+  Swept result{whole_field<double>(stencil, {{1, 1, n}})};
+  for (int turn = 0; turn < 5; ++turn) {
+    for (index_t level = 0; level < 2; ++level)
+      for (index_t x = 0; x < n; ++x)
+        result.field.level(level)(0, 0, x) =
+            random_symmetric<double>(7, static_cast<std::uint64_t>(level), x);
+    const Timer timer;
+    run(*find_variant(variants(), variant), whole_sweep(stencil, sides_of(kind), result.field, steps, 1));
+    result.seconds = turn == 0 ? timer.seconds() : std::min(result.seconds, timer.seconds());
+  }
+  return result;
+}
+
+TEST(Lines, LongerThanALeafAreRightAndBlockedInTimeAsFastAsSwept) {
+  for (const char* name : {"heat", "star4", "wave"}) {
+    for (const Boundary kind : {Boundary::clamp, Boundary::periodic}) {
+      const Stencil stencil = named_stencil(name, 1);
+      constexpr index_t n = 100'003, steps = 33;
+      Swept blocked = sweep_line("cache_oblivious", stencil, kind, n, steps);
+      Swept plain = sweep_line("streaming", stencil, kind, n, steps);
+      index_t wrong = 0;
+      for (index_t x = 0; x < n; ++x)
+        wrong += blocked.field.level(steps)(0, 0, x) == plain.field.level(steps)(0, 0, x) ? 0 : 1;
+      EXPECT_EQ(wrong, 0) << name;
+      EXPECT_LT(blocked.seconds, 3 * plain.seconds)
+          << name << ": in pieces of a few points it takes 13 times";
+    }
+  }
+}
 
 TYPED_TEST(Sweeps, EveryStencilInEveryShapeIsRight) {
   int turn = 0;
