@@ -86,10 +86,10 @@ side_by_side() {
   rm -r "$logs"
   return $status
 }
-# Ranks that talk GPU to GPU: --quick has two a GPU alone.
+# Ranks that talk GPU to GPU: up to one more than there are GPUs, at least 3, and two a GPU; --quick has these alone.
 exchange_test() {
   local ranks filter="*" counts
-  counts=$(seq 1 $((2 * devices > 3 ? 2 * devices : 3)))
+  counts=$( (seq 1 3 && seq 1 $((devices + 1)) && echo $((2 * devices))) | sort -nu)
   if [ ${#quick[@]} != 0 ]; then filter=${checked[exchange]} counts=$((2 * devices)); fi
   for ranks in $counts; do
     echo "-- $1, $ranks ranks"

@@ -92,10 +92,16 @@ struct ForecastRequest {
   std::vector<double> weights =
       {};  ///< bytes a second of every rank, by which rows are shared; empty: equally
 
-  /// Where a matrix of that shape lives, before and after.
+  /// Where a matrix of that shape lives, before and after. Blocks of rows begin at whole lines of the
+  /// transpose, where these are short beside a block: else two ranks write into one line, at every end of
+  /// every run.
   [[nodiscard]] layout::MatrixLayout home(index_t m, index_t n) const {
-    if (static_cast<index_t>(weights.size()) != ranks) return layout::row_blocks(m, n, ranks);
-    return layout::row_blocks(m, n, layout::weighted_offsets(m, weights));
+    if (static_cast<index_t>(weights.size()) == ranks)
+      return layout::row_blocks(m, n, layout::weighted_offsets(m, weights));
+    constexpr index_t line = 64, least = 16;
+    const index_t granule = line % element_bytes == 0 ? line / element_bytes : 1;
+    const bool are_short = m / ranks >= least * granule;
+    return layout::row_blocks(m, n, layout::BlockMap(m, ranks, are_short ? granule : 1).offsets());
   }
 };
 

@@ -177,6 +177,19 @@ TEST(Forecast, CountsWhatIsSentAsReceivedByOthers) {
   }
 }
 
+TEST(Home, HasBlocksThatBeginAtWholeLinesWhereTheyAreLong) {
+  const auto starts = [](const ForecastRequest& request, index_t rows) {
+    std::vector<index_t> found;
+    for (const layout::Box& box : request.home(rows, 10).boxes) found.push_back(box.rows.begin);
+    return found;
+  };
+  EXPECT_EQ(starts({.ranks = 3}, 1000), (std::vector<index_t>{0, 336, 672}));  // 125 lines of 8 doubles
+  EXPECT_EQ(starts({.element_bytes = 16, .ranks = 3}, 1000), (std::vector<index_t>{0, 336, 668}));
+  EXPECT_EQ(starts({.element_bytes = 12, .ranks = 3}, 1000), (std::vector<index_t>{0, 334, 667}));
+  EXPECT_EQ(starts({.ranks = 3}, 100), (std::vector<index_t>{0, 34, 67}));
+  EXPECT_EQ(starts({.element_bytes = 1, .ranks = 3}, 3000), (std::vector<index_t>{0, 1000, 2000}));
+}
+
 TEST(Forecast, OnOneNodeTheSharedAlgorithmSendsNothingAndReadsAndWritesOnce) {
   for (const Forecast& f : forecast({.rows = 512, .cols = 512, .ranks = 4, .ranks_per_node = 4},
                                     {.algorithm = Algorithm::shared})) {
@@ -189,8 +202,8 @@ TEST(Forecast, OnOneNodeTheSharedAlgorithmSendsNothingAndReadsAndWritesOnce) {
 
 TEST(Forecast, InPlaceHoldsOneMatrixAndFourPieces) {
   const Method method{.piece_bytes = 4096};
-  for (const Forecast& f : forecast({.rows = 1000, .cols = 1000, .ranks = 4, .in_place = true}, method)) {
-    EXPECT_EQ(f.home_bytes, 250 * 1000 * 8);
+  for (const Forecast& f : forecast({.rows = 1024, .cols = 1024, .ranks = 4, .in_place = true}, method)) {
+    EXPECT_EQ(f.home_bytes, 256 * 1024 * 8);
     EXPECT_LE(f.work_bytes, 4 * 4096);
     EXPECT_GT(f.messages, 0);
   }
