@@ -222,7 +222,7 @@ void resolve_machine(const mpi::Communicator& comm, const Values& point, const r
   const mpi::Network network = run::network(ceilings, shape.ranks);
   std::vector<double> known{copy.value_or(usual) * 1e9 / share,
                             copy ? 1.0 : 0.0,
-                            static_cast<double>(tessera::machine::caches().l3) / share,
+                            static_cast<double>(tessera::machine::caches().l3 * comm.node().size()) / share,
                             network.latency,
                             network.message,
                             network.bandwidth,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -15,6 +16,8 @@
 
 namespace tessera::machine {
 namespace {
+
+std::atomic<int> processes_here{1};
 
 struct DestroyTopology {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
@@ -92,13 +95,16 @@ Topology topology() {
         {name, static_cast<index_t>(cache->attr->cache.size),
          static_cast<index_t>(cache->attr->cache.linesize),
          std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(hw, cache->cpuset, HWLOC_OBJ_CORE)),
-         std::max<index_t>(0, cache->attr->cache.associativity)});
+         std::max<index_t>(0, cache->attr->cache.associativity),
+         std::max(1, hwloc_get_nbobjs_by_type(hw, type))});
   }
   char* list = nullptr;
   if (hwloc_bitmap_list_asprintf(&list, mask.get()) >= 0 && list != nullptr) result.cpu_list = list;
   std::free(list);
   return result;
 }
+
+void share_last_caches(int processes) { processes_here = std::max(1, processes); }
 
 Caches caches() {
   // The C library's own answer for the last cache of a virtual machine is that of the whole host.
@@ -108,13 +114,15 @@ Caches caches() {
     for (const CacheLevel& level : all.caches) {
       if (level.name == "L1d" && level.bytes > 0) found.l1 = level.bytes;
       if (level.name == "L2" && level.bytes > 0) found.l2 = level.bytes;
-      if (level.name == "L3") found.l3 = level.bytes, found.l3_cores = level.shared_by;
+      if (level.name == "L3") found.l3 = level.bytes, found.l3_instances = level.instances;
     }
     if (found.l3 == 0) found.l3 = found.l2;
     found.l3_takes_evicted = all.processor.starts_with("AMD");
     return found;
   }();
-  return here;
+  Caches mine = here;
+  mine.l3 = std::min(here.l3, here.l3 * here.l3_instances / processes_here);
+  return mine;
 }
 
 index_t available_memory() {

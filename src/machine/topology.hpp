@@ -1,7 +1,6 @@
 #pragma once
 // What this process may use: cores, caches, memory.
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@ struct CacheLevel {
   index_t line_bytes = 0;
   int shared_by = 1;  ///< cores that share one
   index_t ways = 0;   ///< lines of a set; 0: unknown, or fully associative
+  int instances = 1;  ///< of the machine
 };
 
 struct Topology {
@@ -34,17 +34,16 @@ struct Topology {
 /// As hwloc and usable_units() say; never the whole machine when only a part is ours.
 [[nodiscard]] Topology topology();
 
-/// The caches that kernels reckon with, bytes: of a core, and of the cores that share the last one.
+/// The caches that kernels reckon with, bytes: of a core, and what this process has of the last one.
 struct Caches {
   index_t l1 = index_t{48} << 10, l2 = index_t{1} << 20, l3 = 0;
-  int l3_cores = 1;               ///< that share it
+  int l3_instances = 1;           ///< of the machine
   bool l3_takes_evicted = false;  ///< what second levels give up goes there and comes back from there (AMD)
-
-  /// What so many threads have of the last one, where other processes run on the other cores.
-  [[nodiscard]] index_t last(int threads) const { return l3 * std::min(threads, l3_cores) / l3_cores; }
 };
-/// As topology() says, looked up once.
+/// As topology() says, looked up once; all of a last cache but where processes share it.
 [[nodiscard]] Caches caches();
+/// From here on this process is one of so many on its node, to which its last caches belong in equal parts.
+void share_last_caches(int processes);
 /// A first level of 32 KiB: half of the lines that would wait there for some rows side by side are thrown out
 /// by their turn.
 [[nodiscard]] inline bool has_small_first_level() { return caches().l1 < index_t{48} << 10; }

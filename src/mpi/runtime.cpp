@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -153,6 +154,7 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
   require(provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
           "the MPI library offers no thread support (funneled is needed); use a build with threads");
   tell_crashes(uncared);
+  machine::share_last_caches(launcher_node_ranks());
 }
 
 Runtime::~Runtime() {

@@ -7,6 +7,7 @@
 
 #include "layout/matrix_layout.hpp"
 #include "machine/buffer.hpp"
+#include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/exchange.hpp"
@@ -19,6 +20,16 @@
 
 namespace tessera::mpi {
 namespace {
+
+TEST(Runtime, GivesEveryRankItsPartOfTheLastCaches) {
+  const machine::Caches mine = machine::caches();
+  machine::share_last_caches(1);
+  const index_t whole = machine::caches().l3;
+  const int ranks = Communicator::world().node().size();
+  machine::share_last_caches(ranks);
+  EXPECT_EQ(mine.l3, machine::caches().l3);
+  EXPECT_EQ(mine.l3, std::min(whole, whole * mine.l3_instances / ranks));
+}
 
 TEST(Communicator, ReducesAndGathers) {
   const Communicator comm = Communicator::world();

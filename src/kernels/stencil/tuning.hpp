@@ -12,10 +12,10 @@ template <class T>
   return (2 + sweep.terms.count()) * sweep.extent().volume() * static_cast<index_t>(sizeof(T));
 }
 
-/// Whether all of it stays in what these threads have of the last cache from step to step.
+/// Whether all of it stays in the last cache from step to step.
 template <class T>
 [[nodiscard]] bool fits_in_cache(const Sweep<T>& sweep) {
-  return bytes_of(sweep) <= machine::caches().last(sweep.threads) * 3 / 4;
+  return bytes_of(sweep) <= machine::caches().l3 * 3 / 4;
 }
 
 /// Whether it stays in the second levels of these threads: then blocks in time have nothing to save. From the
