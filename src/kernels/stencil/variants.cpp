@@ -66,7 +66,8 @@ const Variant* best_device() { return find_variant(variants(), "cuda_temporal");
 
 template <class T>
 const Variant& best(const Sweep<T>& sweep) {
-  const bool plain = sweep.steps <= 1 || fits_second_levels(sweep);
+  // A line is blocked in its first level, too, and its threads meet less often.
+  const bool plain = sweep.steps <= 1 || (sweep.stencil.dims > 1 && fits_second_levels(sweep));
   return *find_variant(variants(), plain ? "streaming" : "cache_oblivious");
 }
 template const Variant& best(const Sweep<Half>&);
