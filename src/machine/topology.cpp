@@ -117,6 +117,7 @@ Caches caches() {
       if (level.name == "L3") found.l3 = level.bytes, found.l3_instances = level.instances;
     }
     if (found.l3 == 0) found.l3 = found.l2;
+    found.whole_l3 = found.l3;
     found.l3_takes_evicted = all.processor.starts_with("AMD");
     return found;
   }();

@@ -37,6 +37,7 @@ struct Topology {
 /// The caches that kernels reckon with, bytes: of a core, and what this process has of the last one.
 struct Caches {
   index_t l1 = index_t{48} << 10, l2 = index_t{1} << 20, l3 = 0;
+  index_t whole_l3 = 0;           ///< with the parts of the other processes
   int l3_instances = 1;           ///< of the machine
   bool l3_takes_evicted = false;  ///< what second levels give up goes there and comes back from there (AMD)
 };

@@ -67,18 +67,19 @@ bool quicksort_alone(const Block<B>& block) {
   return true;
 }
 
-/// Whether a last-level cache has them, with room for what others have there.
+/// Whether a last-level cache has them, with room for what others have there. Other ranks count as others: 16
+/// of them with 33 MB each took 49 to 56 ms by what suits 300 MiB, 68 by what suits a sixteenth.
 template <class B>
 bool in_cache(index_t n) {
-  return n <= few_in_cache || n * static_cast<index_t>(sizeof(B)) <= machine::caches().l3 / 4;
+  return n <= few_in_cache || n * static_cast<index_t>(sizeof(B)) <= machine::caches().whole_l3 / 4;
 }
 
 /// Whether that cache is so large that its first level of division need not be sparing with it: there
 /// quicksort is faster than radix, too, of keys that lie evenly.
 template <class B>
 bool in_roomy_cache(index_t n) {
-  return machine::caches().l3 / 4 >= 2 * few_in_cache * index_t{sizeof(std::uint64_t)} && in_cache<B>(n) &&
-         n >= (sizeof(B) == 8 ? least_roomy : least_uneven);
+  return machine::caches().whole_l3 / 4 >= 2 * few_in_cache * index_t{sizeof(std::uint64_t)} &&
+         in_cache<B>(n) && n >= (sizeof(B) == 8 ? least_roomy : least_uneven);
 }
 
 /// Whether quicksort need not go to the memory for each of its few passes over many equal keys.
