@@ -171,16 +171,12 @@ class Planner {
     return {words + 2 * m * n * k / (prices_.flops_per_word * speed), words};
   }
 
-  /// subtrees(whole(leaves), begin, end).size(): nodes begin at multiples of their size, a power of two, and
-  /// reach over it or to the last leaf.
+  /// subtrees(whole(leaves), begin, end).size(): nodes begin at multiples of their size, a power of two.
   [[nodiscard]] index_t node_count(index_t begin, index_t end) const {
     const index_t all = shape_.leaves.count();
     index_t nodes = 0;
     for (index_t at = begin; at < end; ++nodes) {
-      const auto place = static_cast<std::uint64_t>(at);
-      const index_t aligned = at == 0 ? static_cast<index_t>(std::bit_ceil(static_cast<std::uint64_t>(all)))
-                                      : index_t{1} << std::countr_zero(place);
-      if (end == all && at + aligned >= all) return nodes + 1;
+      const index_t aligned = at == 0 ? all : index_t{1} << std::countr_zero(static_cast<std::uint64_t>(at));
       at += std::min(aligned, static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(end - at))));
     }
     return nodes;

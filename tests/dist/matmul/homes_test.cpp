@@ -101,6 +101,25 @@ TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAlsoOnPrimes) {
   }
 }
 
+// Means where n is no power of two. While the leaves of k were as many as chunks gave, ranks that share k
+// evenly had several nodes of the summation tree each, or no k was cut: at n = 100000 1.71, 2.11, 2.24, 3.31,
+// 5.56, 8.29.
+TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAtAnySize) {
+  const std::pair<index_t, double> floors[] = {{7, 1.6}, {13, 2.3}, {17, 2.8},
+                                               {31, 4},  {61, 5.8}, {127, 8.6}};
+  for (const auto& [ranks, floor] : floors) {
+    for (const index_t n : {20000, 50000, 100000}) {
+      const Plan plan = recursive_plan(shape_of(n, n, n), ranks);
+      index_t in = 0;
+      for (const Traffic& t : traffic(plan, Op::none, Op::none, homes_inside(plan, Op::none, Op::none)))
+        in += t.in();
+      const double one_d = static_cast<double>(n * (n - n / ranks));
+      EXPECT_GT(one_d * static_cast<double>(ranks) / static_cast<double>(in), floor)
+          << ranks << " ranks, n = " << n;
+    }
+  }
+}
+
 TEST(ChooseHomes, LeaveALargeResultOfAShortKWhereItIsComputed) {
   const Shape shape = shape_of(4096, 4096, 128);
   for (const index_t ranks : {1, 2, 4, 6}) {
