@@ -95,10 +95,11 @@ struct Prices {
 
 /// The uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts): P ranks are cut in
 /// two groups, not necessarily equal, and one of m, n, k in the same proportion, recursively; of such cuts
-/// the ones with the least words and arithmetic of the worst rank and words of all. k is cut at leaves only,
-/// so that C's bits are those of one rank, and best at nodes of the summation tree, even if one of the groups
-/// then has a little more to do. Weights: how fast the ranks multiply, in any unit above 0; groups
-/// take in proportion to theirs, and a rank that is too slow for any part idles. None: all are alike.
+/// the ones with the least words and arithmetic of the worst rank and words of all. Arithmetic up to 2 %
+/// above an even share counts as even: rounded cuts differ by as much, and would outweigh words. k is cut at
+/// leaves only, so that C's bits are those of one rank, and best at nodes of the summation tree, even if one
+/// of the groups then has a little more to do. Weights: how fast the ranks multiply, in any unit above 0;
+/// groups take in proportion to theirs, and a rank that is too slow for any part idles. None: all are alike.
 [[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>& weights = {},
                                   const Prices& prices = {});
 

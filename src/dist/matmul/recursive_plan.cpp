@@ -13,6 +13,7 @@ using layout::Range;
 
 constexpr index_t few = 5;             // ranks of which every first group is tried
 constexpr index_t most_searched = 32;  // ranks; beyond, groups are halves
+constexpr double as_even = 0.02;       // of arithmetic beyond an even share: cuts of k are often as far off
 
 enum class Cut { none, m, n, k, k_evenly };  // k: where few nodes of the summation tree are apart
 
@@ -26,6 +27,9 @@ struct Group {
 struct Cost {
   double worst = 0, words = 0;
   [[nodiscard]] double of(index_t ranks) const { return worst + words / static_cast<double>(ranks); }
+  friend Cost operator+(const Cost& a, const Cost& b) {
+    return {std::max(a.worst, b.worst), a.words + b.words};
+  }
 };
 
 struct Choice {
@@ -34,7 +38,7 @@ struct Choice {
   Cost cost;
 };
 
-/// What is known already, by part and group: a search looks some 10^5 times at 127 ranks.
+/// What is known already, by part and group: a search looks some 10^4 times at 127 ranks.
 class Known {
  public:
   struct Key {
@@ -112,6 +116,12 @@ class Planner {
     for (double& weight : weights_) weight = alike_ ? 1 : weight / unit;
     sums_.push_back(0);
     for (const double weight : weights_) sums_.push_back(sums_.back() + weight);
+    most_weight_ = alike_ ? 1 : *most / unit;
+    const auto per = [](index_t size) { return 1 / static_cast<double>(std::max<index_t>(size, 1)); };
+    at_home_ = prices.operand * (per(shape.m) + per(shape.n)) + per(shape.k());
+    const double products =
+        static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k());
+    even_ = (1 + as_even) * 2 * products / (prices.flops_per_word * sums_.back());
   }
 
   void assign(const Cuboid& part, Group group, std::vector<Cuboid>& out) {
@@ -149,9 +159,19 @@ class Planner {
     return static_cast<double>(part.m.size()) * static_cast<double>(part.n.size()) *
            static_cast<double>(length(part.leaves));
   }
-  /// The worst rank has no less to do.
-  [[nodiscard]] double arithmetic(const Cuboid& part, Group group) const {
-    return 2 * volume_of(part) / (prices_.flops_per_word * weight(group));
+  /// Of so many products, at such a weight.
+  [[nodiscard]] double arithmetic(double products, double weight) const {
+    return std::max(even_, 2 * products / (prices_.flops_per_word * weight));
+  }
+
+  /// No plan that takes less than `enough` takes less than this: the worst rank has no less to do, no rank
+  /// has time for more products, and of all parts of a size cubes need the fewest words.
+  [[nodiscard]] Cost least(const Cuboid& part, Group group, double enough) const {
+    const double products = volume_of(part);
+    const double most = std::min(products, enough * prices_.flops_per_word * most_weight_ / 2);
+    const double words =
+        products * std::max(0.0, 3 * std::cbrt(prices_.operand * prices_.operand / most) - at_home_);
+    return {arithmetic(products, weight(group)) + words / weight(group), words};
   }
 
   /// Of the whole part on the fastest rank. Of every matrix a rank has its share of the product at home: what
@@ -168,19 +188,15 @@ class Planner {
     const double words =
         prices_.operand * operands + m * n * (nodes - share(length(part.leaves), shape_.k()));
     const double speed = weights_[static_cast<std::size_t>(group.first + fastest(group))];
-    return {words + 2 * m * n * k / (prices_.flops_per_word * speed), words};
+    return {words + arithmetic(m * n * k, speed), words};
   }
 
-  /// subtrees(whole(leaves), begin, end).size(): nodes begin at multiples of their size, a power of two, and
-  /// reach over it or to the last leaf.
+  /// subtrees(whole(leaves), begin, end).size(): nodes begin at multiples of their size, a power of two.
   [[nodiscard]] index_t node_count(index_t begin, index_t end) const {
     const index_t all = shape_.leaves.count();
     index_t nodes = 0;
     for (index_t at = begin; at < end; ++nodes) {
-      const auto place = static_cast<std::uint64_t>(at);
-      const index_t aligned = at == 0 ? static_cast<index_t>(std::bit_ceil(static_cast<std::uint64_t>(all)))
-                                      : index_t{1} << std::countr_zero(place);
-      if (end == all && at + aligned >= all) return nodes + 1;
+      const index_t aligned = at == 0 ? all : index_t{1} << std::countr_zero(static_cast<std::uint64_t>(at));
       at += std::min(aligned, static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(end - at))));
     }
     return nodes;
@@ -314,11 +330,11 @@ class Planner {
         const auto [first, second] = halves(part, cut, of_first, group);
         if (first.empty() || second.empty()) continue;
         const double enough = choice.cost.of(group.ranks);
-        if (std::max(arithmetic(first, of_first), arithmetic(second, of_second)) >= enough) continue;
+        const Cost least_b = least(second, of_second, enough);
+        if ((least(first, of_first, enough) + least_b).of(group.ranks) >= enough) continue;
         const Cost a = best(first, of_first).cost;
-        if (a.of(group.ranks) >= enough) continue;
-        const Cost b = best(second, of_second).cost;
-        const Cost both{std::max(a.worst, b.worst), a.words + b.words};
+        if ((a + least_b).of(group.ranks) >= enough) continue;
+        const Cost both = a + best(second, of_second).cost;
         if (both.of(group.ranks) < enough * (1 - 1e-9)) choice = {cut, p1, both};
       }
     }
@@ -330,6 +346,9 @@ class Planner {
   std::vector<double> weights_, sums_;  // sums_[r]: of the ranks before r
   Prices prices_;
   bool alike_ = true;
+  double most_weight_ = 1;
+  double at_home_ = 0;  // of the operands and c, in words a product
+  double even_ = 0;     // arithmetic of what counts as an even share
   Known known_;
 };
 
@@ -339,7 +358,7 @@ Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>
                     const Prices& prices) {
   TESSERA_EXPECTS(weights.empty() || static_cast<index_t>(weights.size()) == ranks);
   // Forecasts of memory, of time and of homes ask for the same plan a dozen times before a product does, and
-  // a search takes 60 ms at 127 ranks.
+  // a search takes 7 ms at 127 ranks.
   struct Found {
     Shape shape;
     index_t ranks;

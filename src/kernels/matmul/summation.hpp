@@ -3,9 +3,9 @@
 // the bits of C depend on no number of threads or ranks and on no split of m or n:
 //
 //   k:       | chunk | chunk | chunk | chunk | chunk | ...     chunks of chunk_length<T>, from k = 0
-//   leaves:  |            leaf 0             | leaf 1 ...      runs of whole chunks, at most 64
-//   tree:            (leaf 0 + leaf 1) + (leaf 2 + ...)        left half: the largest power of two below
-//                                                              the number of leaves
+//   leaves:  |            leaf 0             | leaf 1 ...      runs of whole chunks: 1, 2, 4, ... or 64
+//   tree:            (leaf 0 + leaf 1) + (leaf 2 + leaf 3)     halves of halves, so that ranks that share k
+//                                                              evenly have whole nodes
 //
 // In a chunk every element is one chain of fma in the order of p, from zero. A chunk enters its leaf by
 // c = fma(alpha, sum, c); the first one by c = fma(alpha, sum, beta * c), or c = alpha * sum where beta == 0.
@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <vector>
 
 #include "base/index.hpp"
@@ -33,7 +34,7 @@ class Leaves {
       : k_(k),
         chunk_(chunk),
         chunks_(ceil_div(k, chunk)),
-        count_(std::clamp(chunks_ / min_chunks, index_t{1}, max_leaves)) {}
+        count_(power_of_two(std::clamp(chunks_ / min_chunks, index_t{1}, max_leaves))) {}
 
   [[nodiscard]] constexpr index_t k() const { return k_; }
   [[nodiscard]] constexpr index_t chunk() const { return chunk_; }
@@ -57,6 +58,10 @@ class Leaves {
   static constexpr index_t max_leaves =
       64;  // enough to split k among as many threads or ranks as will share a C
 
+  static constexpr index_t power_of_two(index_t most) {
+    return static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(most)));
+  }
+
   index_t k_;
   index_t chunk_;
   index_t chunks_;
@@ -77,7 +82,7 @@ struct Subtree {
 
 [[nodiscard]] constexpr Subtree whole(const Leaves& leaves) { return {0, leaves.count()}; }
 
-/// The halves of a node of at least two leaves.
+/// The halves of a node of at least two leaves; of any number of them, the left one is a power of two.
 [[nodiscard]] constexpr Subtree left(Subtree node) {
   return {node.first, static_cast<index_t>(std::bit_floor(static_cast<std::uint64_t>(node.count - 1)))};
 }

@@ -59,7 +59,7 @@ TEST(HomesInside, AreAsLargeOnEveryRank) {
     const Homes homes = homes_inside(recursive_plan(shape_of(n, n, n), ranks), Op::none, Op::none);
     for (index_t r = 0; r < ranks; ++r) {
       const index_t held = homes.a.of(r).area() + homes.b.of(r).area() + homes.c.of(r).area();
-      EXPECT_NEAR(static_cast<double>(held * ranks) / static_cast<double>(3 * n * n), 1, 0.03) << ranks;
+      EXPECT_NEAR(static_cast<double>(held * ranks) / static_cast<double>(3 * n * n), 1, 0.04) << ranks;
     }
   }
 }
@@ -75,7 +75,7 @@ TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAlsoOnPrimes) {
     double mean, worst, worst_of_wide;  // ranks of one core, of 16
   };
   const Floor floors[] = {{7, 1.6, 1.98, 1.98}, {13, 2.6, 2.45, 2.59}, {17, 2.8, 2.78, 3.07},
-                          {31, 4, 3, 4.08},     {61, 6, 6.12, 6.43},   {127, 10, 8.43, 9.87}};
+                          {31, 4, 3.36, 4.08},  {61, 6.6, 6.44, 6.43}, {127, 10.1, 8.96, 9.84}};
   for (const Floor& floor : floors) {
     for (const index_t n : {8192, 32768}) {
       for (const double cores : {1, 16}) {
@@ -97,6 +97,25 @@ TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAlsoOnPrimes) {
         EXPECT_GT(one_d / static_cast<double>(worst_out), worst)
             << floor.ranks << " ranks of " << cores << ", n = " << n;
       }
+    }
+  }
+}
+
+// Means where n is no power of two. While the leaves of k were as many as chunks gave, ranks that share k
+// evenly had several nodes of the summation tree each, or no k was cut: at n = 100000 1.71, 2.11, 2.24, 3.31,
+// 5.56, 8.29.
+TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAtAnySize) {
+  const std::pair<index_t, double> floors[] = {{7, 1.6}, {13, 2.6}, {17, 2.8},
+                                               {31, 4},  {61, 6.2}, {127, 9.4}};
+  for (const auto& [ranks, floor] : floors) {
+    for (const index_t n : {20000, 50000, 100000}) {
+      const Plan plan = recursive_plan(shape_of(n, n, n), ranks);
+      index_t in = 0;
+      for (const Traffic& t : traffic(plan, Op::none, Op::none, homes_inside(plan, Op::none, Op::none)))
+        in += t.in();
+      const double one_d = static_cast<double>(n * (n - n / ranks));
+      EXPECT_GT(one_d * static_cast<double>(ranks) / static_cast<double>(in), floor)
+          << ranks << " ranks, n = " << n;
     }
   }
 }
