@@ -186,7 +186,7 @@ def draw(axes, found, fits, kind):
         highest = max(highest, one.speedup.max())
     style.pow_two_axis(axes.xaxis, [c for one in found for c in one.cores])
     axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: style.plain(value))
     axes.set_ylim(lowest * 0.8, highest * 1.25)
     axes.set_xlabel("cores used (ranks x threads)")
     axes.set_ylabel("speed-up" if kind == "strong" else "scaled speed-up")

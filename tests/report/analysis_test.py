@@ -78,6 +78,7 @@ class Scaling(made.Case):
             scaling.draw(axes, found, [None], "strong")
             low, high = axes.get_ylim()
             self.assertTrue(all(low < s < high for s in found[0].speedup), (low, found[0].speedup, high))
+            self.assertLess(max(len(axes.yaxis.get_major_formatter()(y)) for y in axes.get_yticks()), 9)
 
     def test_threads_scale_as_ranks_do_and_the_two_are_not_mixed(self):
         points = [row("tiled", 64, 1, t, seconds=1.0 / t) for t in (1, 2, 4)]
