@@ -197,8 +197,8 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
                       command_));
   }
   for (const Option& option : options_) {
-    if (option.kind == Kind::flag && flags[option.name]) {
-      parsed.lists[option.name] = {"true"};
+    if (option.kind == Kind::flag && app.count(flag_of(option)) > 0) {
+      parsed.lists[option.name] = {flags[option.name] ? "true" : ""};
     } else if (option.many && !several[option.name].empty()) {
       parsed.lists[option.name] = several[option.name];
     } else if (option.kind != Kind::flag && app.count(flag_of(option)) > 0) {

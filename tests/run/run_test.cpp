@@ -202,6 +202,19 @@ TEST(Options, FlagsComeFromTomlToo) {
   EXPECT_FALSE(set.points(set.parse({})).front().flag("quick"));
 }
 
+TEST(Options, AFlagThatIsFalseBeatsEnvironmentAndToml) {
+  setenv("TESSERA_QUICK", "true", 1);
+  for (const auto& [words, want] : {std::pair<std::vector<std::string>, bool>{{}, true},
+                                    {{"--quick=false"}, false},
+                                    {{"--quick", "--quick=false"}, false},
+                                    {{"--quick=false", "--quick"}, true}}) {
+    const Parsed parsed = make().parse(words);
+    EXPECT_EQ(make().points(parsed).front().flag("quick"), want) << join(words, " ");
+    EXPECT_EQ(parsed.sources.at("quick"), words.empty() ? "environment" : "flag");
+  }
+  unsetenv("TESSERA_QUICK");
+}
+
 TEST(Options, KeyHoldsTheIdentityOnly) {
   const OptionSet set = make();
   const auto point = set.points(set.parse({"--quick", "--n", "5"})).front();
