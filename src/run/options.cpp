@@ -56,6 +56,10 @@ std::string nested_text(const toml::node& node, int depth, const std::string& wh
   return text;
 }
 
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 /// As it stands on the command line.
 std::string flag_of(const Option& option) { return (option.positional ? "" : "--") + option.name; }
 
@@ -291,6 +295,28 @@ std::vector<Values> OptionSet::points(const Parsed& parsed) const {
     result = std::move(extended);
   }
   return result;
+}
+
+std::vector<std::string> OptionSet::idle_flags(const Parsed& parsed) const {
+  std::vector<std::string> lines;
+  for (const Option& option : options_) {
+    const Option* const user = find(option.users.option);
+    const auto& given = parsed.lists.at(option.name);
+    if (user == nullptr || parsed.sources.at(option.name) != "flag" ||
+        given == std::vector<std::string>{option.fallback})
+      continue;
+    const auto& users = option.users.values;
+    const auto& taken = parsed.lists.at(user->name);
+    if (std::any_of(taken.begin(), taken.end(), [&](const auto& value) { return contains(users, value); }))
+      continue;
+    std::vector<std::string> known;  // to this build
+    std::copy_if(users.begin(), users.end(), std::back_inserter(known),
+                 [&](const std::string& value) { return value != "auto" && contains(user->choices, value); });
+    lines.push_back(
+        fmt::format("{} without effect: it is for {}", flag_of(option),
+                    known.empty() ? "kernels of a GPU" : flag_of(*user) + " " + join(known, ", ")));
+  }
+  return lines;
 }
 
 std::string OptionSet::key(const Values& point) const {
