@@ -14,13 +14,6 @@
 namespace tessera::run {
 namespace {
 
-std::string environment_name(const std::string& option) {
-  std::string name = "TESSERA_" + option;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
-  return name;
-}
-
 [[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::usage, message); }
 
 std::string toml_text(const toml::node& node, const std::string& where) {
@@ -109,6 +102,13 @@ void require_values(const std::vector<Option>& options, const std::vector<std::s
 }
 
 }  // namespace
+
+std::string environment_name(const std::string& option) {
+  std::string name = "TESSERA_" + option;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
+  return name;
+}
 
 const std::string& Values::text(const std::string& name) const {
   const auto found = values_.find(name);

@@ -108,6 +108,9 @@ class OptionSet {
   bool passes_on_rest_ = false;
 };
 
+/// TESSERA_COLUMN_WIDTH of column-width.
+[[nodiscard]] std::string environment_name(const std::string& option);
+
 /// "1.5", "-2j", "1.5-2e3j"; throws Error(usage) that begins with `where` for others and for infinite parts.
 [[nodiscard]] Complex<double> parse_complex(const std::string& text, const std::string& where);
 

@@ -67,6 +67,13 @@ class Precedence(tessera.Case):
         value, _ = self.option("kernel", environment={"TESSERA_CONFIG": "run.toml"})
         self.assertEqual(value, "zigzag")
 
+    def test_misspelt_variables_are_said(self):
+        for name, meant in (("TESSERA_KERNELL", "TESSERA_KERNEL"), ("TESSERA_COLUMNWIDTH", "TESSERA_COLUMN_WIDTH"), ("TESSERA_HOME", None),
+                            ("TESSERA_BIN", None), ("TESSERA_STEPS", None), ("TESSERA_NCCL", None)):
+            err = self.succeed("list", environment={name: "8"}, ranks=2 if meant else 0).err
+            self.assertEqual(err.count(f"{name} is ignored: did you mean {meant}?"), 1 if meant else 0, err)
+            self.assertEqual(err.count("is ignored"), 1 if meant else 0, err)
+
     def test_forms_of_values(self):
         with open(self.path("run.toml"), "w") as file:
             file.write("n = 16\nalpha = 0.5\nno-verify = true\nmemory = \"1GiB\"\nbeta = 0.0\nseed = 3\n")
