@@ -39,7 +39,12 @@ class Root(tessera.Case):
                     self.check("s.h5", folder)
             self.succeed("sort", "--in", "t.h5:/", "--apply", "p.h5:/p", "--out", "s.h5:/", "--overwrite", *way, ranks=2)
             self.check("s.h5", "/")
-        self.succeed("sort", "--in", "s.h5:/", "--by=-time", "--unique", "--out", "u.h5:/")  # an output of ours, too
+        with h5py.File(self.path("t.h5"), "r+") as file:
+            file["gone"] = h5py.SoftLink("/nowhere")
+        said = self.succeed("sort", "--in", "t.h5:/", "--by", "time", "--out", "s.h5:/", "--overwrite", ranks=2).err
+        self.assertEqual(said.count("t.h5:/ is sorted without gone, other, which are no datasets"), 1, said)
+        said = self.succeed("sort", "--in", "s.h5:/", "--by=-time", "--unique", "--out", "u.h5:/").err  # an output of ours, too
+        self.assertNotIn("without", said)
         with h5py.File(self.path("u.h5")) as file:
             numpy.testing.assert_array_equal(file["time"], numpy.unique(self.columns["time"])[::-1])
 
