@@ -121,15 +121,21 @@ void link_beside(hid_t file, const DatasetSpec& spec, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> field_names(std::span<const DatasetSpec> specs) {
+std::vector<std::string> field_names(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
-  for (const DatasetSpec& spec : specs) {
-    std::string name = spec.path.substr(spec.path.rfind('/') + 1);
+  for (const std::string& path : paths) {
+    std::string name = path.substr(path.rfind('/') + 1);
     if (std::find(names.begin(), names.end(), name) != names.end())
       name += fmt::format("_{}", names.size() + 1);
     names.push_back(std::move(name));
   }
   return names;
+}
+
+std::vector<std::string> field_names(std::span<const DatasetSpec> specs) {
+  std::vector<std::string> paths;
+  for (const DatasetSpec& spec : specs) paths.push_back(spec.path);
+  return field_names(paths);
 }
 
 void link_image(hid_t file, const DatasetSpec& spec, const std::string& name) {

@@ -9,7 +9,8 @@
 
 namespace tessera::io {
 
-/// The fields' names for such programs: the last parts of their paths, numbered where two are the same.
+/// The last names of the paths, numbered where two are the same.
+[[nodiscard]] std::vector<std::string> field_names(const std::vector<std::string>& paths);
 [[nodiscard]] std::vector<std::string> field_names(std::span<const DatasetSpec> specs);
 
 /// Makes the group /VTKHDF in which the dataset, a hard link, is the point data of an image of two or three
