@@ -48,6 +48,17 @@ class Root(tessera.Case):
         with h5py.File(self.path("u.h5")) as file:
             numpy.testing.assert_array_equal(file["time"], numpy.unique(self.columns["time"])[::-1])
 
+    def test_names_may_hold_commas(self):
+        with h5py.File(self.path("c.h5"), "w") as file:
+            for name, column in (("time, s", "time"), ("a,b,c", "energy"), ("name", "name")):
+                file[name] = self.columns[column]
+        order = numpy.lexsort((-self.columns["energy"], self.columns["name"], self.columns["time"]))
+        self.succeed("sort", "--in", "c.h5:/", "--by", "time, s,name[0:4],-a,b,c", "--argsort", "p.h5:/p")
+        self.assertEqual(tessera.read_matrix(self.path("p.h5"), "p").tolist(), order.tolist())
+        with h5py.File(self.path("c.h5"), "r+") as file:
+            file["a"] = self.columns["time"]  # a column of the whole word is what is meant
+        self.fail_with(tessera.USAGE, "sort", "--in", "c.h5:/", "--by", "a,b,c", words="no column 'b'")
+
     def test_what_is_no_table_has_no_place_there(self):
         for words in (("--in", "t.h5:/time"), ("--in", "t.h5:/time", "--argsort", "p.h5:/p"), ("--n", 9),
                       ("--in", "t.h5:/", "--by", "time", "--quantiles", 0.5)):
