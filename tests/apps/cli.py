@@ -4,6 +4,7 @@ import importlib
 import os
 import pathlib
 import random
+import shlex
 import shutil
 import socket
 import subprocess
@@ -225,6 +226,12 @@ class Results(tessera.Case):
         self.succeed("matmul", "--n", "16,32", "--kernel", "naive,tiled", "--repetitions", 3, "--results", "r.h5",
                      ranks=2)
         self.file = self.path("r.h5")
+
+    def test_the_command_line_is_one_for_a_shell(self):
+        words = ["matmul", "--n", "8", "--title", "it's a; b c", "--results", "r.h5"]
+        self.succeed(*words)
+        with h5py.File(self.file) as file:
+            self.assertEqual(shlex.split(file["matmul_0002"].attrs["command_line"]), ["tessera", *words])
 
     def test_h5py_reads_them(self):
         with h5py.File(self.file) as file:
