@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -79,8 +80,10 @@ void look_at_ownership(Findings& found) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string word(*entry);
     const std::string name = word.substr(0, word.find('='));
-    const bool known = name == "TESSERA_PYTHON" || name == "TESSERA_MACHINE_FILE" ||
-                       name == "TESSERA_LAUNCHER" || name == "TESSERA_SHOW_COMMAND";
+    constexpr std::array others{"TESSERA_PYTHON",       "TESSERA_MACHINE_FILE", "TESSERA_LAUNCHER",
+                                "TESSERA_SHOW_COMMAND", "TESSERA_REQUEUES",     "TESSERA_ISA",
+                                "TESSERA_NCCL"};
+    const bool known = std::find(others.begin(), others.end(), name) != others.end();
     if (name.starts_with("TESSERA_") && !known) set.push_back(word);
   }
   std::sort(set.begin(), set.end());

@@ -137,6 +137,23 @@ int run_command(const Command& command, const Arguments& arguments, int argc, ch
   });
 }
 
+/// Variables that differ by a letter from one that stands for an option are said: nothing reads them.
+void name_misspelt_variables(const std::vector<Command>& commands) {
+  std::vector<std::string> known;
+  for (const Command& command : commands)
+    for (const run::Option& option : command.options.options())
+      if (!option.positional) known.push_back(run::environment_name(option.name));
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view name(*entry, std::strcspn(*entry, "="));
+    const bool long_enough = name.starts_with("TESSERA_") && name.size() > std::strlen("TESSERA_bin");
+    if (!long_enough || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const auto meant = std::find_if(known.begin(), known.end(), [&](const std::string& option) {
+      return edit_distance(name, option) == 1;
+    });
+    if (meant != known.end()) fmt::print(stderr, "{} is ignored: did you mean {}?\n", name, *meant);
+  }
+}
+
 int main_of(int argc, char** argv) {
   std::vector<Command> commands;
   for (const auto make :
@@ -157,6 +174,7 @@ int main_of(int argc, char** argv) {
     return 0;
   }
   std::vector<std::string> names;
+  if (mpi::launcher_rank() == 0) name_misspelt_variables(commands);
   for (const Command& command : commands) {
     if (command.options.command() == name)
       return run_command(command, asks ? Arguments{"--help"} : Arguments(argv + 2, argv + argc), argc, argv);

@@ -97,15 +97,20 @@ void add_method(run::OptionSet& set) {
            .choices = run::names_of(dist::matmul::algorithms()),
            .axis = true});
   set.add(number("tile", "64", "edge of the tiles of tiled kernels, of the leaves of recursive", "Method", 1,
-                 1e6));
+                 1e6))
+      .users = {"kernel", {"tiled", "transposed_tiled", "recursive", "cuda_tiled"}};
   set.add(
-      number("block", "256", "threads a block of cuda_naive, cuda_column, cuda_zigzag", "Method", 1, 1024));
-  set.add(number("column-width", "32", "width of the columns of column and zigzag", "Method", 1, 1e9));
-  set.add(number("panel", "1024", "width along k of summa's panels", "Method", 1, 1e9));
+         number("block", "256", "threads a block of cuda_naive, cuda_column, cuda_zigzag", "Method", 1, 1024))
+      .users = {"kernel", {"cuda_naive", "cuda_column", "cuda_zigzag"}};
+  set.add(number("column-width", "32", "width of the columns of column and zigzag", "Method", 1, 1e9))
+      .users = {"kernel", {"column", "zigzag", "cuda_column", "cuda_zigzag"}};
+  set.add(number("panel", "1024", "width along k of summa's panels", "Method", 1, 1e9)).users = {"algorithm",
+                                                                                                 {"summa"}};
   set.add(number("slices", "0",
                  "parts of k that recursive fetches, each while the one before is multiplied, where messages "
                  "travel (0: what pays)",
-                 "Method", 0, 64));
+                 "Method", 0, 64))
+      .users = {"algorithm", {"recursive"}};
   set.add({.name = "grid",
            .help = "summa's grid of ranks, ROWSxCOLS (default: the nearest to squares)",
            .group = "Method"});

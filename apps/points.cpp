@@ -172,6 +172,7 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
     if (const std::string idle = run::idle_gpu_flags(sweep.set, sweep.parsed); !idle.empty())
       fmt::print(stderr, "{} without effect: no kernel for a GPU is taken (--device gpu asks for one)\n",
                  idle);
+    for (const std::string& line : sweep.set.idle_flags(sweep.parsed)) fmt::print(stderr, "{}\n", line);
   }
   bool right = true;
   const auto points = part_of(sweep.parsed, each_once(sweep, session, sweep.set.points(sweep.parsed)));

@@ -1,6 +1,7 @@
 #include "slurm.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -32,10 +33,13 @@ void write_script(const std::string& file, const std::string& text) {
     require(second.starts_with("# tessera slurm "), ExitCode::cannot_create,
             fmt::format("'{}' exists and is no script of `tessera slurm`; give --script another name", file));
   }
-  std::ofstream out(file);
+  const std::string target = io::behind_links(file), partial = io::partial_name(target);
+  std::ofstream out(partial);
   out << text;
   out.close();
+  if (!out) unlink(partial.c_str());
   require(static_cast<bool>(out), ExitCode::cannot_create, fmt::format("cannot write the script '{}'", file));
+  io::publish_file(partial, target);
 }
 
 /// By a child of its own, and then sbatch: what MPI leaves in the environment must not get into the job.

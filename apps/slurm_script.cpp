@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "mpi/runtime.hpp"
+#include "run/provenance.hpp"
 #include "slurm.hpp"
 #include "spawn.hpp"
 
@@ -15,15 +16,6 @@ constexpr index_t own_bytes = index_t{256} << 20;  // code, MPI and HDF5 of a ra
 constexpr double spare = 1.1;
 constexpr double set_up_seconds = 600,
                  slower = 3;  // files, checks and a busy machine; a limit too long waits longer
-
-/// A word as the shell reads it back.
-std::string quoted(const std::string& word) {
-  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 bool gives(const Job& job, const std::string& option) {
   return std::any_of(job.arguments.begin(), job.arguments.end(), [&](const std::string& word) {
@@ -113,11 +105,11 @@ std::string script_of(const Job& job) {
   ask("--open-mode=append");
   ask(job.array > 0 ? "--output=%x-%A_%a.out" : "--output=%x-%j.out");
   text += "set -euo pipefail\ncd \"$SLURM_SUBMIT_DIR\"\n";
-  text += ". " + quoted(installed_file(TESSERA_ENV_INSTALLED, TESSERA_ENV_BUILD)) + "\n";
+  text += ". " + run::quoted(installed_file(TESSERA_ENV_INSTALLED, TESSERA_ENV_BUILD)) + "\n";
   if (job.gpus > 0) text += "export TESSERA_DEVICE=${TESSERA_DEVICE:-gpu}\n";  // before a config's
-  text += fmt::format("tessera_job \"$SLURM_NTASKS\" \"$SLURM_CPUS_PER_TASK\" {} {}", quoted(own_program()),
-                      job.workload);
-  for (const std::string& word : job.arguments) text += " " + quoted(word);
+  text += fmt::format("tessera_job \"$SLURM_NTASKS\" \"$SLURM_CPUS_PER_TASK\" {} {}",
+                      run::quoted(own_program()), job.workload);
+  for (const std::string& word : job.arguments) text += " " + run::quoted(word);
   if (job.array > 0) text += fmt::format(" --part \"$SLURM_ARRAY_TASK_ID/{}\"", job.array);
   if (!gives(job, "--results")) {
     text += job.array > 0

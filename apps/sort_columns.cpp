@@ -55,15 +55,39 @@ Word parse_word(std::string_view text, const io::TableInfo& table) {
   return word;
 }
 
+/// The column that the word names, or nullptr.
+const Column* find_column(const Word& word, const io::TableInfo& table) {
+  if (word.name.empty() && word.bytes && !table.is_group) return &table.columns.front();
+  const auto& columns = table.is_group ? table.columns : table.members;
+  const auto found = std::ranges::find(columns, word.name, &Column::name);
+  return found == columns.end() ? nullptr : &*found;
+}
+
 const Column& column_named(const Word& word, const io::TableInfo& table) {
-  if (word.name.empty() && word.bytes && !table.is_group) return table.columns.front();
+  if (const Column* column = find_column(word, table)) return *column;
   std::vector<std::string> names;
-  for (const Column& column : table.is_group ? table.columns : table.members) {
-    if (column.name == word.name) return column;
-    names.push_back(column.name);
-  }
+  for (const Column& column : table.is_group ? table.columns : table.members) names.push_back(column.name);
   throw Error(ExitCode::usage,
               fmt::format("--by: the table has no column '{}'{}", word.name, suggestion(word.name, names)));
+}
+
+/// What stands between the commas of --by, but for commas that a column's name holds.
+std::vector<Word> words_of(std::string_view by, const io::TableInfo& table) {
+  std::vector<Word> words;
+  const auto comma = [&](std::size_t from) { return std::min(by.find(',', from), by.size()); };
+  for (std::size_t begin = 0, end = 0; begin <= by.size(); begin = end + 1) {
+    end = comma(begin);
+    Word word = parse_word(by.substr(begin, end - begin), table);
+    for (std::size_t later = end; later < by.size() && find_column(word, table) == nullptr;) {
+      later = comma(later + 1);
+      Word longer = parse_word(by.substr(begin, later - begin), table);
+      if (find_column(longer, table) == nullptr) continue;
+      word = std::move(longer);
+      end = later;
+    }
+    words.push_back(std::move(word));
+  }
+  return words;
 }
 
 SortColumn by_bytes(const Column& column, layout::Range bytes, Order order, const std::string& file) {
@@ -84,8 +108,7 @@ SortColumn whole_column(const Column& column, Order order, const std::string& fi
 std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo& table,
                                       const std::string& file) {
   std::vector<SortColumn> result;
-  for (const std::string& text : split(by, ',')) {
-    const Word word = parse_word(text, table);
+  for (const Word& word : words_of(by, table)) {
     const Column& column = column_named(word, table);
     result.push_back(word.bytes ? by_bytes(column, *word.bytes, word.order, file)
                                 : whole_column(column, word.order, file));

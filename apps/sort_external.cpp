@@ -71,6 +71,8 @@ class External {
     if (files_) files_->drop_unfinished();
     comm_.barrier();
     if (files_ && comm_.is_root()) files_->remove_empty_folder();
+    if (!files_ && comm_.is_root() && fs::exists(folder_))
+      fmt::print(stderr, "an earlier attempt left runs in '{}': --overwrite goes on with them\n", folder_);
   }
 
   void print() const {

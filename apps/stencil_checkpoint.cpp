@@ -1,6 +1,9 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "base/hash.hpp"
@@ -194,6 +197,10 @@ Checkpoints<T>::Checkpoints(const Point& point, const DistributedField<T>& u, in
             ExitCode::cannot_create,
             fmt::format("cannot keep checkpoints in '{}': there is no folder '{}', or it is one itself",
                         file_, folder));
+    const int reason = access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+    require(
+        reason == 0, ExitCode::cannot_create,  // the first is written in minutes or hours
+        fmt::format("cannot keep checkpoints in '{}' ({}); name another file", file_, std::strerror(reason)));
     for (const std::string& file : checkpoint_files(file_))
       require(may_be_replaced(file, resumes(point_.values)), ExitCode::cannot_create,
               fmt::format("'{}' is no checkpoint and would be replaced by one; name another file", file));

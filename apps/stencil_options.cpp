@@ -179,7 +179,7 @@ void add_outputs(OptionSet& set) {
 }
 
 void add_tuning(OptionSet& set) {
-  const auto add = [&](const char* name, const char* help) {
+  const auto add = [&](const char* name, const char* help, std::vector<std::string> kernels) {
     set.add({.name = name,
              .kind = Kind::integer,
              .fallback = "0",
@@ -187,15 +187,19 @@ void add_tuning(OptionSet& set) {
              .group = "Method",
              .axis = true,
              .low = 0,
-             .high = 1e9});
+             .high = 1e9,
+             .users = {"kernel", std::move(kernels)}});
   };
-  add("tile-x", "tiled, cuda_tiled: points along x of a tile; 0: its own choice");
-  add("tile-y", "tiled, cuda_tiled: points along y of a tile; 0: its own choice");
-  add("column-width",
-      "column, zigzag and their cuda_ forms: points along x of a column; 0: their own choice");
-  add("base-steps", "cache_oblivious: time steps of a leaf; cuda_temporal: of a pass; 0: its own choice");
-  add("block", "cuda_naive, cuda_column, cuda_zigzag: threads a block; 0: their own choice");
-  add("march", "cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks; 0: its own choice");
+  add("tile-x", "tiled, cuda_tiled: points along x of a tile; 0: its own choice", {"tiled", "cuda_tiled"});
+  add("tile-y", "tiled, cuda_tiled: points along y of a tile; 0: its own choice", {"tiled", "cuda_tiled"});
+  add("column-width", "column, zigzag and their cuda_ forms: points along x of a column; 0: their own choice",
+      {"column", "zigzag", "cuda_column", "cuda_zigzag"});
+  add("base-steps", "cache_oblivious: time steps of a leaf; cuda_temporal: of a pass; 0: its own choice",
+      {"auto", "cache_oblivious", "cuda_temporal"});
+  add("block", "cuda_naive, cuda_column, cuda_zigzag: threads a block; 0: their own choice",
+      {"cuda_naive", "cuda_column", "cuda_zigzag"});
+  add("march", "cuda_temporal, cuda_streaming in 3-D: rows or planes that a block walks; 0: its own choice",
+      {"auto", "cuda_temporal", "cuda_streaming"});
 }
 
 void add_method(OptionSet& set) {

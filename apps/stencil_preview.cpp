@@ -167,9 +167,10 @@ Picture draw(const std::vector<Panel>& panels, Range range, const std::string& c
   const index_t zoom = zoom_of(panels);
   constexpr index_t shortest_panel = 60;  // pixels: a line of points is a strip
   const auto height_of = [&](const Panel& panel) { return std::max(panel.height * zoom, shortest_panel); };
+  const auto width_of = [&](const Panel& panel) { return std::max(panel.width * zoom, shortest_panel); };
   index_t width = margin, height = 0;
   for (const Panel& panel : panels) {
-    width += panel.width * zoom + margin;
+    width += width_of(panel) + margin;
     height = std::max(height, height_of(panel));
   }
   Canvas canvas(width + bar_width + label_width, height + 3 * margin + letter_height);
@@ -177,14 +178,15 @@ Picture draw(const std::vector<Panel>& panels, Range range, const std::string& c
   index_t left = margin;
   for (const Panel& panel : panels) {
     const index_t tall = height_of(panel) / std::max<index_t>(panel.height, 1);
+    const index_t wide = width_of(panel) / std::max<index_t>(panel.width, 1);
     for (index_t i = 0; i < panel.height; ++i) {
       for (index_t j = 0; j < panel.width; ++j) {
         const double value = panel.values[static_cast<std::size_t>(i * panel.width + j)];
-        canvas.fill(left + j * zoom, margin + i * tall, zoom, tall, color_of((value - range.low) / span));
+        canvas.fill(left + j * wide, margin + i * tall, wide, tall, color_of((value - range.low) / span));
       }
     }
     canvas.write(left, margin + height_of(panel) + 2, panel.label);
-    left += panel.width * zoom + margin;
+    left += width_of(panel) + margin;
   }
   for (index_t i = 0; i < height; ++i)
     canvas.fill(left, margin + i, bar_width, 1,

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "io/image.hpp"
 #include "kernels/stencil/tuning.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
@@ -41,18 +42,11 @@ Index3 padded(const std::vector<index_t>& extents) {
   return result;
 }
 
-/// The last names of their paths, numbered where two are the same.
 std::vector<std::string> names_of(const Inputs& inputs) {
-  std::vector<std::string> names;
-  for (const auto& input : inputs.in) {
-    const std::string& path = input->name().path;
-    std::string name = path.substr(path.rfind('/') + 1);
-    if (std::find(names.begin(), names.end(), name) != names.end())
-      name += fmt::format("_{}", names.size() + 1);
-    names.push_back(std::move(name));
-  }
-  if (names.empty()) names.emplace_back("u");
-  return names;
+  std::vector<std::string> paths;
+  for (const auto& input : inputs.in) paths.push_back(input->name().path);
+  if (paths.empty()) return {"u"};
+  return io::field_names(paths);
 }
 
 /// infos: of --in, none where the field is generated.

@@ -101,14 +101,16 @@ void add_method(OptionSet& set) {
            .group = "Method",
            .axis = true,
            .low = 1,
-           .high = 1e6});
+           .high = 1e6,
+           .users = {"kernel", {"tiled", "recursive"}}});
   set.add({.name = "tile-order",
            .kind = Kind::choice,
            .fallback = "rows",
            .help = "walk of tiled over its tiles",
            .group = "Method",
            .choices = {"rows", "zigzag", "diagonal"},
-           .axis = true});
+           .axis = true,
+           .users = {"kernel", {"tiled"}}});
   set.add({.name = "column-width",
            .kind = Kind::integer,
            .fallback = "16",
@@ -116,7 +118,8 @@ void add_method(OptionSet& set) {
            .group = "Method",
            .axis = true,
            .low = 1,
-           .high = 1e9});
+           .high = 1e9,
+           .users = {"kernel", {"column"}}});
   set.add({.name = "piece",
            .kind = Kind::bytes,
            .fallback = "4MiB",
@@ -124,7 +127,8 @@ void add_method(OptionSet& set) {
            .group = "Method",
            .axis = true,
            .low = 64,
-           .high = 1e9});
+           .high = 1e9,
+           .users = {"algorithm", {"auto", "pairwise"}}});
   run::add_device_memory(set, "matrices");
   set.add(
       {.name = "out-of-core",

@@ -145,8 +145,7 @@ def write(texts, beginning):
             continue
         path = beginning + ending
         try:
-            with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
-                file.write(text)
+            pick.write_whole(path, text.encode("utf-8", "surrogateescape"))
         except OSError as error:
             pick.fail(73, f"cannot write '{path}' ({error.strerror}); name another place with --out")
         print(f"wrote {path}")

@@ -19,6 +19,20 @@ def warn(message):
     print(f"tessera: warning: {message}", file=sys.stderr)
 
 
+def write_whole(path, data):
+    """The file with these bytes: where they cannot all be written it stays as it was, or is not there."""
+    place = os.path.realpath(path)
+    partial = f"{place}.partial-{os.getpid()}" if os.path.isfile(place) or not os.path.exists(place) else place
+    try:
+        with open(partial, "wb") as file:
+            file.write(data)
+        os.replace(partial, place)
+    except OSError as error:
+        if partial != place and os.path.exists(partial):
+            os.remove(partial)
+        raise OSError(error.errno, error.strerror, path) from error
+
+
 def end_with_the_pipe():
     """Whoever reads the output (head, less) may stop reading: no error of ours."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -143,13 +143,11 @@ def write_page(sections, title, html, folder):
             one.name = next(n for n in [stem] + [f"{stem}_{i}" for i in range(2, 1000)] if n not in names)
             names.add(one.name)
             png = style.render(one)
-            with open(os.path.join(folder, one.name + ".png"), "wb") as file:
-                file.write(png)
+            pick.write_whole(os.path.join(folder, one.name + ".png"), png)
             drawn.append((one, png))
         text = page.pictures(drawn) + "".join(page.folded(heading, rows) for heading, rows in section.tables())
         parts.append((section.title, text + (page.folded("runs", provenance(section), 8) if section.runs else "")))
-    with open(html, "w", encoding="utf-8", errors="replace") as file:  # names of files may be no UTF-8
-        file.write(page.document(title, head(sections), parts))
+    pick.write_whole(html, page.document(title, head(sections), parts).encode("utf-8", "replace"))  # of names, too
     return len(names)
 
 

@@ -168,7 +168,7 @@ def draw(axes, found, fits, kind):
     least = min(one.cores[0] for one in found)
     axes.plot([least, top], [least, top], color=style.QUIET, linestyle=":", linewidth=1.2, label="ideal")
     smooth = np.geomspace(least, top, 60)
-    lowest = least
+    lowest, highest = least, top
     for index, (one, fit) in enumerate(zip(found, fits)):
         colour = style.COLOURS[index % len(style.COLOURS)]
         low, high = one.ends
@@ -183,10 +183,11 @@ def draw(axes, found, fits, kind):
             inside = smooth[(smooth >= one.cores[0]) & (smooth <= one.cores[-1])]
             axes.plot(inside, law(one, fit, kind, inside), color=colour, linewidth=1.2, linestyle="--")
         lowest = min(lowest, one.speedup.min(), max(low.min(), one.speedup.min() / 8))
+        highest = max(highest, one.speedup.max())
     style.pow_two_axis(axes.xaxis, [c for one in found for c in one.cores])
     axes.set_yscale("log", base=2)
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_ylim(max(lowest * 0.8, 2.0 ** -7), top * 1.25)
+    axes.yaxis.set_major_formatter(lambda value, _: style.plain(value))
+    axes.set_ylim(lowest * 0.8, highest * 1.25)
     axes.set_xlabel("cores used (ranks x threads)")
     axes.set_ylabel("speed-up" if kind == "strong" else "scaled speed-up")
     axes.grid(True, which="major")

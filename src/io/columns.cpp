@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "io/schema.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::io {
@@ -16,18 +17,23 @@ using Key = Column::Key;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Names of the datasets directly in a group.
-std::vector<std::string> dataset_names(hid_t group) {
+/// Names directly in a group, of datasets and of what else users keep there.
+struct Names {
+  std::vector<std::string> datasets, others;
+};
+Names names_in(hid_t group) {
   struct Found {
     hid_t group;
-    std::vector<std::string> names;
+    Names names;
   } found{group, {}};
   H5Literate(
       group, H5_INDEX_NAME, H5_ITER_INC, nullptr,
       [](hid_t, const char* link, const H5L_info_t*, void* data) -> herr_t {
         auto& into = *static_cast<Found*>(data);
         const Handle object(H5Oopen(into.group, link, H5P_DEFAULT), H5Oclose);
-        if (object >= 0 && H5Iget_type(object) == H5I_DATASET) into.names.emplace_back(link);
+        const bool is_dataset = object >= 0 && H5Iget_type(object) == H5I_DATASET;
+        if (is_dataset || std::strcmp(link, schema::group) != 0)
+          (is_dataset ? into.names.datasets : into.names.others).emplace_back(link);
         return 0;
       },
       &found);
@@ -145,14 +151,24 @@ class RowReader {
   std::vector<hsize_t> start_, count_;
 };
 
+std::string text_of(const std::string& word) { return fmt::format(" {} {}", word.size(), word); }
+
 std::string line_of(const Column& column) {
   const DatasetInfo& info = column.info;
   std::string line = fmt::format("{} {} {} {} {}", static_cast<int>(column.key), static_cast<int>(info.kind),
                                  info.element_bytes, info.is_signed ? 1 : 0, info.shape.size());
   for (const index_t extent : info.shape) line += fmt::format(" {}", extent);
-  for (const std::string* word : {&column.path, &column.member})
-    line += fmt::format(" {} {}", word->size(), *word);
+  for (const std::string* word : {&column.path, &column.member}) line += text_of(*word);
   return line + "\n";
+}
+
+std::string parse_text(std::istringstream& words) {
+  std::size_t length = 0;
+  words >> length;
+  words.get();
+  std::string text(words ? length : 0, '\0');
+  words.read(text.data(), static_cast<std::streamsize>(text.size()));
+  return text;
 }
 
 Column parse_column(std::istringstream& words) {
@@ -163,13 +179,7 @@ Column parse_column(std::istringstream& words) {
   column.key = static_cast<Key>(key);
   column.info.kind = static_cast<DatasetInfo::Kind>(kind);
   for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.shape.emplace_back();
-  for (std::string* word : {&column.path, &column.member}) {
-    std::size_t length = 0;
-    words >> length;
-    words.get();
-    word->resize(words ? length : 0);
-    words.read(word->data(), static_cast<std::streamsize>(word->size()));
-  }
+  for (std::string* word : {&column.path, &column.member}) *word = parse_text(words);
   column.name = column.member.empty() ? last_part(column.path) : column.member;
   return column;
 }
@@ -187,11 +197,13 @@ TableInfo inspect_table(const DatasetName& name) {
   const Handle object(H5Oopen(file, name.path.c_str(), H5P_DEFAULT), H5Oclose);
   if (object < 0 || H5Iget_type(object) != H5I_GROUP) {
     const Column whole = inspect_column(file, name);
-    return {false, {whole}, members_of(file, whole, name)};
+    return {false, {whole}, members_of(file, whole, name), {}};
   }
-  TableInfo table{true, {}, {}};
+  TableInfo table{true, {}, {}, {}};
   const std::string folder = name.path.ends_with('/') ? name.path : name.path + "/";
-  for (const std::string& column : dataset_names(object))
+  const Names names = names_in(object);
+  table.left_out = names.others;
+  for (const std::string& column : names.datasets)
     table.columns.push_back(inspect_column(file, {name.file, folder + column}));
   require(!table.columns.empty(), ExitCode::bad_data,
           fmt::format("the group {} holds no dataset; name a group of equally long datasets", name.text()));
@@ -199,20 +211,22 @@ TableInfo inspect_table(const DatasetName& name) {
 }
 
 std::string to_text(const TableInfo& table) {
-  std::string text =
-      fmt::format("{} {} {}\n", table.is_group ? 1 : 0, table.columns.size(), table.members.size());
+  std::string text = fmt::format("{} {} {} {}\n", table.is_group ? 1 : 0, table.columns.size(),
+                                 table.members.size(), table.left_out.size());
   for (const Column& column : table.columns) text += line_of(column);
   for (const Column& column : table.members) text += line_of(column);
+  for (const std::string& name : table.left_out) text += text_of(name);
   return text;
 }
 
 TableInfo parse_table(const std::string& text) {
   std::istringstream words(text);
   TableInfo table;
-  std::size_t columns = 0, members = 0;
-  words >> table.is_group >> columns >> members;
+  std::size_t columns = 0, members = 0, others = 0;
+  words >> table.is_group >> columns >> members >> others;
   for (std::size_t c = 0; c < columns && words; ++c) table.columns.push_back(parse_column(words));
   for (std::size_t c = 0; c < members && words; ++c) table.members.push_back(parse_column(words));
+  for (std::size_t c = 0; c < others && words; ++c) table.left_out.push_back(parse_text(words));
   require(!words.fail() && !table.columns.empty(), ExitCode::internal,
           "the process that looks at the input gave no answer");
   return table;

@@ -28,12 +28,13 @@ struct Column {
   [[nodiscard]] index_t row_bytes() const;
 };
 
-/// What a name stands for: one column for a dataset, all columns of a group in the order of their names
-/// (groups inside are left out). Throws Error(missing_input, bad_data).
+/// What a name stands for: one column for a dataset, all columns of a group in the order of their names.
+/// Throws Error(missing_input, bad_data).
 struct TableInfo {
   bool is_group = false;
   std::vector<Column> columns;
-  std::vector<Column> members = {};  ///< where the dataset is compound
+  std::vector<Column> members = {};        ///< where the dataset is compound
+  std::vector<std::string> left_out = {};  ///< in the group, and no dataset: groups, links to nothing
   [[nodiscard]] index_t rows() const { return columns.front().rows(); }
 };
 [[nodiscard]] TableInfo inspect_table(const DatasetName& name);

@@ -1,7 +1,9 @@
 #include "io/image.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -49,7 +51,17 @@ void write_list(hid_t parent, const char* name, hid_t type, const std::vector<T>
   h5_check_rc(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed, name);
 }
 
-std::string leaf_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+/// As the value of an attribute or the text of an element.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '&'   ? "&amp;"
+           : c == '<' ? "&lt;"
+           : c == '>' ? "&gt;"
+           : c == '"' ? "&quot;"
+                      : std::string(1, c);
+  return out;
+}
 
 /// Extents in space, (z, y, x), ones in front.
 std::array<index_t, 3> space_extents(const DatasetSpec& spec) {
@@ -60,18 +72,18 @@ std::array<index_t, 3> space_extents(const DatasetSpec& spec) {
   return extents;
 }
 
-void write_offsets(hid_t group, const DatasetSpec& spec) {
+void write_offsets(hid_t group, const DatasetSpec& spec, const std::string& name) {
   std::vector<index_t> each;
   for (index_t i = 0; i < static_cast<index_t>(spec.time.size()); ++i) each.push_back(i);
-  write_list(group, leaf_name(spec.path).c_str(), H5T_NATIVE_INT64, each);
+  write_list(group, name.c_str(), H5T_NATIVE_INT64, each);
 }
 
-void write_steps(hid_t group, const DatasetSpec& spec) {
+void write_steps(hid_t group, const DatasetSpec& spec, const std::string& name) {
   const Handle steps = make_group(group, "Steps");
   const auto count = static_cast<index_t>(spec.time.size());
   write_attribute(steps, "NSteps", count);
   write_list(steps, "Values", H5T_NATIVE_DOUBLE, std::vector<double>(spec.time.begin(), spec.time.end()));
-  write_offsets(make_group(steps, "PointDataOffsets"), spec);
+  write_offsets(make_group(steps, "PointDataOffsets"), spec, name);
 }
 
 /// The values of a frame of a dataset.
@@ -80,7 +92,7 @@ std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::si
   const std::string values = fmt::format(
       R"(<DataItem Format="HDF" NumberType="Float" Precision="{}" Dimensions="{}">{}:{}</DataItem>)",
       H5Tget_size(spec.type), spec.time.empty() ? extents : fmt::format("{}", fmt::join(spec.shape, " ")),
-      std::filesystem::path(file).filename().string(), spec.path);
+      escaped(std::filesystem::path(file).filename().string()), escaped(spec.path));
   if (spec.time.empty()) return values;
   std::string start = std::to_string(frame), stride = "1", count = "1";
   for (std::size_t d = 1; d < spec.shape.size(); ++d) {
@@ -94,9 +106,9 @@ std::string xdmf_frame(const std::string& file, const DatasetSpec& spec, std::si
 }
 
 /// One more field of the image that is there, if it is one in time where the image is.
-void link_beside(hid_t file, const DatasetSpec& spec) {
+void link_beside(hid_t file, const DatasetSpec& spec, const std::string& name) {
   const Handle group(h5_check(H5Gopen2(file, group_name, H5P_DEFAULT), failed, group_name), H5Gclose);
-  const std::string name = leaf_name(spec.path), link = "PointData/" + name;
+  const std::string link = "PointData/" + name;
   const bool in_time = H5Lexists(group, "Steps", H5P_DEFAULT) > 0;
   if (in_time == spec.time.empty() || H5Lexists(group, link.c_str(), H5P_DEFAULT) > 0) return;
   h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), group, link.c_str(), H5P_DEFAULT, H5P_DEFAULT), failed,
@@ -104,15 +116,32 @@ void link_beside(hid_t file, const DatasetSpec& spec) {
   if (!in_time) return;
   const Handle offsets(h5_check(H5Gopen2(group, "Steps/PointDataOffsets", H5P_DEFAULT), failed, group_name),
                        H5Gclose);
-  write_offsets(offsets, spec);
+  write_offsets(offsets, spec, name);
 }
 
 }  // namespace
 
-void link_image(hid_t file, const DatasetSpec& spec) {
+std::vector<std::string> field_names(const std::vector<std::string>& paths) {
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    std::string name = path.substr(path.rfind('/') + 1);
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      name += fmt::format("_{}", names.size() + 1);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<std::string> field_names(std::span<const DatasetSpec> specs) {
+  std::vector<std::string> paths;
+  for (const DatasetSpec& spec : specs) paths.push_back(spec.path);
+  return field_names(paths);
+}
+
+void link_image(hid_t file, const DatasetSpec& spec, const std::string& name) {
   const std::size_t dims = spec.shape.size() - (spec.time.empty() ? 0 : 1);
   if (!spec.image || dims < 2) return;
-  if (H5Lexists(file, group_name, H5P_DEFAULT) > 0) return link_beside(file, spec);
+  if (H5Lexists(file, group_name, H5P_DEFAULT) > 0) return link_beside(file, spec, name);
   const Handle group = make_group(file, group_name);
   const std::array<index_t, 2> version{spec.time.empty() ? 1 : 2, 0};
   const auto n = space_extents(spec);
@@ -124,11 +153,10 @@ void link_image(hid_t file, const DatasetSpec& spec) {
   write_array(group, "Spacing", H5T_NATIVE_DOUBLE, std::array<double, 3>{1, 1, 1});
   write_array(group, "Direction", H5T_NATIVE_DOUBLE, std::array<double, 9>{1, 0, 0, 0, 1, 0, 0, 0, 1});
   const Handle data = make_group(group, "PointData");
-  const std::string name = leaf_name(spec.path);
   write_fixed_text(data, "Scalars", name);
   h5_check_rc(H5Lcreate_hard(file, spec.path.c_str(), data, name.c_str(), H5P_DEFAULT, H5P_DEFAULT), failed,
               name);
-  if (!spec.time.empty()) write_steps(group, spec);
+  if (!spec.time.empty()) write_steps(group, spec, name);
 }
 
 std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs) {
@@ -136,7 +164,8 @@ std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> spec
   const auto n =
       space_extents(first);  // one layer of three dimensions also where there are two: so it lies flat
   const std::string extents = fmt::format("{} {} {}", n[0], n[1], n[2]);
-  const std::string name = leaf_name(first.path);
+  const std::vector<std::string> names = field_names(specs);
+  const std::string name = escaped(names.front());
   std::string text = "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\"><Domain>\n<Grid Name=\"" + name +
                      "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
   const std::size_t frames = first.time.empty() ? 1 : first.time.size();
@@ -147,9 +176,9 @@ std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> spec
 <DataItem Dimensions="3" Format="XML">1 1 1</DataItem></Geometry>
 )",
         name, first.time.empty() ? 0 : first.time[f], extents);
-    for (const DatasetSpec& spec : specs)
+    for (std::size_t d = 0; d < specs.size(); ++d)
       text += fmt::format(R"(<Attribute Name="{}" AttributeType="Scalar" Center="Node">{}</Attribute>)",
-                          leaf_name(spec.path), xdmf_frame(file, spec, f, extents));
+                          escaped(names[d]), xdmf_frame(file, specs[d], f, extents));
     text += "</Grid>\n";
   }
   return text + "</Grid></Domain></Xdmf>\n";
@@ -161,7 +190,9 @@ std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> spe
   {
     std::ofstream out(partial);
     out << xdmf_text(file, specs);
-    require(static_cast<bool>(out.flush()), failed, fmt::format("cannot write '{}'", name));
+    const bool whole = static_cast<bool>(out.flush());
+    if (!whole) unlink(partial.c_str());
+    require(whole, failed, fmt::format("cannot write '{}'", name));
   }
   publish_file(partial, name);
   return name;

@@ -97,7 +97,9 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
                           [](index_t a, index_t b) { return checked_mul(a, b, "the output"); });
       end = std::max(end, datasets_[d].offset + checked_mul(count, datasets_[d].element_bytes, "the output"));
     }
-    for (const DatasetSpec& spec : specs) link_image(out, spec);  // names of their own come before
+    const auto names = field_names(specs);
+    for (std::size_t d = 0; d < specs.size(); ++d)  // names of their own come before
+      link_image(out, specs[d], names[d]);
     const Handle groups = creation_ordered(H5P_GROUP_CREATE);
     Handle group(
         h5_check(H5Gcreate2(out, schema::group, H5P_DEFAULT, groups, H5P_DEFAULT), failed, "_tessera"),

@@ -240,11 +240,13 @@ std::string append_new_run(const std::string& file, const std::string& workload,
 
 void require_place_for_results(const std::string& file) {
   namespace fs = std::filesystem;
-  std::error_code error;
-  fs::path folder = fs::absolute(directory_of(behind_links(file)) + "file").lexically_normal().parent_path();
+  std::error_code error, gone;  // the folder that this runs in may be
+  const fs::path whole = fs::absolute(directory_of(behind_links(file)) + "file", gone);
+  fs::path folder = gone ? fs::path(".") : whole.lexically_normal().parent_path();
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   (void)fs::status(file, error);
-  const int reason = error == std::errc::filename_too_long      ? ENAMETOOLONG
+  const int reason = gone                                       ? gone.value()
+                     : error == std::errc::filename_too_long    ? ENAMETOOLONG
                      : !fs::is_directory(folder, error)         ? ENOTDIR
                      : access(folder.c_str(), W_OK | X_OK) != 0 ? errno
                                                                 : 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "io/probe.hpp"
 #include "io/raw_file.hpp"
 #include "mpi/agreement.hpp"
@@ -48,6 +49,10 @@ TableInput::TableInput(const std::string& text, const std::string& option)
   try {
     info_ = io::probe_table(name_);
     io::require_table(info_, name_);
+    if (!info_.left_out.empty())
+      fmt::print(stderr, "{} is sorted without {}, which {} no dataset{}\n", name_.text(),
+                 join(info_.left_out, ", "), info_.left_out.size() == 1 ? "is" : "are",
+                 info_.left_out.size() == 1 ? "" : "s");
   } catch (const Error& error) {
     error_ = error;
     if (error.code() == ExitCode::missing_input && name_.path.ends_with(']'))

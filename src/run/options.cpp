@@ -14,13 +14,6 @@
 namespace tessera::run {
 namespace {
 
-std::string environment_name(const std::string& option) {
-  std::string name = "TESSERA_" + option;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
-  return name;
-}
-
 [[noreturn]] void usage(const std::string& message) { throw Error(ExitCode::usage, message); }
 
 std::string toml_text(const toml::node& node, const std::string& where) {
@@ -54,6 +47,10 @@ std::string nested_text(const toml::node& node, int depth, const std::string& wh
                           : " ") +
             nested_text(part, depth - 1, where);
   return text;
+}
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 /// As it stands on the command line.
@@ -105,6 +102,13 @@ void require_values(const std::vector<Option>& options, const std::vector<std::s
 }
 
 }  // namespace
+
+std::string environment_name(const std::string& option) {
+  std::string name = "TESSERA_" + option;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
+  return name;
+}
 
 const std::string& Values::text(const std::string& name) const {
   const auto found = values_.find(name);
@@ -197,8 +201,8 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
                       command_));
   }
   for (const Option& option : options_) {
-    if (option.kind == Kind::flag && flags[option.name]) {
-      parsed.lists[option.name] = {"true"};
+    if (option.kind == Kind::flag && app.count(flag_of(option)) > 0) {
+      parsed.lists[option.name] = {flags[option.name] ? "true" : ""};
     } else if (option.many && !several[option.name].empty()) {
       parsed.lists[option.name] = several[option.name];
     } else if (option.kind != Kind::flag && app.count(flag_of(option)) > 0) {
@@ -291,6 +295,28 @@ std::vector<Values> OptionSet::points(const Parsed& parsed) const {
     result = std::move(extended);
   }
   return result;
+}
+
+std::vector<std::string> OptionSet::idle_flags(const Parsed& parsed) const {
+  std::vector<std::string> lines;
+  for (const Option& option : options_) {
+    const Option* const user = find(option.users.option);
+    const auto& given = parsed.lists.at(option.name);
+    if (user == nullptr || parsed.sources.at(option.name) != "flag" ||
+        given == std::vector<std::string>{option.fallback})
+      continue;
+    const auto& users = option.users.values;
+    const auto& taken = parsed.lists.at(user->name);
+    if (std::any_of(taken.begin(), taken.end(), [&](const auto& value) { return contains(users, value); }))
+      continue;
+    std::vector<std::string> known;  // to this build
+    std::copy_if(users.begin(), users.end(), std::back_inserter(known),
+                 [&](const std::string& value) { return value != "auto" && contains(user->choices, value); });
+    lines.push_back(
+        fmt::format("{} without effect: it is for {}", flag_of(option),
+                    known.empty() ? "kernels of a GPU" : flag_of(*user) + " " + join(known, ", ")));
+  }
+  return lines;
 }
 
 std::string OptionSet::key(const Values& point) const {

@@ -15,6 +15,12 @@ namespace tessera::run {
 /// complex: a real number, or one with an imaginary part as Python writes it, 1.5-2j.
 enum class Kind { text, choice, integer, real, complex, bytes, flag };
 
+/// Values of another option by which alone an option is used: {"kernel", {"tiled", "recursive"}}.
+struct Users {
+  std::string option = {};
+  std::vector<std::string> values = {};
+};
+
 struct Option {
   std::string name = {};  ///< long flag and TOML key
   Kind kind = Kind::text;
@@ -28,6 +34,7 @@ struct Option {
   bool many = false;    ///< positional: as many words as are given
   bool nested = false;  ///< in TOML also a list of lists of numbers: rows joined by ';', planes by '/'
   double low = -1e300, high = 1e300;  ///< bounds of integer, real and bytes
+  Users users = {};                   ///< none named: it is always used
 };
 
 /// The value of every option at one point of the sweep.
@@ -79,6 +86,9 @@ class OptionSet {
   /// Every point of the product of the axes, the last declared axis running fastest.
   [[nodiscard]] std::vector<Values> points(const Parsed& parsed) const;
 
+  /// A line for each option that was given as a flag and that no point of the sweep uses.
+  [[nodiscard]] std::vector<std::string> idle_flags(const Parsed& parsed) const;
+
   /// "m=1024 n=1024 type=f64 ...": the identity of a point, the same in every run.
   [[nodiscard]] std::string key(const Values& point) const;
 
@@ -97,6 +107,9 @@ class OptionSet {
   std::vector<Option> options_;
   bool passes_on_rest_ = false;
 };
+
+/// TESSERA_COLUMN_WIDTH of column-width.
+[[nodiscard]] std::string environment_name(const std::string& option);
 
 /// "1.5", "-2j", "1.5-2e3j"; throws Error(usage) that begins with `where` for others and for infinite parts.
 [[nodiscard]] Complex<double> parse_complex(const std::string& text, const std::string& where);

@@ -14,8 +14,8 @@ namespace {
 /// Whether two names, of files that may not be there yet, are of one.
 bool same_place(const std::string& a, const std::string& b) {
   std::error_code ignored;
-  return a == b || std::filesystem::weakly_canonical(std::filesystem::absolute(a), ignored) ==
-                       std::filesystem::weakly_canonical(std::filesystem::absolute(b), ignored);
+  return a == b || std::filesystem::weakly_canonical(std::filesystem::absolute(a, ignored), ignored) ==
+                       std::filesystem::weakly_canonical(std::filesystem::absolute(b, ignored), ignored);
 }
 
 }  // namespace

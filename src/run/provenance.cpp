@@ -15,6 +15,14 @@ namespace tessera::run {
 
 std::string version() { return TESSERA_VERSION; }
 
+std::string quoted(const std::string& word) {
+  constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const OptionSet& options,
                                             const Parsed& parsed, const std::vector<std::string>& arguments) {
   std::map<std::string, io::Value> result;
@@ -31,8 +39,9 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   const char* job = std::getenv("SLURM_JOB_ID");
   result["title"] = "Tessera " + options.command();
-  result["command_line"] =
-      "tessera " + options.command() + (arguments.empty() ? "" : " " + join(arguments, " "));
+  std::string command = "tessera " + options.command();
+  for (const std::string& word : arguments) command += " " + quoted(word);
+  result["command_line"] = command;
   result["options_set"] = join(sources, ", ");
   std::error_code none;
   result["working_directory"] = std::filesystem::current_path(none).string();

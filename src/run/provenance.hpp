@@ -13,6 +13,9 @@ namespace tessera::run {
 
 [[nodiscard]] std::string version();  ///< "0.1.0"
 
+/// A word as the shell reads it back.
+[[nodiscard]] std::string quoted(const std::string& word);
+
 /// Command line, effective options with their sources, versions, hosts, instruction set, job id, start time.
 /// Collective; the same on every rank.
 [[nodiscard]] std::map<std::string, io::Value> provenance(const mpi::Communicator& comm,

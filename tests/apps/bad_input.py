@@ -54,6 +54,8 @@ class Files(Refused):
         for named, more in (("c.h5", ()), ("r.h5", ("--results", "r.h5"))):
             self.fail_with(CANNOT_CREATE, *words, "matmul", "--a", self.a, "--b", self.b, "--out", "c.h5:/C", *more,
                            program="setpriv", words=(named, "ermission denied"))
+        self.fail_with(CANNOT_CREATE, *words, "stencil", "--shape", 9, "--steps", 1, "--checkpoint", "k.h5", program="setpriv",
+                       words=("'k.h5'", "ermission denied"))
 
     def reachable_by(self, user, path):
         while path != "/":

@@ -4,6 +4,7 @@ import importlib
 import os
 import pathlib
 import random
+import shlex
 import shutil
 import socket
 import subprocess
@@ -66,6 +67,13 @@ class Precedence(tessera.Case):
             file.write("kernel = \"zigzag\"\n")
         value, _ = self.option("kernel", environment={"TESSERA_CONFIG": "run.toml"})
         self.assertEqual(value, "zigzag")
+
+    def test_misspelt_variables_are_said(self):
+        for name, meant in (("TESSERA_KERNELL", "TESSERA_KERNEL"), ("TESSERA_COLUMNWIDTH", "TESSERA_COLUMN_WIDTH"), ("TESSERA_HOME", None),
+                            ("TESSERA_BIN", None), ("TESSERA_STEPS", None), ("TESSERA_NCCL", None)):
+            err = self.succeed("list", environment={name: "8"}, ranks=2 if meant else 0).err
+            self.assertEqual(err.count(f"{name} is ignored: did you mean {meant}?"), 1 if meant else 0, err)
+            self.assertEqual(err.count("is ignored"), 1 if meant else 0, err)
 
     def test_forms_of_values(self):
         with open(self.path("run.toml"), "w") as file:
@@ -218,6 +226,12 @@ class Results(tessera.Case):
         self.succeed("matmul", "--n", "16,32", "--kernel", "naive,tiled", "--repetitions", 3, "--results", "r.h5",
                      ranks=2)
         self.file = self.path("r.h5")
+
+    def test_the_command_line_is_one_for_a_shell(self):
+        words = ["matmul", "--n", "8", "--title", "it's a; b c", "--results", "r.h5"]
+        self.succeed(*words)
+        with h5py.File(self.file) as file:
+            self.assertEqual(shlex.split(file["matmul_0002"].attrs["command_line"]), ["tessera", *words])
 
     def test_h5py_reads_them(self):
         with h5py.File(self.file) as file:

@@ -222,6 +222,7 @@ class Doctor(tessera.Case):
     def test_variables_that_stand_for_options_are_named(self):
         words = self.doctor(environment={"TESSERA_TILE": "8"}).out
         self.assertIn("TESSERA_TILE=8: stands for an option of every command", words)
+        self.assertNotIn("TESSERA_ISA", self.doctor(environment={"TESSERA_ISA": "avx2"}).out)
 
     def test_what_reports_need_is_looked_for(self):
         words = self.doctor(environment={"TESSERA_PYTHON": "/nonexistent/python"}).out

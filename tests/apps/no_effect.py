@@ -3,6 +3,8 @@
 import tessera
 from tessera import USAGE, h5py, numpy
 
+QUICK = ("--repetitions", 1, "--warmups", 0)
+
 
 class NoEffect(tessera.Case):
     def setUp(self):
@@ -100,6 +102,19 @@ class NoEffect(tessera.Case):
         with open(self.path("both.toml"), "w") as file:  # of machines with GPUs and without
             file.write('device-memory = "1GiB"\nn = 8\n')
         self.assertNotIn("without effect", self.succeed("sort", "--config", "both.toml").err)
+
+    def test_options_of_other_kernels_and_ways_are_said(self):
+        field = ("stencil", "--shape", 8, "--steps", 1)
+        for words, option, users in ((("matmul", "--n", 8, "--panel", 4), "--panel", "--algorithm summa"),
+                                     (("matmul", "--n", 8, "--algorithm", "summa", "--slices", 2), "--slices", "--algorithm recursive"),
+                                     (("transpose", "--n", 8, "--tile", "4,8"), "--tile", "--kernel tiled, recursive"),
+                                     ((*field, "--tile-x", 4), "--tile-x", "--kernel tiled"),
+                                     ((*field, "--kernel", "naive", "--base-steps", 4), "--base-steps", "--kernel cache_oblivious")):
+            with self.subTest(words):
+                self.assertIn(f"{option} without effect: it is for {users}", self.succeed(*words, *QUICK, ranks=2 if "--panel" in words else 0).err)
+        for words in (("matmul", "--n", 8, "--kernel", "naive,tiled", "--tile", 4), ("transpose", "--n", 8, "--piece", "1KiB"),
+                      (*field, "--base-steps", 2)):
+            self.assertNotIn("without effect", self.succeed(*words, *QUICK).err)
 
 
 if __name__ == "__main__":

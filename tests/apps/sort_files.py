@@ -39,9 +39,25 @@ class Root(tessera.Case):
                     self.check("s.h5", folder)
             self.succeed("sort", "--in", "t.h5:/", "--apply", "p.h5:/p", "--out", "s.h5:/", "--overwrite", *way, ranks=2)
             self.check("s.h5", "/")
-        self.succeed("sort", "--in", "s.h5:/", "--by=-time", "--unique", "--out", "u.h5:/")  # an output of ours, too
+        with h5py.File(self.path("t.h5"), "r+") as file:
+            file["gone"] = h5py.SoftLink("/nowhere")
+        said = self.succeed("sort", "--in", "t.h5:/", "--by", "time", "--out", "s.h5:/", "--overwrite", ranks=2).err
+        self.assertEqual(said.count("t.h5:/ is sorted without gone, other, which are no datasets"), 1, said)
+        said = self.succeed("sort", "--in", "s.h5:/", "--by=-time", "--unique", "--out", "u.h5:/").err  # an output of ours, too
+        self.assertNotIn("without", said)
         with h5py.File(self.path("u.h5")) as file:
             numpy.testing.assert_array_equal(file["time"], numpy.unique(self.columns["time"])[::-1])
+
+    def test_names_may_hold_commas(self):
+        with h5py.File(self.path("c.h5"), "w") as file:
+            for name, column in (("time, s", "time"), ("a,b,c", "energy"), ("name", "name")):
+                file[name] = self.columns[column]
+        order = numpy.lexsort((-self.columns["energy"], self.columns["name"], self.columns["time"]))
+        self.succeed("sort", "--in", "c.h5:/", "--by", "time, s,name[0:4],-a,b,c", "--argsort", "p.h5:/p")
+        self.assertEqual(tessera.read_matrix(self.path("p.h5"), "p").tolist(), order.tolist())
+        with h5py.File(self.path("c.h5"), "r+") as file:
+            file["a"] = self.columns["time"]  # a column of the whole word is what is meant
+        self.fail_with(tessera.USAGE, "sort", "--in", "c.h5:/", "--by", "a,b,c", words="no column 'b'")
 
     def test_what_is_no_table_has_no_place_there(self):
         for words in (("--in", "t.h5:/time"), ("--in", "t.h5:/time", "--argsort", "p.h5:/p"), ("--n", 9),

@@ -43,6 +43,15 @@ class OutOfCore(tessera.Case):
         self.assertIn("resumed: 3 of", self.succeed(*self.request, ranks=1).out)
         self.check(self.values)
 
+    def test_runs_that_a_finished_sort_left_are_told_and_go_away(self):
+        """It was killed when its result had its name, and they were still there."""
+        self.stop_at("000003")
+        self.succeed("sort", "--in", "in.h5:/K", "--out", "out.h5:/K")
+        said = self.fail_with(tessera.CANNOT_CREATE, *self.request, words="'out.h5' exists").err
+        self.assertIn("an earlier attempt left runs in 'runs/out.h5.runs': --overwrite goes on with them", said)
+        self.assertIn("resumed: 3 of", self.succeed(*self.request, "--overwrite").out)
+        self.check(self.values)
+
     def test_runs_of_other_data_are_not_used(self):
         self.stop_at("000003")
         self.write(self.values[::-1] + 1)

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import unittest
+import xml.etree.ElementTree
 
 import tessera
 from tessera import h5py, numpy
@@ -92,6 +93,18 @@ class Files(Fields):
             with open(self.path(f"{name}.xdmf")) as file:
                 self.assertEqual(file.read().count("<Attribute "), 2 if name == "o" else 6)
             self.assertRegex(self.succeed("verify", f"{name}.h5").out, r":(/a)?/u .*\n.*:(/a)?/v ")
+
+    def test_fields_of_one_name_and_names_that_mean_something_in_xml(self):
+        with h5py.File(self.path("<&>.h5"), "w") as file:
+            for name, there in (("a/u", "u"), ("b/u", "v"), ("c/u_2", "w")):
+                file[name] = self.fields[there]
+        self.succeed("stencil", "--in", "<&>.h5:/a/u,/b/u,/c/u_2", "--steps", 3, "--out", "o<&>.h5:/a/u,/b/u,/c/u_2", "--xdmf")
+        with h5py.File(self.path("o<&>.h5")) as file:
+            for name, path in (("u", "a/u"), ("u_2", "b/u"), ("u_2_3", "c/u_2")):
+                self.assertEqual(file["VTKHDF/PointData"][name].id.get_offset(), file[path].id.get_offset())
+        grid = xml.etree.ElementTree.parse(self.path("o<&>.xdmf")).getroot().find("Domain/Grid/Grid")
+        self.assertEqual([(one.get("Name"), one.find("DataItem").text) for one in grid.findall("Attribute")],
+                         [("u", "o<&>.h5:/a/u"), ("u_2", "o<&>.h5:/b/u"), ("u_2_3", "o<&>.h5:/c/u_2")])
 
     def test_a_checkpoint_holds_every_field_and_knows_what_the_steps_read(self):
         words = ("--in", "in.h5:/u,/v", "--past", "in.h5:/v,/w", "--stencil", "wave", *TERMS, "--checkpoint", "c.h5",

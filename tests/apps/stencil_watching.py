@@ -48,7 +48,8 @@ class Watching(tessera.Case):
         self.assertTrue(os.path.exists(self.path("f_00000000.png")))
 
     def test_slices_of_a_solid_and_a_line_and_a_fixed_scale(self):
-        for shape, size in (("50", (7 * 50, 60)), ("20x30x40", ((40 + 40 + 30) * 9 + 2 * 12, 30 * 9)),
+        for shape, size in (("50", (7 * 50, 60)), ("700x2", (60, 700)),
+                            ("20x30x40", ((40 + 40 + 30) * 9 + 2 * 12, 30 * 9)),
                             ("2000x2000", (667, 667))):
             result = self.run_tessera("stencil", "--shape", shape, "--steps", 10, "--frames", "f.png", "--every", 5,
                                       "--color-range", "-1:1", ranks=2)

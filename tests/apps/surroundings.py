@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import tessera
-from tessera import IO, MEMORY, MISSING, OK, USAGE, h5py
+from tessera import CANNOT_CREATE, IO, MEMORY, MISSING, OK, USAGE, h5py
 
 QUICK = ("--repetitions", 1, "--warmups", 0)
 
@@ -26,6 +26,13 @@ class Parent(tessera.Case):
                                    prepare=lambda numbers=closed: [os.close(n) for n in numbers])
             self.assertEqual((code, err), (OK, ""), closed)
             self.succeed("verify", "c.h5")
+
+    def test_the_folder_may_be_gone(self):
+        for words in (("--results", "r.h5"), ("--out", "c.h5:/C"), ()):
+            os.mkdir(self.path("gone"))
+            code, err = self.start("matmul", "--n", 8, *QUICK, *words, prepare=lambda: [act(self.path("gone")) for act in (os.chdir, os.rmdir)])
+            self.assertEqual(code, CANNOT_CREATE if words else OK, err)
+            self.assertEqual("No such file" in err, bool(words), err)
 
     def test_children_are_waited_for_where_their_end_is_ignored(self):
         """As below `trap '' CHLD`: no child leaves an exit code, and a failure would look like success."""

@@ -92,6 +92,15 @@ class FullDisk(Fault):
         self.assertNotIn("()", result.err)
         self.assertEqual(os.listdir(self.disk), ["filler"])
 
+    def test_no_space_for_a_script(self):
+        """The same line writes it when there is."""
+        words = ("slurm", "sort", "--n", 10, "--time", 5, "--script", f"{self.disk}/s.sbatch")
+        self.fill(0)
+        self.fail_with(CANNOT_CREATE, *words, words="s.sbatch")
+        self.assertEqual(os.listdir(self.disk), ["filler"])
+        os.unlink(os.path.join(self.disk, "filler"))
+        self.succeed(*words)
+
 
 class FileSizeLimit(Fault):
     @unittest.skipUnless(shutil.which("prlimit"), "needs prlimit")

@@ -1,6 +1,8 @@
 """analysis_test.py SCRIPTS TESSERA SCRATCH: what the report computes, against numbers worked out by hand."""
 import math
 
+import matplotlib.figure
+
 import made
 from made import np, row, write
 
@@ -67,6 +69,16 @@ class Scaling(made.Case):
         rows = scaling.table(run)
         self.assertEqual(rows[4][2:6], ["8", "213 ms", "4.71", "59 %"])
         self.assertEqual(rows[1][6], "serial 10 +- 0 %")
+
+    def test_no_speed_up_is_outside_of_the_picture(self):
+        for seconds in ((1, 300), (1, 0.2)):  # beyond any gain, and a caching effect
+            path = write(self.path("far.h5"), [row("tiled", 64, r, seconds=s) for r, s in zip((1, 2), seconds)])
+            found = scaling.strong(points_of(path).points)
+            axes = matplotlib.figure.Figure().subplots()
+            scaling.draw(axes, found, [None], "strong")
+            low, high = axes.get_ylim()
+            self.assertTrue(all(low < s < high for s in found[0].speedup), (low, found[0].speedup, high))
+            self.assertLess(max(len(axes.yaxis.get_major_formatter()(y)) for y in axes.get_yticks()), 9)
 
     def test_threads_scale_as_ranks_do_and_the_two_are_not_mixed(self):
         points = [row("tiled", 64, 1, t, seconds=1.0 / t) for t in (1, 2, 4)]

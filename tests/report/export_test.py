@@ -3,6 +3,7 @@ import csv
 import json
 import math
 import os
+import resource
 
 import made
 from made import row, write
@@ -98,6 +99,21 @@ class Export(made.Case):
                  and line["params"]["n"] == 8 and line["params"]["p"] == 2]
         self.assertTrue(all(math.isclose(a, b) for a, b in zip(phase, (16.5 * 0.7 * 1.05, 16.5 * 0.6 * 1.05))))
         self.assertFalse([line for line in lines if "verify" in line["callpath"]])
+
+    def test_a_file_that_does_not_fit_is_as_it_was(self):
+        path = self.results("full.h5")
+        csv_of = os.path.splitext(path)[0] + "_samples.csv"
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        for kept in ("", "of an earlier export"):
+            if kept:
+                with open(csv_of, "w", encoding="utf-8") as file:
+                    file.write(kept)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+            self.assert_refused(self.run_script(export, "--csv", path, code=73), csv_of)
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            self.assertEqual([name for name in os.listdir(made.SCRATCH) if name.startswith("full_")], ["full_samples.csv"] if kept else [])
+        with open(csv_of, encoding="utf-8") as file:
+            self.assertEqual(file.read(), kept)
 
     def test_workloads_go_to_files_of_their_own_for_extra_p(self):
         path = self.results("w.h5")

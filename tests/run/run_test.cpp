@@ -202,6 +202,40 @@ TEST(Options, FlagsComeFromTomlToo) {
   EXPECT_FALSE(set.points(set.parse({})).front().flag("quick"));
 }
 
+TEST(Options, AFlagThatIsFalseBeatsEnvironmentAndToml) {
+  setenv("TESSERA_QUICK", "true", 1);
+  for (const auto& [words, want] : {std::pair<std::vector<std::string>, bool>{{}, true},
+                                    {{"--quick=false"}, false},
+                                    {{"--quick", "--quick=false"}, false},
+                                    {{"--quick=false", "--quick"}, true}}) {
+    const Parsed parsed = make().parse(words);
+    EXPECT_EQ(make().points(parsed).front().flag("quick"), want) << join(words, " ");
+    EXPECT_EQ(parsed.sources.at("quick"), words.empty() ? "environment" : "flag");
+  }
+  unsetenv("TESSERA_QUICK");
+}
+
+TEST(Options, WhatNoPointUsesIsTold) {
+  OptionSet set = make();
+  set.add({.name = "tile",
+           .kind = Kind::integer,
+           .fallback = "4",
+           .axis = true,
+           .users = {"kernel", {"tiled", "of_another_build"}}});
+  const auto idle = [&](const std::vector<std::string>& words) { return set.idle_flags(set.parse(words)); };
+  EXPECT_EQ(idle({"--tile", "8"}),
+            std::vector<std::string>{"--tile without effect: it is for --kernel tiled"});
+  EXPECT_EQ(idle({"--tile", "4,8"}).size(), 1U);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                {"--tile", "4"},
+                                                {"--tile", "8", "--kernel", "tiled"},
+                                                {"--tile", "8", "--kernel", "naive,tiled"}})
+    EXPECT_TRUE(idle(words).empty()) << join(words, " ");
+  setenv("TESSERA_TILE", "8", 1);  // of whatever is run: no flag
+  EXPECT_TRUE(idle({}).empty());
+  unsetenv("TESSERA_TILE");
+}
+
 TEST(Options, KeyHoldsTheIdentityOnly) {
   const OptionSet set = make();
   const auto point = set.points(set.parse({"--quick", "--n", "5"})).front();
