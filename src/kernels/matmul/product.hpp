@@ -178,13 +178,20 @@ class Product {
   /// n = 641, 0.87 of peak instead of 0.92. Sets with fewer registers and slow loads of a part run up to 1.3
   /// times as long.
   [[nodiscard]] bool reads_in_place() const {
-    if (machine::isa() != machine::Isa::avx512 || m_ > tallest_in_place) return false;
+    if (machine::isa() != machine::Isa::avx512 || (m_ > tallest_in_place && !is_tiny_b())) return false;
     constexpr index_t page = 4096, line = 64;
     const index_t row = b_.row * static_cast<index_t>(sizeof(T));
     if (a_.step != 1 || b_.step != 1 || a_.row > 1024 || row > page * 3 / 2) return false;
     const bool whole_lines =
         row % line == 0 && b_.data != nullptr && reinterpret_cast<std::uintptr_t>(b_.data) % line == 0;
     return row <= page * 3 / 4 || (whole_lines && row != page);
+  }
+
+  /// Is b a vector wide or two, and short? Then rows of a tall a pass it in one call of the kernel a tile; a
+  /// sliver at a time, as beside packed b, a call costs as much as the sums.
+  [[nodiscard]] bool is_tiny_b() const {
+    constexpr index_t lanes = 64 / static_cast<index_t>(sizeof(T));
+    return a_.row <= 32 && (n_ <= lanes || n_ == 16);
   }
 
   /// Do so few columns of tiles pass over rows of a that these, fetched a sliver ahead, cost less than a
