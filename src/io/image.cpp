@@ -124,9 +124,10 @@ void link_beside(hid_t file, const DatasetSpec& spec, const std::string& name) {
 std::vector<std::string> field_names(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const std::string& path : paths) {
-    std::string name = path.substr(path.rfind('/') + 1);
-    if (std::find(names.begin(), names.end(), name) != names.end())
-      name += fmt::format("_{}", names.size() + 1);
+    const std::string last = path.substr(path.rfind('/') + 1);
+    std::string name = last;
+    for (std::size_t n = names.size() + 1; std::find(names.begin(), names.end(), name) != names.end(); ++n)
+      name = fmt::format("{}_{}", last, n);
     names.push_back(std::move(name));
   }
   return names;

@@ -154,7 +154,9 @@ Runtime::Runtime(int* argc, char*** argv) : uncaught_(std::uncaught_exceptions()
   require(provided >= MPI_THREAD_FUNNELED, ExitCode::internal,
           "the MPI library offers no thread support (funneled is needed); use a build with threads");
   tell_crashes(uncared);
-  machine::share_last_caches(launcher_node_ranks());
+  int ranks = 1;  // Slurm tells of its tasks to a program that runs alone in their allocation, too
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  machine::share_last_caches(std::min(ranks, launcher_node_ranks()));
 }
 
 Runtime::~Runtime() {

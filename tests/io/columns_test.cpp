@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "io/image.hpp"
 #include "io/plain_rows.hpp"
 #include "io/stored_key.hpp"
 
@@ -276,6 +277,11 @@ TEST_F(Columns, OfOtherShapesAreRefused) {
   TableInfo ragged = inspect_table(name("/table"));
   ragged.columns[1].info.shape[0] = 12;
   EXPECT_THROW(require_table(ragged, name("/table")), Error);
+}
+
+TEST(FieldNames, AreTheLastOnesAndDiffer) {
+  EXPECT_EQ(field_names({"/a/u", "/b/u", "/v"}), (std::vector<std::string>{"u", "u_2", "v"}));
+  EXPECT_EQ(field_names({"/a/u", "/b/u_3", "/c/u"}), (std::vector<std::string>{"u", "u_3", "u_4"}));
 }
 
 }  // namespace

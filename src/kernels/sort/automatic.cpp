@@ -67,8 +67,8 @@ bool quicksort_alone(const Block<B>& block) {
   return true;
 }
 
-/// Whether a last-level cache has them, with room for what others have there. Other ranks count as others: 16
-/// of them with 33 MB each took 49 to 56 ms by what suits 300 MiB, 68 by what suits a sixteenth.
+/// Whether a last-level cache has them, with room for what others have there. The whole of it, also where
+/// ranks share it: 16 ranks with 33 MB each took 49 to 57 ms by what suits 300 MiB, 68 by what suits a part.
 template <class B>
 bool in_cache(index_t n) {
   return n <= few_in_cache || n * static_cast<index_t>(sizeof(B)) <= machine::caches().whole_l3 / 4;
