@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/beside.hpp"
 #include "io/checksum.hpp"
 #include "io/notes.hpp"
 #include "io/verify_file.hpp"
@@ -97,7 +98,10 @@ void SortedFiles::remove_folder() const {
   std::vector<fs::path> ours;
   for (fs::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored))
     if (is_of_runs(entry->path().filename().string())) ours.push_back(entry->path());
-  for (const fs::path& file : ours) fs::remove(file, ignored);
+  for_each_beside(2, ssize(ours), [&](index_t i, int) {  // each waits until its pages are given back
+    std::error_code one;
+    fs::remove(ours[static_cast<std::size_t>(i)], one);
+  });
   fs::remove(folder_, ignored);  // it stays where somebody keeps other files in it
 }
 

@@ -8,6 +8,7 @@
 #include <future>
 #include <numeric>
 
+#include "base/beside.hpp"
 #include "base/text.hpp"
 #include "io/checksum.hpp"
 #include "io/dataset.hpp"
@@ -198,23 +199,23 @@ void OutputFile::sync_written() {
   synced_ = true;
 }
 
-void OutputFile::check_written(ReadBack amount) {
+void OutputFile::check_written(ReadBack amount, int threads) {
   std::future<void> syncing = std::async(std::launch::async, [this] { sync_written(); });
   index_t total = 0;
   for (const auto& [dataset, runs, sum] : written_)
     total += runs.length * runs.count * datasets_[dataset].element_bytes;
   if (amount == ReadBack::automatic) amount = total <= (index_t{1} << 30) ? ReadBack::all : ReadBack::sample;
-  const std::size_t step = amount == ReadBack::all ? 1 : std::max<std::size_t>(1, written_.size() / 16);
-  const std::size_t end = amount == ReadBack::off || total == 0 ? 0 : written_.size();
+  const index_t step = amount == ReadBack::all ? 1 : std::max<index_t>(1, ssize(written_) / 16);
+  const index_t some = amount == ReadBack::off || total == 0 ? 0 : ceil_div(ssize(written_), step);
   const RawFile raw(partial_, RawFile::Mode::read);
-  std::vector<std::byte> buffer;
-  for (std::size_t e = 0; e < end; e += step) {
-    const Written& written = written_[e];
+  std::vector<std::vector<std::byte>> buffers(static_cast<std::size_t>(threads));
+  for_each_beside(threads, some, [&](index_t i, int thread) {
+    const Written& written = written_[static_cast<std::size_t>(i * step)];
     const Dataset& dataset = datasets_[written.dataset];
-    require(sum_in_file(raw, written, buffer) == written.sum, ExitCode::io,
+    require(sum_in_file(raw, written, buffers[static_cast<std::size_t>(thread)]) == written.sum, ExitCode::io,
             fmt::format("'{}' does not hold what was written to it (at byte {}); check the device", file_,
                         dataset.offset + written.runs.first * dataset.element_bytes));
-  }
+  });
   syncing.get();
 }
 

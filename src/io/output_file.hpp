@@ -70,8 +70,8 @@ class OutputFile {
   void read_slab(std::size_t dataset, std::span<const layout::Range> slab, std::span<std::byte> data) const;
 
   /// Brings what this rank wrote to the device and meanwhile reads it back, from where the system holds it,
-  /// and compares; throws Error(io, cannot_create). Local.
-  void check_written(ReadBack amount);
+  /// and compares, so many threads at once; throws Error(io, cannot_create). Local.
+  void check_written(ReadBack amount, int threads = 1);
 
   /// Collective: all data to the device, a look whether as many elements were written as there are
   /// (Error(internal)), the checksums, then `annotate` on the open group "/_tessera" (rank

@@ -112,7 +112,8 @@ void Outputs::check(const Values& point) {
                        : amount == "sample" ? ReadBack::sample
                        : amount == "off"    ? ReadBack::off
                                             : ReadBack::automatic;
-  for (File& file : files_) file.file->check_written(how);
+  const int threads = std::max(2, threads_of(point));  // one more waits for the device as it is
+  for (File& file : files_) file.file->check_written(how, threads);
 }
 
 void Outputs::publish(const std::map<std::string, io::Value>& attributes) {
