@@ -2,6 +2,7 @@
 // wider one is first distributed to buckets of neighbouring keys; then every bucket is counted and written on
 // its own. Keys alone need no placement: runs are filled from the counts.
 
+#include <algorithm>
 #include <memory>
 
 #include "kernels/sort/algorithms.hpp"
@@ -18,21 +19,21 @@ constexpr std::uint64_t one_pass_range = 1 << 13;  // u32 counters: 32 KiB, most
 constexpr index_t most_buckets = 1 << 12;
 constexpr index_t aimed_slots = 1 << 15;  // counters of a bucket: 128 KiB, a part of a second-level cache
 constexpr index_t chunk_bytes = 1 << 10;
+constexpr index_t most_few = 1 << 16;  // keys of a bucket that is counted in 16 bits
 
-/// to[0 : end - to] = the keys low + s, counts[s] + second[s] times each; padded: four copies of a key are
-/// written whatever its count, and those too many are written over.
+/// to[0 : end - to] = the keys low + s, counts[s] times each; padded: four copies of a key are written
+/// whatever its count, and those too many are written over.
 template <bool padded, class B, class Counter>
-void fill_runs(B* to, const B* end, B low, const Counter* counts, const Counter* second, index_t slots,
-               const KeyMap<B>& map) {
+void fill_runs(B* to, const B* end, B low, const Counter* counts, index_t slots, const KeyMap<B>& map) {
   constexpr index_t at_once = 16;  // where few of the possible keys occur, most such groups are empty
   constexpr index_t copies = 4;
   for (index_t first = 0; first < slots; first += at_once) {
     const index_t last = std::min(slots, first + at_once);
     Counter any = 0;
-    for (index_t s = first; s < last; ++s) any = static_cast<Counter>(any | counts[s] | second[s]);
+    for (index_t s = first; s < last; ++s) any = static_cast<Counter>(any | counts[s]);
     if (any == 0) continue;
     for (index_t s = first; s < last; ++s) {
-      const index_t count = index_t{counts[s]} + index_t{second[s]};
+      const index_t count = counts[s];
       const B key = map.to_raw(static_cast<B>(low + static_cast<B>(s)));
       if (!padded || end - to < copies || count > copies)
         std::fill_n(to, count, key);
@@ -46,21 +47,26 @@ void fill_runs(B* to, const B* end, B low, const Counter* counts, const Counter*
 /// Whether most of the possible keys occur, as far as some of them tell: then it is hard to foretell how
 /// often.
 template <class Counter>
-bool most_occur(const Counter* counts, const Counter* second, index_t slots) {
+bool most_occur(const Counter* counts, index_t slots) {
   const index_t looked_at = std::min<index_t>(slots, 1024);
-  index_t occur = 0;
-  for (index_t s = 0; s < looked_at; ++s) occur += (counts[s] | second[s]) != 0 ? 1 : 0;
-  return 2 * occur > looked_at;
+  return 2 * (looked_at - std::count(counts, counts + looked_at, Counter{0})) > looked_at;
 }
 
-/// Counts the keys of the pieces, which are fewer than a Counter holds, and writes them in order.
+/// The n keys of counters, in order.
 template <class B, class Counter>
-void count_bucket(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<B> bounds,
-                  std::vector<Counter>& counts, const KeyMap<B>& map) {
-  const B low = bounds.low;
-  const auto slots = static_cast<std::size_t>(bounds.high - low) + 1;
-  counts.assign(2 * slots, 0);  // by turns, as in count_keys
-  Counter *const first = counts.data(), *const second = first + slots;
+void write_counted(B* to, index_t n, B low, const Counter* counts, index_t slots, const KeyMap<B>& map) {
+  if (most_occur(counts, slots))
+    fill_runs<true>(to, to + n, low, counts, slots, map);
+  else
+    fill_runs<false>(to, to + n, low, counts, slots, map);
+}
+
+/// Counts the keys of the pieces, which are fewer than a Counter holds, by way of a cache's room for tables.
+template <class B, class Counter>
+void count_pieces(const std::vector<Piece<B>>& pieces, B low, index_t slots, std::vector<Counter>& tables,
+                  Counter* counts) {
+  tables.assign(2 * static_cast<std::size_t>(slots), 0);  // by turns, as in count_keys
+  Counter *const first = tables.data(), *const second = first + slots;
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const Piece<B>& after = pieces[std::min(p + 4, pieces.size() - 1)];
     for (index_t i = 0; i < after.n; i += 64 / index_t{sizeof(B)}) __builtin_prefetch(after.data + i);
@@ -71,11 +77,7 @@ void count_bucket(const std::vector<Piece<B>>& pieces, B* to, index_t n, Bounds<
     }
     if (i < pieces[p].n) ++first[static_cast<B>(pieces[p].data[i] - low)];
   }
-  const auto all = static_cast<index_t>(slots);
-  if (most_occur(first, second, all))
-    fill_runs<true>(to, to + n, low, first, second, all, map);
-  else
-    fill_runs<false>(to, to + n, low, first, second, all, map);
+  for (index_t s = 0; s < slots; ++s) counts[s] = static_cast<Counter>(first[s] + second[s]);
 }
 
 /// Four tables in turn: equal neighbours do not wait for each other's increment.
@@ -115,49 +117,105 @@ void count_in_one_pass(const Block<B>& block, B low, index_t slots) {
   });
 }
 
+/// Keys of a range in buckets, each of which is counted in a cache. Chunks of them go to where their task has
+/// read already, and all are counted before any is written: 2 bytes of counters a possible key are the only
+/// other memory.
 template <class B>
-void count_by_buckets(const Block<B>& block, Bounds<B> bounds) {
-  const auto range = static_cast<index_t>(bounds.high - bounds.low);
-  const auto plan = std::make_unique<RadixPlan<B>>();
-  plan->divide_evenly(bounds, std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_buckets),
-                      block.map);
-  const index_t buckets = plan->buckets(), tasks = team() == 1 ? 1 : 2 * team();
-  std::vector<FlushedStreams<B>> streams(static_cast<std::size_t>(tasks));
-  constexpr index_t chunk = chunk_bytes / static_cast<index_t>(sizeof(B));
-  constexpr index_t stride = chunk + 64 / static_cast<index_t>(sizeof(B));
-  machine::Buffer<B> buffers(tasks * buckets * stride);
-  const index_t length = round_up(ceil_div(block.n, tasks), chunk);
-  machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
-    const index_t begin = std::min(block.n, t * length), end = std::min(block.n, begin + length);
-    auto& its = streams[static_cast<std::size_t>(t)];
-    its.start(buckets, chunk, stride, buffers.data() + t * buckets * stride, block.scratch + begin,
-              end - begin);
-    stream_all(plan->division(), block.data + begin, end - begin, its);
-  });
-  machine::Buffer<index_t> place(buckets + 1);
-  place[0] = 0;
-  for (index_t b = 0; b < buckets; ++b) {
-    place[b + 1] = place[b];
-    for (const auto& its : streams) place[b + 1] += its.size(b);
+class CountByBuckets {
+ public:
+  CountByBuckets(const Block<B>& block, Bounds<B> bounds) : block_(block), bounds_(bounds) {}
+
+  void sort() {
+    const auto range = static_cast<index_t>(bounds_.high - bounds_.low);
+    plan_.divide_evenly(bounds_, std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_buckets),
+                        block_.map);
+    distribute();
+    place_.assign(static_cast<std::size_t>(plan_.buckets()) + 1, 0);
+    for (index_t b = 0; b < plan_.buckets(); ++b) {
+      index_t n = 0;
+      for (const auto& its : streams_) n += its.size(b);
+      place_[static_cast<std::size_t>(b) + 1] = place_[static_cast<std::size_t>(b)] + n;
+    }
+    few_ = machine::Buffer<std::uint16_t>(range + 1);
+    many_.resize(static_cast<std::size_t>(plan_.buckets()));
+    const index_t grain = std::max<index_t>(1, plan_.buckets() / (16 * team()));
+    machine::parallel_for(0, plan_.buckets(), grain,
+                          [&](index_t first, index_t last) { count(first, last); });
+    machine::parallel_for(0, plan_.buckets(), grain, [&](index_t first, index_t last) {
+      for (index_t b = first; b < last; ++b) write(b);
+    });
   }
-  machine::parallel_for(
-      0, buckets, std::max<index_t>(1, buckets / (16 * team())), [&](index_t first, index_t last) {
-        std::vector<Piece<B>> pieces;
-        std::vector<std::uint16_t> few;
-        std::vector<std::uint32_t> many;
-        for (index_t b = first; b < last; ++b) {
-          const Bounds<B> its = plan->bounds(b);
-          const Bounds<B> own{std::max(its.low, bounds.low), std::min(its.high, bounds.high)};
-          const index_t n = place[b + 1] - place[b];
-          pieces.clear();
-          for (const auto& stream : streams) stream.add_pieces(b, pieces);
-          if (n < 1 << 16)
-            count_bucket(pieces, block.data + place[b], n, own, few, block.map);
-          else
-            count_bucket(pieces, block.data + place[b], n, own, many, block.map);
-        }
-      });
-}
+
+ private:
+  static constexpr index_t chunk = chunk_bytes / static_cast<index_t>(sizeof(B));
+  static constexpr index_t stride = chunk + 64 / static_cast<index_t>(sizeof(B));
+
+  void distribute() {
+    const index_t tasks = team() == 1 ? 1 : 2 * team(), length = round_up(ceil_div(block_.n, tasks), chunk);
+    streams_ = std::vector<FlushedStreams<B>>(static_cast<std::size_t>(tasks));
+    buffers_ = machine::Buffer<B>(tasks * plan_.buckets() * stride);
+    machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
+      const index_t begin = std::min(block_.n, t * length), end = std::min(block_.n, begin + length);
+      auto& its = streams_[static_cast<std::size_t>(t)];
+      its.start(plan_.buckets(), chunk, stride, buffers_.data() + t * plan_.buckets() * stride,
+                block_.data + begin, end - begin);
+      stream_all(plan_.division(), block_.data + begin, end - begin, its);
+    });
+  }
+
+  [[nodiscard]] index_t size(index_t b) const {
+    return place_[static_cast<std::size_t>(b) + 1] - place_[static_cast<std::size_t>(b)];
+  }
+  [[nodiscard]] Bounds<B> bounds_of(index_t b) const {
+    const Bounds<B> its = plan_.bounds(b);
+    return {std::max(its.low, bounds_.low), std::min(its.high, bounds_.high)};
+  }
+  [[nodiscard]] std::uint16_t* few_of(index_t b) {
+    return few_.data() + static_cast<index_t>(bounds_of(b).low - bounds_.low);
+  }
+  [[nodiscard]] index_t slots_of(index_t b) const {
+    const Bounds<B> its = bounds_of(b);
+    return static_cast<index_t>(its.high - its.low) + 1;
+  }
+
+  void count(index_t first, index_t last) {
+    std::vector<Piece<B>> pieces;
+    std::vector<std::uint16_t> few;
+    std::vector<std::uint32_t> many;
+    for (index_t b = first; b < last; ++b) {
+      pieces.clear();
+      for (const auto& stream : streams_) stream.add_pieces(b, pieces);
+      const B low = bounds_of(b).low;
+      if (size(b) == 0) continue;
+      if (size(b) < most_few) {
+        count_pieces(pieces, low, slots_of(b), few, few_of(b));
+        continue;
+      }
+      auto& its = many_[static_cast<std::size_t>(b)];
+      its.resize(static_cast<std::size_t>(slots_of(b)));
+      count_pieces(pieces, low, slots_of(b), many, its.data());
+    }
+  }
+
+  void write(index_t b) {
+    B* const to = block_.data + place_[static_cast<std::size_t>(b)];
+    const B low = bounds_of(b).low;
+    if (size(b) == 0) return;
+    if (size(b) < most_few)
+      write_counted(to, size(b), low, few_of(b), slots_of(b), block_.map);
+    else
+      write_counted(to, size(b), low, many_[static_cast<std::size_t>(b)].data(), slots_of(b), block_.map);
+  }
+
+  const Block<B>& block_;
+  Bounds<B> bounds_;
+  RadixPlan<B> plan_;
+  std::vector<FlushedStreams<B>> streams_;        // of a task
+  machine::Buffer<B> buffers_;                    // of the streams
+  std::vector<index_t> place_;                    // where a bucket begins in the result
+  machine::Buffer<std::uint16_t> few_;            // of the possible keys, for buckets of fewer than most_few
+  std::vector<std::vector<std::uint32_t>> many_;  // for the others
+};
 
 }  // namespace
 
@@ -177,7 +235,8 @@ void counting_bucketed(const Block<Item>& block, const Survey& seen) {
   } else if (seen.range() < one_pass_range) {
     count_in_one_pass(block, static_cast<Item>(seen.min), static_cast<index_t>(seen.range()) + 1);
   } else {
-    count_by_buckets(block, Bounds<Item>{static_cast<Item>(seen.min), static_cast<Item>(seen.max)});
+    const Bounds<Item> bounds{static_cast<Item>(seen.min), static_cast<Item>(seen.max)};
+    std::make_unique<CountByBuckets<Item>>(block, bounds)->sort();
   }
 }
 TESSERA_SORT_INSTANTIATE(counting);
