@@ -27,7 +27,7 @@ class Radix {
 
  public:
   explicit Radix(const Block<Item>& block)
-      : data_(block.data), scratch_(block.scratch), n_(block.n), map_(block.map), done_(block.done) {}
+      : data_(block.data), n_(block.n), map_(block.map), done_(block.done) {}
 
   /// How the keys lie in slices of their range, by a sample.
   [[nodiscard]] static Spread spread(const Block<Item>& block) {
@@ -207,7 +207,7 @@ class Radix {
       worker->pieces.clear();
       add_pieces(b, worker->pieces);
       if (size(b) > most_items_)
-        gather(b, worker->pieces, scratch_ + place_[b]);
+        close_up(b, worker->pieces);
       else
         sort_bucket(b, *worker);
     });
@@ -219,7 +219,7 @@ class Radix {
   void sort_bucket(index_t b, Worker& worker) {
     const Bounds<B> bounds = bounds_of(b, worker.pieces);
     if (bounds.low == bounds.high)
-      gather(b, worker.pieces, worker.memory.data());
+      close_up(b, worker.pieces);
     else
       worker.cache.sort(worker.pieces, data_ + place_[b], size(b), bounds, {}, map_);
     if (done_ != nullptr) (*done_)(data_ + place_[b], size(b));
@@ -239,18 +239,32 @@ class Radix {
     return survey(Block<Item>{const_cast<Item*>(items), nullptr, n, map});
   }
 
-  /// A bucket as it is to its place, on the way through `memory`, for its pieces may lie there.
-  void gather(index_t b, const std::vector<Piece<Item>>& pieces, Item* memory) {
-    Item* end = memory;
-    for (const auto& piece : pieces) end = std::copy(piece.data, piece.data + piece.n, end);
-    if constexpr (std::is_same_v<Plain<Item>, Pair>)
-      std::copy(memory, end, data_ + place_[b]);
-    else
-      std::transform(memory, end, data_ + place_[b], [map = map_](B bits) { return map.to_raw(bits); });
+  /// A bucket as it is, in the order it has, without the gaps between its pieces. Chunks that lie in its
+  /// place move by a part of it: to the front the first of them first, to the back the last first; then there
+  /// is room for what lies elsewhere.
+  void close_up(index_t b, const std::vector<Piece<Item>>& pieces) {
+    const Item *const slots = data_ + first_slot(b) * chunk, *const slots_end = slots + slots_of(b) * chunk;
+    const auto is_there = [&](const Item* items) { return slots <= items && items < slots_end; };
+    Item* to = data_ + place_[b];
+    for (const auto& [items, n] : pieces) {
+      if (is_there(items) && to < items) std::copy(items, items + n, to);
+      to += n;
+    }
+    for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
+      const auto& [items, n] = *piece;
+      if (is_there(items) && to - n > items) std::copy_backward(items, items + n, to);
+      to -= n;
+    }
+    for (const auto& [items, n] : pieces) {
+      if (!is_there(items)) std::copy(items, items + n, to);
+      to += n;
+    }
+    if constexpr (!std::is_same_v<Plain<Item>, Pair>)
+      std::transform(to - size(b), to, to - size(b), [map = map_](B bits) { return map.to_raw(bits); });
   }
 
   void sort_heavy(index_t b) {
-    const Block<Item> block{data_ + place_[b], scratch_ + place_[b], size(b), map_, 0, done_};
+    const Block<Item> block{data_ + place_[b], nullptr, size(b), map_, 0, done_};
     if (survey(block).descents == 0) return;
     Radix part(block);
     if (size(b) < n_ - n_ / 4)
@@ -269,7 +283,6 @@ class Radix {
   }
 
   Item* data_;
-  Item* scratch_;
   index_t n_;
   KeyMap<B> map_;
   const Done* done_;
