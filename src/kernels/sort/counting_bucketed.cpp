@@ -1,6 +1,6 @@
 // Counting sort whose counters and output stay in cache. A small range is counted in one pass, per thread. A
-// wider one is first distributed to buckets of neighbouring keys; then every bucket is counted and written on
-// its own. Keys alone need no placement: runs are filled from the counts.
+// wider one is first distributed to buckets of neighbouring keys; every bucket is counted on its own, and
+// when all are, written. Keys alone need no placement: runs are filled from the counts.
 
 #include <algorithm>
 #include <memory>
