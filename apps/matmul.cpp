@@ -71,8 +71,9 @@ run::Counted stand_in(const Request& request) {
 void describe(const Values& point, const Request& request, run::Measured& measured) {
   const auto& q = request.shape;
   measured.columns = columns_of(point, request);
-  measured.work =
-      q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
+  if (request.alpha != Complex<double>{0})  // else nothing is multiplied
+    measured.work =
+        q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
   measured.rate_units = "GFLOP/s";
   if (request.kernels == request.method.kernel->name) measured.ceiling = ceiling_of(request);  // of all ranks
 }

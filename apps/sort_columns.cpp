@@ -43,13 +43,19 @@ std::optional<layout::Range> parse_bytes_range(std::string_view text) {
 Word parse_word(std::string_view text, const io::TableInfo& table) {
   text = trim(text);
   Word word;
-  if (text.starts_with('-')) word.order = Order::descending;
-  if (text.starts_with('-') || text.starts_with('+')) text = trim(text.substr(1));
-  if (!table.is_group && (word.bytes = parse_bytes_range(text))) return word;
   const auto& columns = table.is_group ? table.columns : table.members;
-  const bool is_whole_name = std::ranges::any_of(columns, [&](const Column& c) { return c.name == text; });
+  const auto is_column = [&](std::string_view name) {
+    return std::ranges::any_of(columns, [&](const Column& c) { return c.name == name; });
+  };
+  const bool has_sign = text.starts_with('-') || text.starts_with('+');
+  const std::string_view unsigned_text = has_sign ? trim(text.substr(1)) : text;
+  if (!is_column(text) || is_column(unsigned_text)) {  // not the sign that a name begins with
+    if (text.starts_with('-')) word.order = Order::descending;
+    text = unsigned_text;
+  }
+  if (!table.is_group && (word.bytes = parse_bytes_range(text))) return word;
   const auto bracket = text.rfind('[');
-  if (!is_whole_name && bracket != std::string_view::npos && text.ends_with(']'))
+  if (!is_column(text) && bracket != std::string_view::npos && text.ends_with(']'))
     word.bytes = parse_bytes_range(text.substr(bracket + 1, text.size() - bracket - 2));
   word.name = word.bytes ? text.substr(0, bracket) : text;
   return word;

@@ -79,6 +79,12 @@ class Keys {
   mutable machine::Buffer<std::uint64_t> bits_;
 };
 
+/// What stands t of the way from one number to the next; beside an infinity that, for std::lerp goes from
+/// -inf to a negative number in one leap.
+double between(double below, double above, double t) {
+  return std::isfinite(below) ? std::lerp(below, above, t) : (1 - t) * below + t * above;
+}
+
 double value_of(const SortColumn& column, std::uint64_t bits) {
   return dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
     using B = tessera::sort::Bits<T>;
@@ -171,7 +177,7 @@ bool run_quantiles(const Point& point) {
     const double below = value_of(request.by.front(), found[2 * q].bits);
     const double above = value_of(request.by.front(), found[2 * q + 1].bits);
     const double t = dist::sort::quantile_place(request.quantiles[q], request.n).fraction;
-    quantiles.push_back(t == 0 || below == above ? below : std::lerp(below, above, t));
+    quantiles.push_back(t == 0 || below == above ? below : between(below, above, t));
     if (comm.is_root()) fmt::print("quantile {}: {}\n", request.quantiles[q], quantiles.back());
   }
   measured.columns = cells_of(request);

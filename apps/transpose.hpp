@@ -38,7 +38,7 @@ struct Request {
   const mpi::DeviceExchange* gpus = nullptr;  ///< the matrices stay there, and travel so
   [[nodiscard]] bool permutes() const { return !axes.empty(); }
   [[nodiscard]] std::vector<index_t> result_extents() const;
-  [[nodiscard]] double moved_bytes() const;  ///< read once and written once
+  [[nodiscard]] double moved_bytes() const;  ///< what is read once, and the result written once
 };
 
 [[nodiscard]] run::OptionSet declare();

@@ -265,8 +265,9 @@ std::vector<index_t> Request::result_extents() const {
 }
 
 double Request::moved_bytes() const {
+  const int matrices = 1 + (shape.scale.alpha != 0 ? 1 : 0) + (shape.scale.beta != 0 ? 1 : 0);
   return std::accumulate(
-      extents.begin(), extents.end(), 2.0 * static_cast<double>(shape.element_bytes),
+      extents.begin(), extents.end(), matrices * static_cast<double>(shape.element_bytes),
       [](double product, index_t extent) { return product * static_cast<double>(extent); });
 }
 

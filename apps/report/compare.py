@@ -67,7 +67,7 @@ def compare_points(before, after, tolerance):
     ratio, low, high = ratio_interval(*sides)
     fewest = min(int(p.measured["repetitions"]) for p in (before, after))
     if fewest < FEWEST:
-        return Compared(before, after, ratio, low, high, "AMBIGUOUS", f"{fewest} repetitions, {FEWEST} are needed")
+        return Compared(before, after, ratio, low, high, "AMBIGUOUS", f"{fewest} of the {FEWEST} repetitions that are needed")
     verdict = judge(low, high, tolerance)
     few = "more repetitions would tell" if verdict == "AMBIGUOUS" and low <= 1 <= high else ""
     return Compared(before, after, ratio, low, high, verdict, few)

@@ -7,7 +7,7 @@ import tables
 import textplot
 from picture import Picture
 
-INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals of the median."
+INTERVAL = "Medians of the repetitions; whiskers are 95 % confidence intervals of the median, of fewer than five their range."
 
 
 def most_shared(groups, axis):

@@ -48,6 +48,13 @@ def varying(points, always=()):
     return [n for n in names if n in always or len({point.config[n] for point in points}) > 1]
 
 
+def interval(measured):
+    """That of the median; of two to four repetitions with the probability that it covers it, of one there is none."""
+    count = int(measured["repetitions"])
+    few = f" ({100 - 100 / 2 ** (count - 1):.0f} %)" if count < 5 else ""
+    return f"{seconds(measured['ci_low'])} .. {seconds(measured['ci_high'])}{few}" if count > 1 else "-"
+
+
 def share(point):
     return f"{100 * point.share:.0f} %" if point.share == point.share else "-"
 
@@ -60,8 +67,7 @@ def summary(points, rate_units):
     for point in points:
         m = point.measured
         rows.append([number(point.config[n]) for n in shown]
-                    + [seconds(m["median"]), f"{seconds(m['ci_low'])} .. {seconds(m['ci_high'])}",
-                       rate(point.rate), share(point), point.verdict]
+                    + [seconds(m["median"]), interval(m), rate(point.rate), share(point), point.verdict]
                     + [seconds(point.phases[p].mean()) if p in point.phases else "-" for p in phases])
     return rows
 

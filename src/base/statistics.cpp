@@ -1,8 +1,12 @@
 #include "base/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "base/text.hpp"
 
 namespace tessera {
 namespace {
@@ -47,6 +51,13 @@ Summary summarize(std::vector<double> samples) {
   s.ci_low = rank == 0 ? s.min : samples[rank - 1];
   s.ci_high = rank == 0 ? s.max : samples[s.count - rank];
   return s;
+}
+
+std::string interval_text(const Summary& seconds) {
+  if (seconds.count < 2) return "-";
+  std::string text = fmt::format("{} .. {}", human_seconds(seconds.ci_low), human_seconds(seconds.ci_high));
+  if (seconds.count < 5) text += fmt::format(" ({:.0f} %)", 100 - 100 * std::pow(0.5, seconds.count - 1));
+  return text;
 }
 
 }  // namespace tessera

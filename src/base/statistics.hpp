@@ -1,6 +1,7 @@
 #pragma once
 // Order statistics of repeated timings.
 
+#include <string>
 #include <vector>
 
 namespace tessera {
@@ -15,5 +16,9 @@ struct Summary {
 /// distribution with p = 1/2 (David and Nagaraja 2003, 7.1); with fewer than 6 samples it is [min, max],
 /// which covers the median with probability 1 - 2^(1-count), less than 95 %.
 [[nodiscard]] Summary summarize(std::vector<double> samples);
+
+/// The interval of a median of seconds, "1.2 ms .. 1.5 ms". Of two to four samples with the probability that
+/// it covers the median, "1.2 ms .. 1.5 ms (75 %)"; "-" of one, which has none.
+[[nodiscard]] std::string interval_text(const Summary& seconds);
 
 }  // namespace tessera

@@ -305,7 +305,7 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
   cells.push_back(std::to_string(comm_.size()));
   cells.push_back(std::to_string(threads_of(point)));
   cells.push_back(human_seconds(summary.median));
-  cells.push_back(fmt::format("{} .. {}", human_seconds(summary.ci_low), human_seconds(summary.ci_high)));
+  cells.push_back(interval_text(summary));
   cells.push_back(human_number(rate_of(measured, summary.median)));
   cells.push_back(std::isnan(share) ? "-" : fmt::format("{:.0f} %", 100 * share));
   if (device) {

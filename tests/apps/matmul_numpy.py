@@ -177,6 +177,12 @@ class AgainstNumpy(tessera.Case):
         rows = [line for line in result.out.splitlines() if " passed " in line]
         self.assertEqual(len(rows), len(tessera.kernels("matmul")) * 4 * 2 * len(algorithms()), str(result))
 
+    def test_what_alpha_leaves_out_is_no_work(self):
+        for alpha, work in ((0, 0), (2, 2 * 30 * 40 * 50)):
+            self.succeed("matmul", "--m", 30, "--n", 40, "--k", 50, "--alpha", alpha, "--beta", 1, "--repetitions", 1, "--results", "r.h5")
+            with h5py.File(self.path("r.h5")) as file:
+                self.assertEqual(file[sorted(file)[-1]]["summary/work"][0], work)
+
     @unittest.skipUnless(tessera.DEVICE == "gpu", "TESSERA_DEVICE=gpu runs it")
     def test_every_kernel_in_pieces(self):
         kernels = tessera.kernels("matmul")

@@ -56,6 +56,12 @@ class Root(tessera.Case):
         self.succeed("sort", "--in", "c.h5:/", "--by", "time, s,name[0:4],-a,b,c", "--argsort", "p.h5:/p")
         self.assertEqual(tessera.read_matrix(self.path("p.h5"), "p").tolist(), order.tolist())
         with h5py.File(self.path("c.h5"), "r+") as file:
+            file["-z"] = self.columns["time"]  # and begin with a sign
+        for by, keys in (("-z", self.columns["time"]), ("--z", -self.columns["time"]), ("-name,--z", -self.columns["time"])):
+            keys = [keys, -numpy.unique(self.columns["name"], return_inverse=True)[1]][:by.count(",") + 1]
+            self.succeed("sort", "--in", "c.h5:/", f"--by={by}", "--argsort", "p.h5:/p", "--overwrite")
+            self.assertEqual(tessera.read_matrix(self.path("p.h5"), "p").tolist(), numpy.lexsort(keys).tolist(), by)
+        with h5py.File(self.path("c.h5"), "r+") as file:
             file["a"] = self.columns["time"]  # a column of the whole word is what is meant
         self.fail_with(tessera.USAGE, "sort", "--in", "c.h5:/", "--by", "a,b,c", words="no column 'b'")
 

@@ -191,6 +191,12 @@ class AgainstNumpy(tessera.Case):
         rows = [line for line in result.out.splitlines() if " passed " in line]
         self.assertEqual(len(rows), len(KERNELS) * len(ALGORITHMS) * 2 * 4, str(result))
 
+    def test_the_rate_counts_what_is_read_and_written(self):
+        for alpha, beta, matrices in ((1, 0, 2), (2, 1, 3), (0, 1, 2), (0, 0, 1)):
+            result = self.succeed("transpose", "--m", 30, "--n", 50, "--alpha", alpha, "--beta", beta, "--repetitions", 1, "--results", "r.h5")
+            with h5py.File(self.path("r.h5")) as file:
+                self.assertEqual(file[sorted(file)[-1]]["summary/work"][0], matrices * 30 * 50 * 8, str(result))
+
     def test_ranks_without_a_part_of_the_data_keep_in_step(self):
         for shape in ((1, 1), (2, 2), (0, 3)):
             name = tessera.write_matrix(self.path("a.h5"), numpy.ones(shape))

@@ -108,6 +108,16 @@ TEST(Summarize, IntervalOfTenIsSecondToNinth) {
   EXPECT_EQ(s.ci_high, 9);
 }
 
+TEST(Summarize, FewSamplesSayHowFarTheirIntervalGoes) {
+  std::string texts;
+  for (int count = 1; count <= 5; ++count) {
+    std::vector<double> samples(static_cast<std::size_t>(count), 2.0);
+    samples.front() = 1;
+    texts += interval_text(summarize(samples)) + "; ";
+  }
+  EXPECT_EQ(texts, "-; 1 s .. 2 s (50 %); 1 s .. 2 s (75 %); 1 s .. 2 s (88 %); 1 s .. 2 s; ");
+}
+
 TEST(Summarize, EmptyIsZero) { EXPECT_EQ(summarize({}).count, 0u); }
 
 TEST(Text, HumanQuantitiesHaveUnits) {

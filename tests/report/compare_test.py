@@ -73,7 +73,7 @@ class Compare(made.Case):
     def test_few_repetitions_decide_nothing(self):
         few = [row(seconds=steady(1.0, count=3))]
         lines, _ = self.verdicts(few, [row(seconds=steady(9.0))], code=2)
-        self.assertIn("AMBIGUOUS (3 repetitions, 5 are needed)", lines[0])
+        self.assertIn("AMBIGUOUS (3 of the 5 repetitions that are needed)", lines[0])
 
     def test_a_time_of_zero_is_no_time(self):
         lines, _ = self.verdicts([row(seconds=[0.0] * 7)], [row(seconds=steady(1.0))], code=2)
