@@ -323,8 +323,7 @@ TEST(SharedMemory, RefusesMoreThanThereIs) {
   const Communicator node = Communicator::world().node();
   struct statvfs whole {};  // others may free what they hold meanwhile
   if (statvfs("/dev/shm", &whole) != 0) GTEST_SKIP() << "no /dev/shm";
-  const index_t too_much =
-      static_cast<index_t>(whole.f_blocks * whole.f_frsize) / node.size() + (index_t{1} << 20);
+  const auto too_much = static_cast<index_t>(whole.f_blocks * whole.f_frsize / node.size()) + (1 << 20);
   try {
     const SharedMemory memory(node, too_much);
     FAIL();
