@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -62,15 +63,19 @@ Child run_child(const DatasetName& name, const char* how) {
 
   const double limit_seconds = how == std::string(as_checksums) ? 1e9 : patience_seconds;
   Child child;
-  const Timer timer;
+  constexpr int tick = 200;  // ms
+  double waited = 0;         // of the time for which this process was suspended, and the child with it, none
+  Timer since_look;
   std::array<char, 4096> chunk{};
   pollfd ready{pipe_ends[0], POLLIN, 0};
   while (true) {
-    if (poll(&ready, 1, 200) > 0) {
+    const bool said = poll(&ready, 1, tick) > 0;
+    waited += std::min(since_look.restart(), 2e-3 * tick);
+    if (said) {
       const auto count = read(pipe_ends[0], chunk.data(), chunk.size());
       if (count <= 0) break;
       child.output.append(chunk.data(), static_cast<std::size_t>(count));
-    } else if (timer.seconds() > limit_seconds) {
+    } else if (waited > limit_seconds) {
       child.timed_out = true;
       kill(pid, SIGKILL);
       break;

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -52,20 +53,22 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::watch(double limit_seconds) {
-  constexpr double busy_seconds = 0.01;  // of a tick of 0.1 s; the watching itself takes microseconds
+  constexpr double tick = 0.1, busy_seconds = 0.01;  // the watching itself takes microseconds
   std::uint64_t last = beats.load();
   double used = processor_seconds();
-  Timer since;
+  double still = 0;  // seconds without a beat; those in which the whole process stood still are none
+  Timer since_look;
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::milliseconds(100), [this] { return stop_; })) {
+  while (!wake_.wait_for(lock, std::chrono::duration<double>(tick), [this] { return stop_; })) {
+    still += std::min(since_look.restart(), 2 * tick);
     const std::uint64_t now = beats.load();
     const double now_used = processor_seconds();
     const bool computes = computing.load() > 0 && now_used - used > busy_seconds;
     used = now_used;
     if (now != last || computes) {
       last = now;
-      since.restart();
-    } else if (since.seconds() > limit_seconds) {
+      still = 0;
+    } else if (still > limit_seconds) {
       // MPI_Abort itself may block on a lock that the hung call holds; then end this process, and mpirun ends
       // the rest.
       std::thread([] {

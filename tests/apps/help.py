@@ -29,8 +29,7 @@ class Help(tessera.Case):
                 words = line.split("#")[0].split()
                 words = words[words.index("tessera") + 1:]
                 with self.subTest(line=line):
-                    result = self.run_tessera(*words[:1], *words[1:], *(["--plan"] if words[0] == "matmul" else []),
-                                              timeout=120)
+                    result = self.run_tessera(*words[:1], *words[1:], *(["--plan"] if words[0] == "matmul" else []))
                     self.assertNotEqual(result.code, tessera.USAGE, str(result))
 
     def test_help_of_a_command(self):

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import tessera
 from tessera import h5py, numpy
@@ -56,7 +57,9 @@ class Stops(tessera.Case):
         self.assertFalse(os.path.exists(self.path("r.h5")))
 
     def test_without_anything_to_go_on_from_a_signal_ends_it(self):
-        job = tessera.Job(["matmul", "--n", 256, "--repetitions", 10**6], folder=self.folder)
+        job = tessera.Job(["matmul", "--n", 256, "--repetitions", 10**6, "--out", "c.h5:/C"], folder=self.folder)
+        while not os.listdir(self.folder) and job.process.poll() is None:
+            time.sleep(0.01)
         job.process.send_signal(signal.SIGTERM)
         self.assertEqual(job.wait().code, -signal.SIGTERM)
 

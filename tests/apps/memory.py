@@ -15,7 +15,7 @@ KINDS = {"capacity": "l1_misses", "conflict": "l1_conflicts", "true_sharing": "t
 class Memory(tessera.Case):
     def simulated(self, *words):
         path = self.path("m.h5")
-        self.succeed("memory", *words, *QUICK, "--results", path, "--again", timeout=120)
+        self.succeed("memory", *words, *QUICK, "--results", path, "--again")
         with h5py.File(path, "r") as file:
             run = list(file.values())[-1]
             table = {name: column.asstr()[:] if h5py.check_string_dtype(column.dtype) else column[:]

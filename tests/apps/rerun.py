@@ -13,12 +13,12 @@ PYTHON = {"TESSERA_PYTHON": sys.executable}  # the one that runs this test has h
 
 class Rerun(tessera.Case):
     def measure(self, *words, results="r.h5", **how):
-        self.succeed(*words, "--results", self.path(results), timeout=120, **how)
+        self.succeed(*words, "--results", self.path(results), **how)
         return self.path(results)
 
     def rerun(self, *words, codes=(0, 1, 2), **how):
         """Timings of tests say nothing: any verdict is right."""
-        result = self.run_tessera("rerun", *words, timeout=120, environment=PYTHON, **how)
+        result = self.run_tessera("rerun", *words, environment=PYTHON, **how)
         self.assertIn(result.code, codes, str(result))
         return result
 

@@ -33,7 +33,7 @@ def rows_of(path):
 class Scalability(tessera.Case):
     def record(self, *words, threads=2):
         path = self.path("s.h5")
-        self.succeed("scalability", *words, *QUICK, "--results", path, "--again", threads=threads, timeout=120)
+        self.succeed("scalability", *words, *QUICK, "--results", path, "--again", threads=threads)
         return rows_of(path)[0]
 
     def check_rows(self, rows):
@@ -168,7 +168,7 @@ class Scalability(tessera.Case):
 
     def test_report_draws_the_speedups(self):
         self.record("forkjoin", "--kernel", ",".join(PROBES[:2]), "--n", 20)
-        result = self.run_tessera("report", self.path("s.h5"), timeout=120)
+        result = self.run_tessera("report", self.path("s.h5"))
         if "no Python" in result.err:
             self.skipTest("no matplotlib")
         self.assertEqual(result.code, OK, str(result))

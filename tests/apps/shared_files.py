@@ -132,7 +132,7 @@ class SpecialFiles(tessera.Case):
                     self.assertNotIn("--overwrite", result.err)
         self.fail_with(CANNOT_CREATE, "machine", "--seconds", 0.01, environment={"TESSERA_MACHINE_FILE": self.path("null.png")},
                        words=("/null.png'", "pipe or device"))
-        job = tessera.Job(("machine",), environment={"TESSERA_MACHINE_FILE": "/dev/null/m.toml"}).wait(timeout=30)
+        job = tessera.Job(("machine",), environment={"TESSERA_MACHINE_FILE": "/dev/null/m.toml"}).wait()
         self.assert_failed(job, CANNOT_CREATE, "/dev/null/m.toml")
         self.assertTrue(stat.S_ISFIFO(os.lstat(self.path("pipe.png")).st_mode))
         self.assertEqual(sorted(os.listdir(self.folder)), ["null.png", "pipe.png"])

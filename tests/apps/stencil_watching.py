@@ -66,7 +66,7 @@ class Watching(tessera.Case):
             for name in ("no/folder/u.png", *(("folder.png",) if option == "--preview" else ())):
                 with self.subTest(option, name=name):
                     self.fail_with(tessera.CANNOT_CREATE, "stencil", "--shape", "64x64", "--steps", 10**12, option, name,
-                                   words=name, ranks=2, timeout=60)
+                                   words=name, ranks=2)
 
     def test_a_field_without_points_has_a_picture_without_any(self):
         for shape in ("0x5", "5x0", "0"):

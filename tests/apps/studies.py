@@ -32,14 +32,14 @@ class Studies(tessera.Case):
                 self.assertEqual(command[-2:], ["--results", "r.h5"])
                 command[command.index("--config") + 1] = study
                 words = command[1:-2] + list(SMALL[command[1]]) + list(QUICK) + ["--results", path]
-                result = self.run_tessera(*words, timeout=100)
+                result = self.run_tessera(*words)
                 if "cuda" in study and result.code != OK:
                     self.assertRegex(result.errors[0], "needs a GPU")  # known, but there is none here
                     continue
                 self.assertEqual(result.code, OK, str(result))
                 titles.append(re.search(r'^title = "(.*)"$', text, re.M)[1])
         self.assertEqual(len(titles), len(set(titles)))
-        self.succeed("report", path, environment={"TESSERA_PYTHON": sys.executable}, timeout=200)
+        self.succeed("report", path, environment={"TESSERA_PYTHON": sys.executable})
         with open(self.path("all.html"), encoding="utf-8") as file:
             heads = [html.unescape(head) for head in re.findall(r"<h2[^>]*>(.*?)</h2>", file.read())]
         self.assertEqual(set(heads), set(titles))

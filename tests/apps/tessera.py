@@ -103,9 +103,10 @@ class Job:
         self.command = command
         self.started = time.monotonic()
         # mpirun takes its handler of SIGPIPE away before it has done with the pipes of ranks that died, and may die of it itself;
-        # ignored, as it is in Python, it stays so. Ranks get the default from mpirun.
-        self.process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, restore_signals=ranks == 0,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+        # ignored, as it is in Python, it stays so. Ranks get the default from mpirun. SIGUSR1 likewise, as in jobs/env.sh.
+        ignoring = ["sh", "-c", "trap '' USR1; exec \"$@\"", "sh"] if self.launched else []
+        self.process = subprocess.Popen(ignoring + command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, restore_signals=not self.launched, text=True, errors="replace")
 
     def pids(self):
         """Every living process of the job (zombies have no environment any more): {pid: command line}."""
@@ -159,15 +160,14 @@ class Job:
 
     def stop(self, ready, number=signal.SIGUSR1):
         """The result of a job that is sent the signal when there is something to go on from; sent again, for a launcher may let
-        one pass, but not to a launcher whose ranks have ended: that one may have no handler any more."""
+        one pass, but once to a program alone: that one ends at a second SIGTERM."""
         while not ready() and self.process.poll() is None:
             time.sleep(0.01)
-        for _ in range(20):
-            if self.process.poll() is not None or (self.launched and not self.ranks()):
-                break
+        for _ in range(20 if self.launched else 1):
             self.process.send_signal(number)
             try:
                 self.process.wait(1)
+                break
             except subprocess.TimeoutExpired:
                 continue
         return self.wait()
@@ -317,6 +317,11 @@ class Case(unittest.TestCase):
             self.assertIn(word, result.errors[0], str(result))
         return result
 
+    def assert_within(self, promised, seconds, told=""):
+        """So many seconds were taken of those promised, which slack() stretches if they did not suffice."""
+        if seconds >= promised:
+            self.assertLess(seconds, slack(promised), told)
+
     def own_memory(self, *arguments):
         """The most bytes of its own that a run on one rank held. Pages of its program and libraries, of which the system keeps
         as many as it likes, are not among them, and neither is the file cache."""
@@ -334,18 +339,10 @@ class Case(unittest.TestCase):
         return most
 
 
-_slowness = None
-
-
 def slack(seconds):
     """The promise of so many seconds, stretched by how much slower than alone this machine answers now."""
-    global _slowness
-    if _slowness is None:
-        alone = 0.6  # seconds of the run below on two idle cores
-        start = time.monotonic()
-        run("matmul", "--n", 8, "--repetitions", 1, ranks=3)
-        _slowness = max(1.0, (time.monotonic() - start) / alone)
-    return seconds * _slowness
+    alone = 0.6  # seconds of the run below on two idle cores
+    return seconds * max(1.0, run("matmul", "--n", 8, "--repetitions", 1, ranks=3).seconds / alone)
 
 
 def main(module="__main__"):

@@ -30,11 +30,13 @@ class Fault(tessera.Case):
         self.assertEqual(result.code, OK, f"a file under its final name is wrong\n{result}\n{told}")
 
     def assert_gone(self, job, told=""):
-        left = job.wait_gone(tessera.slack(GONE_SECONDS))
+        left = job.wait_gone(GONE_SECONDS) and job.wait_gone(tessera.slack(GONE_SECONDS))
         self.assertEqual(left, {}, f"processes are left\n{told}")
 
-    def wait_for_partial(self):
-        end = time.monotonic() + 30
+    def wait_for_partial(self, job):
+        """Until every rank has begun: the output is made together."""
+        end = time.monotonic() + tessera.PATIENCE
         while not self.partials():
-            self.assertLess(time.monotonic(), end, "the run does not begin")
+            self.assertIsNone(job.process.poll(), "it has ended")
+            self.assertLess(time.monotonic(), end, "it does not begin")
             time.sleep(0.02)

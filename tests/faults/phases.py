@@ -139,6 +139,7 @@ class Phases(tessera.Case):
         # Seconds are promised to a job that has the machine for itself: what was only slow, or so slow that it stalled
         # before its phase, is judged once more, alone.
         slow = [case for case, (wrong, _) in ends if wrong and all(w.startswith((LATE, EARLY)) for w in wrong)]
+        self.slack = tessera.slack(1) if slow else 1
         ends = [(case, end) for case, end in ends if case not in slow] + [(case, self.judge(case)) for case in slow]
         violations = [told for _, (wrong, told) in ends if wrong]
         print(f"\n  {len(drawn)} of {len(cases)} cases, {len(slow)} of them twice, {len(violations)} violations", flush=True)

@@ -259,6 +259,7 @@ class Requeue(SlurmCase):
             if restarts == 2:
                 cluster.client("scancel", "--batch", "--signal=USR1", job)
             self.wait_until(lambda: cluster.job(job)[0]["Restarts"] == str(restarts), "a requeue")
+            cluster.client("scontrol", "update", f"JobId={job}", "TimeLimit=30")  # from now on only we signal, however slow it is
             self.wait_until(lambda: self.log(job).count("resumed: results/ck.h5") == restarts, "a resume")
             self.wait_until(lambda: self.step_of(checkpoint) > before, "progress")
         cluster.client("scancel", job)
