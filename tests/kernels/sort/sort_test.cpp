@@ -161,6 +161,19 @@ TYPED_TEST(Keys, LargeInputsOnManyThreads) {
   }
 }
 
+TYPED_TEST(Keys, BucketsOfOftenAndSeldomKeysAreCounted) {
+  std::vector<TypeParam> keys;  // 2^16 and more of a bucket, some thousands of the others
+  for (index_t i = 0; i < 250007; ++i) {
+    const std::uint64_t bits = random_bits(key_seed, 1, i);
+    keys.push_back(static_cast<TypeParam>(bits % 3 != 0 ? 70000 : bits / 3 % 150000));
+  }
+  const auto range = range_of(keys);
+  for (const auto& [variant, widest] : all_variants()) {
+    if (range > widest || !variant.starts_with("counting")) continue;
+    for (const int threads : {1, 4}) expect_sorted(variant, keys, Order::descending, threads, "often");
+  }
+}
+
 TYPED_TEST(Keys, ExtremeValuesAreKeptAndOrdered) {
   const auto values = specials<TypeParam>();
   std::vector<TypeParam> keys;
