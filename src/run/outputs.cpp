@@ -112,7 +112,7 @@ void Outputs::check(const Values& point) {
                        : amount == "sample" ? ReadBack::sample
                        : amount == "off"    ? ReadBack::off
                                             : ReadBack::automatic;
-  const int threads = std::max(2, threads_of(point));  // one more waits for the device as it is
+  const int threads = std::max(2, threads_of(point));  // to wait for files is no computing
   for (File& file : files_) file.file->check_written(how, threads);
 }
 

@@ -117,9 +117,16 @@ void count_in_one_pass(const Block<B>& block, B low, index_t slots) {
   });
 }
 
-/// Keys of a range in buckets, each of which is counted in a cache. Chunks of them go to where their task has
-/// read already, and all are counted before any is written: 2 bytes of counters a possible key are the only
-/// other memory.
+/// How often each possible key of a bucket occurs: in 16 bits where it has fewer than most_few keys.
+struct Counted {
+  std::uint16_t* few = nullptr;  // a counter each
+  std::vector<std::uint32_t> many;
+};
+
+/// Keys of a range in buckets, each of which is counted in a cache. Where that takes less memory than the
+/// keys, chunks of them go to where their task has read already, and all are counted before any is written;
+/// keys that lie far apart go to scratch memory, from which one bucket after the other is counted and
+/// written.
 template <class B>
 class CountByBuckets {
  public:
@@ -127,22 +134,37 @@ class CountByBuckets {
 
   void sort() {
     const auto range = static_cast<index_t>(bounds_.high - bounds_.low);
+    const bool keeps_counts = range <= block_.n;
     plan_.divide_evenly(bounds_, std::clamp<index_t>(range / aimed_slots + 1, 4 * team(), most_buckets),
                         block_.map);
-    distribute();
+    distribute(keeps_counts ? block_.data : block_.scratch);
     place_.assign(static_cast<std::size_t>(plan_.buckets()) + 1, 0);
     for (index_t b = 0; b < plan_.buckets(); ++b) {
       index_t n = 0;
       for (const auto& its : streams_) n += its.size(b);
       place_[static_cast<std::size_t>(b) + 1] = place_[static_cast<std::size_t>(b)] + n;
     }
-    few_ = machine::Buffer<std::uint16_t>(range + 1);
-    many_.resize(static_cast<std::size_t>(plan_.buckets()));
     const index_t grain = std::max<index_t>(1, plan_.buckets() / (16 * team()));
-    machine::parallel_for(0, plan_.buckets(), grain,
-                          [&](index_t first, index_t last) { count(first, last); });
+    std::vector<Counted> kept(keeps_counts ? static_cast<std::size_t>(plan_.buckets()) : 0);
+    machine::Buffer<std::uint16_t> few(keeps_counts ? range + 1 : 0);
     machine::parallel_for(0, plan_.buckets(), grain, [&](index_t first, index_t last) {
-      for (index_t b = first; b < last; ++b) write(b);
+      std::vector<std::uint16_t> few_tables, few_of_one;
+      std::vector<std::uint32_t> many_tables;
+      Counted one;
+      for (index_t b = first; b < last; ++b) {
+        if (size(b) == 0) continue;
+        Counted& counted = keeps_counts ? kept[static_cast<std::size_t>(b)] : one;
+        if (!keeps_counts) few_of_one.resize(static_cast<std::size_t>(slots_of(b)));
+        counted.few = keeps_counts ? few.data() + static_cast<index_t>(bounds_of(b).low - bounds_.low)
+                                   : few_of_one.data();
+        count(b, few_tables, many_tables, counted);
+        if (!keeps_counts) write(b, counted);
+      }
+    });
+    if (!keeps_counts) return;
+    machine::parallel_for(0, plan_.buckets(), grain, [&](index_t first, index_t last) {
+      for (index_t b = first; b < last; ++b)
+        if (size(b) > 0) write(b, kept[static_cast<std::size_t>(b)]);
     });
   }
 
@@ -150,15 +172,15 @@ class CountByBuckets {
   static constexpr index_t chunk = chunk_bytes / static_cast<index_t>(sizeof(B));
   static constexpr index_t stride = chunk + 64 / static_cast<index_t>(sizeof(B));
 
-  void distribute() {
+  void distribute(B* to) {
     const index_t tasks = team() == 1 ? 1 : 2 * team(), length = round_up(ceil_div(block_.n, tasks), chunk);
     streams_ = std::vector<FlushedStreams<B>>(static_cast<std::size_t>(tasks));
     buffers_ = machine::Buffer<B>(tasks * plan_.buckets() * stride);
     machine::parallel_for(0, tasks, 1, [&](index_t t, index_t) {
       const index_t begin = std::min(block_.n, t * length), end = std::min(block_.n, begin + length);
       auto& its = streams_[static_cast<std::size_t>(t)];
-      its.start(plan_.buckets(), chunk, stride, buffers_.data() + t * plan_.buckets() * stride,
-                block_.data + begin, end - begin);
+      its.start(plan_.buckets(), chunk, stride, buffers_.data() + t * plan_.buckets() * stride, to + begin,
+                end - begin);
       stream_all(plan_.division(), block_.data + begin, end - begin, its);
     });
   }
@@ -170,51 +192,40 @@ class CountByBuckets {
     const Bounds<B> its = plan_.bounds(b);
     return {std::max(its.low, bounds_.low), std::min(its.high, bounds_.high)};
   }
-  [[nodiscard]] std::uint16_t* few_of(index_t b) {
-    return few_.data() + static_cast<index_t>(bounds_of(b).low - bounds_.low);
-  }
+
   [[nodiscard]] index_t slots_of(index_t b) const {
     const Bounds<B> its = bounds_of(b);
     return static_cast<index_t>(its.high - its.low) + 1;
   }
 
-  void count(index_t first, index_t last) {
+  void count(index_t b, std::vector<std::uint16_t>& few_tables, std::vector<std::uint32_t>& many_tables,
+             Counted& counted) const {
     std::vector<Piece<B>> pieces;
-    std::vector<std::uint16_t> few;
-    std::vector<std::uint32_t> many;
-    for (index_t b = first; b < last; ++b) {
-      pieces.clear();
-      for (const auto& stream : streams_) stream.add_pieces(b, pieces);
-      const B low = bounds_of(b).low;
-      if (size(b) == 0) continue;
-      if (size(b) < most_few) {
-        count_pieces(pieces, low, slots_of(b), few, few_of(b));
-        continue;
-      }
-      auto& its = many_[static_cast<std::size_t>(b)];
-      its.resize(static_cast<std::size_t>(slots_of(b)));
-      count_pieces(pieces, low, slots_of(b), many, its.data());
+    for (const auto& stream : streams_) stream.add_pieces(b, pieces);
+    const B low = bounds_of(b).low;
+    if (size(b) < most_few) {
+      count_pieces(pieces, low, slots_of(b), few_tables, counted.few);
+    } else {
+      counted.many.resize(static_cast<std::size_t>(slots_of(b)));
+      count_pieces(pieces, low, slots_of(b), many_tables, counted.many.data());
     }
   }
 
-  void write(index_t b) {
+  void write(index_t b, const Counted& counted) const {
     B* const to = block_.data + place_[static_cast<std::size_t>(b)];
     const B low = bounds_of(b).low;
-    if (size(b) == 0) return;
     if (size(b) < most_few)
-      write_counted(to, size(b), low, few_of(b), slots_of(b), block_.map);
+      write_counted(to, size(b), low, counted.few, slots_of(b), block_.map);
     else
-      write_counted(to, size(b), low, many_[static_cast<std::size_t>(b)].data(), slots_of(b), block_.map);
+      write_counted(to, size(b), low, counted.many.data(), slots_of(b), block_.map);
   }
 
   const Block<B>& block_;
   Bounds<B> bounds_;
   RadixPlan<B> plan_;
-  std::vector<FlushedStreams<B>> streams_;        // of a task
-  machine::Buffer<B> buffers_;                    // of the streams
-  std::vector<index_t> place_;                    // where a bucket begins in the result
-  machine::Buffer<std::uint16_t> few_;            // of the possible keys, for buckets of fewer than most_few
-  std::vector<std::vector<std::uint32_t>> many_;  // for the others
+  std::vector<FlushedStreams<B>> streams_;  // of a task
+  machine::Buffer<B> buffers_;              // of the streams
+  std::vector<index_t> place_;              // where a bucket begins in the result
 };
 
 }  // namespace
