@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# bash tests/fresh.sh [bookworm|trixie] [--user]: proves README.md's two commands on a bare machine.
+#
+# Makes a minimal Debian root with debootstrap, clones HEAD into it, and types the two commands
+# there: as root, or with --user as an ordinary user who may use sudo. Prints what each command took
+# and installed. The last line is the suite's; the exit code is that of the first command that fails.
+#
+#   TESSERA_MIRROR        the archive debootstrap takes packages from (unset: the one apt uses here)
+#   TESSERA_FRESH_CACHE   where the bare root is kept as a tar file (unset: ~/.cache/tessera)
+#   TESSERA_FRESH_ROOTS   where a root of 8 GB is made, without nodev and nosuid (unset: /var/tmp)
+#
+# The mounts belong to this run's own mount namespace: they end with its last process, however it
+# ends.
+set -euo pipefail
+
+fail() {
+  printf 'tests/fresh.sh: error: %s\n' "$*" >&2
+  exit 1
+}
+say() { printf '== %s\n' "$*"; }
+
+release=bookworm user=root
+inside=
+while [ $# -gt 0 ]; do
+  case $1 in
+    bookworm | trixie) release=$1 ;;
+    --user) user=tessera ;;
+    --inside) inside=$2 && shift ;;
+    *) fail "what is $1? usage: bash tests/fresh.sh [bookworm|trixie] [--user]" ;;
+  esac
+  shift
+done
+tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+home=/home/tessera
+[ "$user" != root ] || home=/root
+
+# Runs a command of the user's in the clone, with the environment of a fresh login.
+as_user() { # command
+  chroot "$inside" /usr/sbin/runuser -u "$user" -- env -i HOME="$home" USER="$user" \
+    LOGNAME="$user" SHELL=/bin/bash \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd ~/tessera && $1"
+}
+
+packages() { chroot "$inside" dpkg-query -W -f '${Package} ${Installed-Size}\n' | sort; }
+
+mount_inside() {
+  mount -t proc proc "$inside/proc"
+  mount --rbind /sys "$inside/sys"
+  mount --rbind /dev "$inside/dev"
+  mount -t tmpfs -o mode=1777 shm "$inside/dev/shm"
+}
+
+# Types the two commands, in the namespaces that unshare made.
+type_commands() {
+  local commands command code started log installed before=$inside/var/tmp/packages.before
+  mapfile -t commands < <(sed -n 's/^\(bash jobs\/[a-z]*\.sh\) .*/\1/p' "$tree/README.md")
+  [ "${commands[*]}" = "bash jobs/run.sh bash jobs/test.sh" ] ||
+    fail "README.md no longer begins with the two commands: ${commands[*]}"
+  for command in "${commands[@]}"; do
+    say "\$ $command        ($release, $user)"
+    packages >"$before"
+    started=$SECONDS code=0
+    log=$inside/var/tmp/$(basename "${command##* }").log
+    as_user "$command" 2>&1 | tee "$log" || code=$?
+    installed=$(packages | comm -13 "$before" - |
+      awk '{ n++; kb += $2 } END { printf "%d packages, %d MB", n, kb / 1024 }')
+    printf '== %s: exit code %d after %d:%02d min; it installed %s\n' "$command" "$code" \
+      $(((SECONDS - started) / 60)) $(((SECONDS - started) % 60)) "$installed"
+    [ "$code" = 0 ] || break
+  done
+  tail -n 1 "$log"
+  return "$code"
+}
+
+if [ -n "$inside" ]; then
+  mount_inside
+  type_commands
+  exit
+fi
+
+# Prints the archive that apt uses here, or nothing (debootstrap then takes its own).
+mirror() {
+  if [ -n "${TESSERA_MIRROR:-}" ]; then
+    echo "$TESSERA_MIRROR"
+  elif command -v apt-get >/dev/null; then
+    apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Origin: Debian' \
+      'Label: Debian' 'Component: main' | sort -u | head -n 1
+  fi
+}
+
+# Makes the bare root as a tar file, unless there is one of the last 30 days.
+make_base() { # tar
+  [ -z "$(find "$1" -mtime -30 2>/dev/null)" ] || return 0
+  say "a bare $release by debootstrap, kept in $1"
+  local new=$root.base site with=sudo
+  site=$(mirror)
+  case $site in https:*) with=sudo,ca-certificates ;; esac
+  debootstrap --variant=minbase --include="$with" "$release" "$new" ${site:+"$site"} \
+    >"$root.log" 2>&1 || fail "debootstrap failed: $(tail -n 3 "$root.log" | tr '\n' ' ')"
+  # How packages are reached from here: a proxy, for example. Nothing else of this machine.
+  if command -v apt-config >/dev/null; then
+    apt-config dump | grep -iE '^Acquire::(https?::Proxy|Check-)' \
+      >"$new/etc/apt/apt.conf.d/90surroundings" || true
+  fi
+  mkdir -p "$(dirname "$1")"
+  tar -C "$new" --numeric-owner -cf "$1.$$" . && mv "$1.$$" "$1"
+  rm -rf "$new"
+}
+
+[ "$(id -u)" = 0 ] || fail "it needs root, for debootstrap, chroot and mount"
+command -v debootstrap >/dev/null || fail "it needs debootstrap (apt-get install debootstrap)"
+unshare --mount --pid --fork true 2>/dev/null ||
+  fail "it needs a mount and a process namespace, which are not allowed here"
+
+root=$(mktemp -d "${TESSERA_FRESH_ROOTS:-/var/tmp}/tessera-$release-XXXXXX")
+chmod 755 "$root"
+commands=
+clean_up() {
+  if [ -n "$commands" ]; then
+    kill "$commands" 2>/dev/null && wait "$commands" || true # and with it, all that it started
+  fi
+  rm -rf --one-file-system "$root" "$root.base" "$root.log"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+base=${TESSERA_FRESH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tessera}/$release-$(uname -m).tar
+make_base "$base"
+tar -C "$root" --numeric-owner -xpf "$base"
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+echo "127.0.0.1 localhost $(uname -n)" >"$root/etc/hosts"
+if [ "$user" != root ]; then
+  chroot "$root" useradd --create-home --shell /bin/bash "$user"
+  echo "$user ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$user"
+fi
+git clone --quiet "$tree" "$root$home/tessera"
+chroot "$root" chown -R "$user:" "$home/tessera"
+say "HEAD of the clone: $(git -C "$tree" log -1 --format='%h %s')"
+
+arguments=("$release")
+[ "$user" = root ] || arguments+=(--user)
+unshare --mount --pid --fork --kill-child \
+  bash "${BASH_SOURCE[0]}" "${arguments[@]}" --inside "$root" &
+commands=$!
+code=0
+wait "$commands" || code=$?
+commands=
+exit "$code"
