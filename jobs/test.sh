@@ -36,6 +36,24 @@ status=0
 ctest --test-dir "$tessera_build_dir" --parallel "$(tessera_cores)" --output-on-failure --no-tests=error \
   --label-exclude "$exclude" --output-junit "$summary" "$@" || status=$?
 
+# The cases that a passing test left out, by reason: GoogleTest and unittest print one each.
+left_out() {
+  awk '
+    /^[0-9]+\/[0-9]+ Test: / { test = $3 }
+    gtest { reasons[$0 ": " test]++; gtest = 0 }
+    /: Skipped$/ { gtest = 1 }
+    match($0, /\.\.\. skipped .*/) {
+      reason = substr($0, RSTART + 13, RLENGTH - 14)
+      reasons[reason ": " test]++
+    }
+    END { for (r in reasons) printf "  %s (%d)\n", r, reasons[r] }' "$1" | sort
+}
+log=$tessera_build_dir/Testing/Temporary/LastTest.log
+if [ -e "$log" ] && [ -n "$(left_out "$log")" ]; then
+  tessera_say "cases left out here (reason: test (cases)):"
+  left_out "$log"
+fi
+
 # CTest's own words for a case: run, fail, disabled, notrun; a skip is a notrun that asked for it.
 count() { grep -c "$1" "$summary" 2>/dev/null || true; }
 passed=$(count '<testcase .*status="run"')
