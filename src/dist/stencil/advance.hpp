@@ -33,8 +33,9 @@ struct Traffic {
   }
 };
 
-/// u after so many steps, on all ranks of comm. Collective. Adds to the phases "exchange" and "compute". The
-/// bits of u depend neither on the grid nor on the method nor on the steps between two exchanges.
+/// Takes u so many steps on, on all ranks of comm. Collective. Adds to the phases "exchange" and
+/// "compute". The bits of u depend on neither the grid, the method, the steps between two exchanges, nor how
+/// the steps are divided into calls. What lies beyond given sides of now() is kept.
 template <class T>
 Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps, const Method& method,
                 mpi::Phases& phases);

@@ -6,6 +6,7 @@
 
 #include "base/half.hpp"
 #include "base/text.hpp"
+#include "kernels/stencil/engine.hpp"
 
 namespace tessera::stencil {
 namespace {
@@ -36,6 +37,41 @@ void check(const Sweep<T>& sweep) {
     const bool high = sweep.sides[d][1].kind == Boundary::periodic;
     require(low == high, ExitCode::usage,
             "a periodic boundary must be periodic on both sides of its dimension");
+  }
+}
+
+template <class T>
+void keep_given(const Sweep<T>& sweep) {
+  if (sweep.extent().volume() == 0) return;
+  const auto is_given = [&](int d, int side) {
+    return sweep.edge(d, side) == Edge::outer &&
+           sweep.sides[static_cast<std::size_t>(d)][static_cast<std::size_t>(side)].kind == Boundary::given;
+  };
+  Box3 all{{}, sweep.extent()};
+  for (int d = 0; d < 3; ++d) {
+    const index_t radius = sweep.stencil.radius[d];
+    all.low[d] -= sweep.edge(d, 0) == Edge::exchanged ? radius * sweep.steps : radius;
+    all.high[d] += sweep.edge(d, 1) == Edge::exchanged ? radius * sweep.steps : radius;
+  }
+  for (int d = 0; d < 3; ++d) {
+    for (int side = 0; side < 2; ++side) {
+      if (!is_given(d, side)) continue;
+      Box3 beyond = all;
+      (side == 0 ? beyond.high : beyond.low)[d] = side == 0 ? 0 : sweep.extent()[d];
+      const index_t width = beyond.size()[2];
+      if (beyond.empty()) continue;
+      Box3 rows = beyond;
+      rows.high[2] = rows.low[2] + 1;
+      machine::parallel(sweep.threads, [&] {
+        for_pieces(rows, sweep.threads, [&](const Box3& piece) {
+          for (index_t z = piece.low[0]; z < piece.high[0]; ++z) {
+            for (index_t y = piece.low[1]; y < piece.high[1]; ++y)
+              std::copy_n(sweep.level[0].row(z, y) + beyond.low[2], width,
+                          sweep.level[1].row(z, y) + beyond.low[2]);
+          }
+        });
+      });
+    }
   }
 }
 
@@ -115,6 +151,9 @@ Sweep<T> whole_sweep(const Stencil& stencil, const Sides& sides, Field<T>& field
 template void check(const Sweep<Half>&);
 template void check(const Sweep<float>&);
 template void check(const Sweep<double>&);
+template void keep_given(const Sweep<Half>&);
+template void keep_given(const Sweep<float>&);
+template void keep_given(const Sweep<double>&);
 template class Field<Half>;
 template class Field<float>;
 template class Field<double>;

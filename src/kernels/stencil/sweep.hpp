@@ -19,8 +19,9 @@ enum class Edge { outer, exchanged, wrapped };
 /// Ghost layers: radius * steps points wide on exchanged sides, and filled there in level[0] by the caller
 /// (with two time levels also in level[1], which then holds the step before); radius points on other sides,
 /// where the sweep fills them, except for Boundary::given, whose values the caller has written into level[0]
-/// (along the ghost layers of exchanged sides too). Both levels have equal strides, and rows can be read one
-/// cache line past either ghost layer: make them with Field.
+/// (along the ghost layers of exchanged sides too); run() keeps those in both levels, so that the next sweep
+/// can begin at either. Both levels have equal strides, and rows can be read one cache line past either ghost
+/// layer: make them with Field.
 template <class T>
 struct Sweep {
   Stencil stencil;
@@ -46,6 +47,9 @@ struct Sweep {
 /// layers.
 template <class T>
 void check(const Sweep<T>& sweep);
+/// Copies what lies beyond given sides from level 0 to level 1, as far as the sweep's ghost layers go.
+template <class T>
+void keep_given(const Sweep<T>& sweep);
 /// Throws Error(usage) for terms that the stencil has no use for: life takes a mask only.
 void check_terms(const Stencil& stencil, const TermSet& terms);
 

@@ -56,11 +56,16 @@ std::span<const Variant> variants() {
   return table;
 }
 
-void run(const Variant& variant, const Sweep<Half>& sweep, const Tuning& tuning) {
-  require(!sweep.terms.any(), ExitCode::usage,
+template <class T>
+void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning) {
+  require(!std::is_same_v<T, Half> || !sweep.terms.any(), ExitCode::usage,
           "fields in f16 take no coefficients, sources or masks; take f32 or f64");
-  variant.f16(sweep, tuning);
+  keep_given(sweep);
+  variant.of<T>()(sweep, tuning);
 }
+template void run(const Variant&, const Sweep<Half>&, const Tuning&);
+template void run(const Variant&, const Sweep<float>&, const Tuning&);
+template void run(const Variant&, const Sweep<double>&, const Tuning&);
 
 const Variant* best_device() { return find_variant(variants(), "cuda_temporal"); }
 

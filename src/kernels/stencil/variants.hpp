@@ -63,6 +63,17 @@ struct Variant : VariantInfo {
   DeviceKernels on_device = {};
   /// Kept in 16 bits, computed in f32 and rounded once a step, without terms.
   void (*f16)(const Sweep<Half>&, const Tuning&) = nullptr;
+
+  template <class T>
+  [[nodiscard]] auto of() const {
+    if constexpr (std::is_same_v<T, Half>) {
+      return f16;
+    } else if constexpr (std::is_same_v<T, float>) {
+      return f32;
+    } else {
+      return f64;
+    }
+  }
 };
 
 [[nodiscard]] std::span<const Variant> variants();
@@ -72,15 +83,10 @@ struct Variant : VariantInfo {
 template <class T>
 [[nodiscard]] const Variant& best(const Sweep<T>& sweep);
 
-inline void run(const Variant& variant, const Sweep<float>& sweep, const Tuning& tuning = {}) {
-  variant.f32(sweep, tuning);
-}
-inline void run(const Variant& variant, const Sweep<double>& sweep, const Tuning& tuning = {}) {
-  variant.f64(sweep, tuning);
-}
-
-/// Throws Error(usage) for a sweep with terms.
-void run(const Variant& variant, const Sweep<Half>& sweep, const Tuning& tuning = {});
+/// Takes level[0] sweep.steps steps on, to level[steps % 2]; values beyond given sides stay in both levels.
+/// Throws Error(usage) for halves with terms.
+template <class T>
+void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning = {});
 
 // Each in the file of its name. All give the same bits.
 template <class T>
