@@ -130,11 +130,20 @@ def clear(folder):
             os.remove(os.path.join(folder, name))
 
 
-def write_page(sections, title, html, folder):
-    """Draws every picture into the folder and all of them into the page. Returns how many there were."""
-    import style  # only here: tables and plots of characters do without matplotlib
-    parts, names = [], set()
-    os.makedirs(folder, exist_ok=True)
+def load_style():
+    """Loads what draws; only pages need it, for tables and plots of characters do without matplotlib."""
+    try:
+        import style
+        return style
+    except Exception as error:  # it is another's, and can break in any way
+        pick.fail(64, f"matplotlib cannot be loaded ({type(error).__name__}: {error}); repair it, or take --text")
+
+
+def write_page(sections, title, html, folder, is_own):
+    """Draws every picture into the folder and all of them into the page; the pictures of an earlier page go, where the folder is the
+    page's own. Returns how many there were."""
+    style = load_style()
+    parts, names, files = [], set(), []
     for section in sections:
         drawn = []
         for one, workload in section.pictures():
@@ -143,10 +152,15 @@ def write_page(sections, title, html, folder):
             one.name = next(n for n in [stem] + [f"{stem}_{i}" for i in range(2, 1000)] if n not in names)
             names.add(one.name)
             png = style.render(one)
-            pick.write_whole(os.path.join(folder, one.name + ".png"), png)
+            files.append((os.path.join(folder, one.name + ".png"), png))
             drawn.append((one, png))
         text = page.pictures(drawn) + "".join(page.folded(heading, rows) for heading, rows in section.tables())
         parts.append((section.title, text + (page.folded("runs", provenance(section), 8) if section.runs else "")))
+    if is_own:
+        clear(folder)
+    os.makedirs(folder, exist_ok=True)
+    for path, png in files:
+        pick.write_whole(path, png)
     pick.write_whole(html, page.document(title, head(sections), parts).encode("utf-8", "replace"))  # of names, too
     return len(names)
 
@@ -192,9 +206,7 @@ def main(words=None):
     html = arguments.html or os.path.splitext(arguments.files[0])[0] + ".html"
     folder = arguments.png or os.path.splitext(html)[0] + "_png"
     try:
-        if not arguments.png:
-            clear(folder)
-        count = write_page(sections, arguments.title or title_of(sections), html, folder)
+        count = write_page(sections, arguments.title or title_of(sections), html, folder, not arguments.png)
     except OSError as error:
         pick.fail(73, f"cannot write '{error.filename or html}' ({error.strerror}); name other places with --html and --png")
     print(f"page: {html}\n{count} pictures: {folder}")

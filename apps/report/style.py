@@ -1,10 +1,26 @@
 """How every picture looks: sizes for half a page's width, colours for every eye, and how it becomes a file."""
 import io
 import math
+import os
 
-import matplotlib
-from matplotlib.figure import Figure
-from matplotlib.transforms import ScaledTranslation
+
+def load_as_delivered():
+    """Loads matplotlib without any settings of the user: a matplotlibrc in the working directory, at home or named by MATPLOTLIBRC,
+    and MPLBACKEND. They may be broken, or ask for fonts, TeX or a screen that are not there."""
+    os.environ["MATPLOTLIBRC"] = os.devnull
+    os.environ.pop("MPLBACKEND", None)
+    here = os.open(".", os.O_PATH)  # where matplotlib would look first
+    os.chdir(os.path.dirname(os.path.realpath(__file__)))
+    try:
+        import matplotlib.figure  # noqa: F401
+        import matplotlib.transforms  # noqa: F401
+    finally:
+        os.fchdir(here)
+        os.close(here)
+    return matplotlib
+
+
+matplotlib = load_as_delivered()
 
 # Told apart with any colour vision (Okabe and Ito 2008), and by their markers without colour.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C00")
@@ -21,7 +37,7 @@ matplotlib.rcParams.update({
 
 
 def figure_of(picture):
-    figure = Figure(figsize=(WIDTH, picture.height), layout="constrained")
+    figure = matplotlib.figure.Figure(figsize=(WIDTH, picture.height), layout="constrained")
     figure.suptitle(wrapped(picture.title), x=0.01, ha="left", fontsize=9.5)
     picture.draw(figure.subplots())
     return figure
@@ -52,7 +68,7 @@ def legend_below(axes, below=0.42, **how):
         return
     longest = max(len(label) for label in labels)
     columns = min(len(labels), 1 if longest > 34 else 2 if longest > 20 else 3 if longest > 12 else 4)
-    place = axes.transAxes + ScaledTranslation(0, -below, axes.figure.dpi_scale_trans)
+    place = axes.transAxes + matplotlib.transforms.ScaledTranslation(0, -below, axes.figure.dpi_scale_trans)
     axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place, ncols=columns,
                 handlelength=2.2, columnspacing=1.2, borderaxespad=0, **how)
 
