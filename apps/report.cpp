@@ -174,7 +174,9 @@ Command export_command() {
            .group = "Format"});
   set.add({.name = "extra-p",
            .kind = run::Kind::flag,
-           .help = "every sample as a line: params, callpath, metric, value",
+           .help = "every sample as a line: params, callpath, metric, value; a file each for what was "
+                   "measured at other "
+                   "points",
            .group = "Format"});
   set.add({.name = "tables",
            .fallback = "samples,summary",

@@ -110,31 +110,64 @@ def phase_samples(path, run):
     return {key: [float(np.mean(found[key][r])) for r in sorted(found[key])] for key in found}
 
 
-def lines_of(points, phases):
-    """The points of one workload as lines; all have the same parameters."""
+def line_of(params, callpath, seconds):
+    return json.dumps({"params": params, "callpath": callpath, "metric": "time", "value": float(seconds)})
+
+
+def params_of(point, names):
+    return {"p": int(point.config["ranks"]), "t": int(point.config["threads"]), **{n: plain(point.config[n]) for n in names}}
+
+
+def place_of(point, names):
+    return tuple(params_of(point, names).values())
+
+
+def lines_of(by_path, phases):
+    """The points of call paths that were all measured at the same places. A phase that a point does not have took it no time: Extra-P
+    takes no call path that is missing at a place where another was measured."""
+    names = parameters([point for points in by_path.values() for point in points])
+    for path, points in by_path.items():
+        samples = {}  # by phase and place
+        for point in points:
+            for phase, seconds in [("", point.seconds), *phases.get((id(point.run), point.key), [])]:
+                samples.setdefault(phase, {}).setdefault(place_of(point, names), []).extend(seconds)
+        params = {place_of(point, names): params_of(point, names) for point in points}
+        for phase, found in samples.items():
+            for place, one in params.items():
+                for seconds in found.get(place, [0.0]):
+                    yield line_of(one, f"{path}->{phase}" if phase else path, seconds)
+
+
+def alike(points):
+    """[{call path: points}] of a workload: call paths that were measured at the same places are together."""
     points = results.tell_apart(points)
     names = parameters(points)
     words = [n for n in tables.varying(points) if isinstance(points[0].config[n], str) and n not in series.FOUND]
+    paths, groups = {}, {}
     for point in points:
-        path = "->".join([point.run.workload] + [f"{n}={point.config[n]}" for n in words if point.config[n] != ""])
-        params = {"p": int(point.config["ranks"]), "t": int(point.config["threads"]), **{n: plain(point.config[n]) for n in names}}
-        samples = [(path, point.seconds)] + [(f"{path}->{phase}", seconds)
-                                             for (phase, seconds) in phases.get((id(point.run), point.key), [])]
-        for callpath, seconds in samples:
-            for value in seconds:
-                yield json.dumps({"params": params, "callpath": callpath, "metric": "time", "value": float(value)})
+        told = [f"{n}={point.config[n]}" for n in words if point.config[n] != ""]
+        paths.setdefault("->".join([point.run.workload] + told), []).append(point)
+    for path, mine in paths.items():
+        groups.setdefault(frozenset(place_of(point, names) for point in mine), {})[path] = mine
+    return list(groups.values())
 
 
 def as_extra_p(words):
-    """{ending: text}, a file a workload where there are several."""
+    """{ending: text}, a file a workload where there are several, and one each for call paths measured at other places: Extra-P reads no
+    others."""
     found, phases = {}, {}
     for word in words:
         for run in pick.runs(word):
             found.setdefault(run.workload, []).extend(run.points)
             for (key, phase), seconds in phase_samples(pick.split(word)[0], run.name).items():
                 phases.setdefault((id(run), key), []).append((phase, seconds))
-    return {f"_{workload}.jsonl" if len(found) > 1 else ".jsonl": "\n".join(lines_of(points, phases)) + "\n"
-            for workload, points in found.items()}
+    texts = {}
+    for workload, points in found.items():
+        groups = alike(points)
+        for number, group in enumerate(groups, 1):
+            ending = (f"_{workload}" if len(found) > 1 else "") + (f"_{number}" if len(groups) > 1 else "")
+            texts[ending + ".jsonl"] = "\n".join(lines_of(group, phases)) + "\n"
+    return texts
 
 
 def write(texts, beginning):
@@ -166,7 +199,11 @@ def main(words=None):
     if arguments.extra_p and arguments.tables != parser.get_default("tables"):
         pick.fail(64, "--extra-p writes samples and phases; drop --tables")
     if arguments.extra_p:
-        write(as_extra_p(arguments.files), beginning)
+        texts = as_extra_p(arguments.files)
+        if beginning == "-" and len(texts) > 1:
+            pick.fail(64, f"these are {len(texts)} files for Extra-P, of workloads or call paths that were measured at other places; "
+                          "name them with --out, or one run with file.h5#run")
+        write(texts, beginning)
         return
     wanted = None if arguments.tables == "all" else arguments.tables.split(",")
     runs = read(arguments.files, wanted)

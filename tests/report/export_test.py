@@ -10,6 +10,11 @@ from made import row, write
 
 import export
 
+try:
+    from extrap.fileio.file_reader.jsonlines_file_reader import read_jsonlines_file as read_extra_p
+except ImportError:
+    read_extra_p = None
+
 
 def read_csv(path):
     with open(path, encoding="utf-8", newline="") as file:
@@ -86,9 +91,7 @@ class Export(made.Case):
     def test_extra_p_lines_hold_parameters_call_path_and_value(self):
         path = write(self.path("x.h5"), [row(k, n, r, seconds=[float(n * r), float(n * r + 1)])
                                          for k in ("naive", "tiled") for n in (4, 8, 16, 32, 64) for r in (1, 2)])
-        self.run_script(export, "--extra-p", path)
-        with open(os.path.splitext(path)[0] + ".jsonl", encoding="utf-8") as file:
-            lines = [json.loads(line) for line in file]
+        lines = self.extra_p_of(path, "")[""]
         self.assertEqual({frozenset(line["params"]) for line in lines}, {frozenset(("p", "t", "n", "m", "k"))})
         self.assertTrue(all(line["metric"] == "time" for line in lines))
         whole = [line for line in lines if line["callpath"] == "matmul->kernel=tiled"]
@@ -100,9 +103,53 @@ class Export(made.Case):
         self.assertTrue(all(math.isclose(a, b) for a, b in zip(phase, (16.5 * 0.7 * 1.05, 16.5 * 0.6 * 1.05))))
         self.assertFalse([line for line in lines if "verify" in line["callpath"]])
 
+    def extra_p_of(self, path, *files):
+        """{file: its lines}; every file is one that Extra-P imports: the same parameters everywhere, and every call path at every
+        place. Where Extra-P is there, it is asked, too."""
+        words, base, found = self.run_script(export, "--extra-p", path), os.path.splitext(path)[0], {}
+        self.assertEqual(words.splitlines(), [f"wrote {base}{name}.jsonl" for name in files])
+        for name in files:
+            with open(f"{base}{name}.jsonl", encoding="utf-8") as file:
+                lines = found[name] = [json.loads(line) for line in file]
+            self.assertEqual(len({tuple(line["params"]) for line in lines}), 1)
+            places = {}
+            for line in lines:
+                places.setdefault((line["callpath"], line["metric"]), set()).add(tuple(line["params"].values()))
+                self.assertTrue(math.isfinite(line["value"]))
+            self.assertEqual(len({frozenset(p) for p in places.values()}), 1, places)
+            if read_extra_p is not None:
+                self.assertEqual(len(read_extra_p(f"{base}{name}.jsonl").callpaths), len(places))
+        return found
+
+    def test_a_phase_that_some_points_have_not_took_them_no_time(self):
+        path = write(self.path("one.h5"), [row("naive", n, 1) for n in (4, 8, 16)], phases=((0, "compute", 0.7),))
+        write(path, [row("naive", n, 2) for n in (4, 8, 16)], run="matmul_0002")
+        lines = self.extra_p_of(path, "")[""]
+        exchange = {(line["params"]["n"], line["params"]["p"]): line["value"] for line in lines
+                    if line["callpath"] == "matmul->exchange"}
+        self.assertEqual(len(exchange), 6)
+        self.assertEqual({value for (_, p), value in exchange.items() if p == 1}, {0.0})
+        self.assertTrue(all(value > 0 for (_, p), value in exchange.items() if p == 2))
+
+    def test_call_paths_that_were_measured_at_other_points_go_to_files_of_their_own(self):
+        path = write(self.path("two.h5"), [row(k, n, 2) for k in ("naive", "tiled") for n in (4, 8, 16)] +
+                     [row("blocked", n, 2) for n in (4, 8, 16, 32)])
+        write(path, [row("tiled", 64, r) for r in (1, 2, 4)], run="matmul_0002")  # a sweep of its own
+        found = self.extra_p_of(path, "_1", "_2", "_3")
+        self.assertEqual([{line["callpath"].split("->")[1] for line in lines} for lines in found.values()],
+                         [{"kernel=naive"}, {"kernel=tiled"}, {"kernel=blocked"}])
+        self.assertEqual(sum(line["callpath"] == "matmul->kernel=tiled" for line in found["_2"]), 6 * 3)
+        self.assert_refused(self.run_script(export, "--extra-p", "--out", "-", path, code=64), "3 files", "--out")
+
+    def test_without_extra_p_its_own_reader_is_not_asked(self):
+        if read_extra_p is None:
+            self.skipTest("no extrap here (pip install extrap): only what its format asks for is looked at")
+
     def test_a_file_that_does_not_fit_is_as_it_was(self):
         path = self.results("full.h5")
         csv_of = os.path.splitext(path)[0] + "_samples.csv"
+        if os.path.exists(csv_of):  # of an earlier run of the test
+            os.remove(csv_of)
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         for kept in ("", "of an earlier export"):
             if kept:
