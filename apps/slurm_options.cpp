@@ -52,7 +52,7 @@ run::OptionSet declare() {
        "tessera slurm stencil --shape 4096x4096x4096 --steps 1e5 --checkpoint ck.h5 --out u.h5:/u "
        "--nodes 16 --time 8:00:00 --submit",
        "tessera slurm sort --config configs/sort/variants.toml --array 8 --submit",
-       "tessera slurm collect tessera-sort-17/*.h5 --results sort.h5"});
+       "tessera slurm collect tessera-sort-8/*.h5 --results sort.h5"});
   set.add({.name = "job",
            .kind = Kind::choice,
            .help = "a workload, its options after it; or collect, and results files after it",
@@ -70,7 +70,10 @@ run::OptionSet declare() {
         0);
   count("tasks-per-node", "ranks a node (default: one a GPU, else one a NUMA node of this machine)", 1);
   count("cpus-per-task", "cores, and threads, a rank (default: its share of the cores of this machine)", 1);
-  count("array", "share the points of a sweep out to so many tasks of a job array", 1);
+  count("array",
+        "share the points of a sweep out to so many tasks of a job array; sbatch --array=3,5 SCRIPT runs "
+        "those two again",
+        1);
   set.add({.name = "mem",
            .kind = Kind::bytes,
            .help = "memory of a node (default: from the plan)",

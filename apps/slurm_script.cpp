@@ -112,9 +112,8 @@ std::string script_of(const Job& job) {
   for (const std::string& word : job.arguments) text += " " + run::quoted(word);
   if (job.array > 0) text += fmt::format(" --part \"$SLURM_ARRAY_TASK_ID/{}\"", job.array);
   if (!gives(job, "--results")) {
-    text += job.array > 0
-                ? fmt::format(" --results \"{}-$SLURM_ARRAY_JOB_ID/$SLURM_ARRAY_TASK_ID.h5\"", job.name)
-                : fmt::format(" --results {}.h5", job.name);
+    text += job.array > 0 ? fmt::format(" --results \"{}-{}/$SLURM_ARRAY_TASK_ID.h5\"", job.name, job.array)
+                          : fmt::format(" --results {}.h5", job.name);
   }
   if (!gives(job, "--resume")) text += " --resume auto";
   return text + "\n";

@@ -1,6 +1,7 @@
 """What batch jobs rest on: stopping by a signal, going on, sharing a sweep out, scripts from plans, results put together."""
 
 import os
+import random
 import re
 import signal
 import subprocess
@@ -222,6 +223,58 @@ class Scripts(tessera.Case):
     def test_without_sbatch_it_is_said(self):
         self.fail_with(tessera.USAGE, "slurm", "sort", "--time", 5, "--submit", words=("no sbatch", "tessera-sort.sbatch"),
                        environment={"PATH": "/nonexistent"})
+
+
+class Arrays(tessera.Case):
+    """Array jobs as Slurm starts them: of the tasks it sets the count, the least and the step of this submission alone."""
+
+    ENV = "tessera_job() { shift 2; \"$@\"; }\n"  # what jobs/env.sh does, without a launcher
+
+    def task(self, script, task, tasks, *words):
+        """Runs the script as one of so many tasks; returns the points that its results file holds."""
+        environment = {**os.environ, "SLURM_SUBMIT_DIR": self.folder, "SLURM_NTASKS": "1", "SLURM_CPUS_PER_TASK": "1",
+                       "SLURM_ARRAY_JOB_ID": str(random.randrange(10**6)), "SLURM_ARRAY_TASK_ID": str(task),
+                       "SLURM_ARRAY_TASK_COUNT": str(len(tasks)), "SLURM_ARRAY_TASK_MIN": str(min(tasks)),
+                       "SLURM_ARRAY_TASK_MAX": str(max(tasks)), "TESSERA": tessera.PROGRAM, "OMP_NUM_THREADS": "1",
+                       "SLURM_ARRAY_TASK_STEP": str(tasks[1] - tasks[0] if len(tasks) > 1 else 1)}
+        done = subprocess.run(["bash", script, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              env=environment)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def points(self, folder):
+        """By task."""
+        found = {}
+        for name in [name for name in os.listdir(self.path(folder)) if name.endswith(".h5") and name[0] != "."]:
+            with h5py.File(self.path(f"{folder}/{name}")) as results:
+                found[int(name[:-3])] = [run["summary/n"][:].tolist() for run in results.values()]
+        return found
+
+    def check(self, script, folder, *words):
+        full = {task: [[n for n in range(task, 20, 7)]] for task in range(1, 8)}
+        for tasks in ([1, 3, 5, 7], [3, 5], [2], [4, 6]):  # 1-7:2; 3,5 again; 2; 4-6:2
+            for task in tasks:
+                self.task(script, task, tasks, *words)
+            found = self.points(folder)
+            self.assertEqual(found, {task: full[task] for task in found})
+            self.assertLessEqual(set(tasks), set(found))
+        self.assertEqual(found, full)
+
+    def test_the_points_of_a_task_do_not_depend_on_the_other_tasks(self):
+        os.makedirs(self.path("jobs"))
+        with open(self.path("jobs/env.sh"), "w") as file:
+            file.write(self.ENV)
+        with open(self.path("c.toml"), "w") as file:
+            file.write('n = "1:19:1"\nrepetitions = 1\nwarmups = 0\n')
+        self.check(os.path.join(tessera.ROOT, "jobs/slurm/sweep.sbatch"), "results/sweep-sort-c-7", 7, "sort", "c.toml")
+
+    def test_nor_do_those_of_a_generated_script(self):
+        self.succeed("slurm", "sort", "--n", "1:19:1", *QUICK, "--array", 7, "--time", 5, "--script", "s.sbatch")
+        with open(self.path("s.sbatch")) as file:
+            text = file.read()
+        self.assertIn("#SBATCH --array=1-7\n", text)
+        with open(self.path("s.sbatch"), "w") as file:
+            file.write(re.sub(r"(?m)^\. .*$", lambda _: self.ENV, text))
+        self.check("s.sbatch", "tessera-sort-7")
 
 
 class Plans(tessera.Case):

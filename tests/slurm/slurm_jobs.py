@@ -165,10 +165,10 @@ class Scripts(SlurmCase):
 
     def test_sweep(self):
         """The tasks of an array share the points, and collect puts them together, once."""
-        job = self.submit("--array=1-3", "jobs/slurm/sweep.sbatch", "matmul", "configs/matmul/smoke.toml", *QUICK,
+        job = self.submit("--array=1-3", "jobs/slurm/sweep.sbatch", "3", "matmul", "configs/matmul/smoke.toml", *QUICK,
                           "--n", "16,24,32", "--k", 16, "--type", "f64")
         self.succeed(job, tasks=3)
-        parts = [f"results/sweep-matmul-{job}/{part}.h5" for part in (1, 2, 3)]
+        parts = [f"results/sweep-matmul-smoke-3/{part}.h5" for part in (1, 2, 3)]
         points = [self.points(part) for part in parts]
         self.assertEqual([len(p) for p in points], [4, 4, 4])
         for _ in range(2):
@@ -212,7 +212,7 @@ class Generated(SlurmCase):
         job = self.submitted("matmul", "--config", "configs/matmul/smoke.toml", *QUICK, "--n", "8,16,24", "--type", "f64",
                              "--k", 8, "--array", 2, "--cpus-per-task", 1, "--time", 10, "--job-name", "shared")
         self.succeed(job, tasks=2)
-        points = [self.points(f"shared-{job}/{task}.h5", ranks=1) for task in (1, 2)]
+        points = [self.points(f"shared-2/{task}.h5", ranks=1) for task in (1, 2)]
         self.assertEqual([len(p) for p in points], [6, 6])
         self.assertEqual(len(set(sum(points, []))), 12)
 
