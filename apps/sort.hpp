@@ -125,7 +125,8 @@ void write_keys(const Request& request, run::Outputs& outputs, std::size_t place
 
 /// The columns of the results that name a point.
 [[nodiscard]] std::vector<io::Cell> cells_of(const Request& request);
-/// The columns that --by names in a table. Throws Error(usage, bad_data).
+/// The columns that --by names in a table; rows that have equal numbers in one are in the order of the next.
+/// Throws Error(usage, bad_data).
 [[nodiscard]] std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo& table,
                                                     const std::string& file);
 /// A column of numbers or strings as a key. Throws Error(bad_data).

@@ -119,6 +119,7 @@ std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo
     result.push_back(word.bytes ? by_bytes(column, *word.bytes, word.order, file)
                                 : whole_column(column, word.order, file));
   }
+  for (std::size_t c = 0; c + 1 < result.size(); ++c) result[c].form = result[c].form.by_number();
   return result;
 }
 

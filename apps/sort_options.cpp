@@ -83,7 +83,7 @@ void add_keys(run::OptionSet& set) {
   run::add_seed(set, "of generated keys and of the check");
   set.add({.name = "descending",
            .kind = Kind::flag,
-           .help = "largest first; NaN stays last either way (plain keys: -0 below 0; tables: equal)",
+           .help = "largest first; NaN stays last either way",
            .group = "Data"});
 }
 

@@ -24,6 +24,11 @@ struct PieceColumn {
 
 [[nodiscard]] index_t rows_of(std::span<const Slice> slices);
 
+using RoomRows = std::vector<layout::Range>;
+/// Rows of the slices, which lie one after the other, by the buckets that they are in, none of which comes
+/// before another one ahead of it; one bucket where they are not divided.
+[[nodiscard]] std::vector<RoomRows> buckets_of(std::span<const Slice> slices);
+
 /// What is known of sorted rows, or of divided ones.
 struct Sorted {
   index_t came = 0;                                  ///< rows that were read

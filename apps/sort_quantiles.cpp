@@ -62,7 +62,7 @@ class Keys {
         from += (at - mine_.begin) * column_.form.bytes;
       else
         load(inputs_, request_, column_, rows, from);
-      dist::sort::key_word({column_.form, from, column_.order}, 0, rows.size(), bits_.data(),
+      dist::sort::key_word({column_.form.by_number(), from, column_.order}, 0, rows.size(), bits_.data(),
                            request_.method.threads);
       piece(std::as_const(bits_).span().first(static_cast<std::size_t>(rows.size())));
       mpi::heartbeat();

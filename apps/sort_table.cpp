@@ -40,7 +40,7 @@ class TableSort {
     }
     if (request_.unique) {
       const mpi::PhaseScope scope(once_, "distinct");
-      permutation_ = sorted_.there
+      permutation_ = sorted_.there && request_.by.back().form.goes_by_number()
                          ? dist::sort::first_of_each(comm_, sorted_.pairs.span())
                          : first_of_each(comm_, map_, key_columns(), permutation_, request_.method.threads);
     }

@@ -87,10 +87,11 @@ class TablePieces final : public Pieces {
     }
     std::vector<std::uint64_t> some;
     for (index_t j = 0; j < result.rows; j += step) some.push_back(places[static_cast<std::size_t>(j)]);
-    result.samples = row_words(keys, some, words());
+    const std::vector<KeyColumn> told = as_told(keys);
+    result.samples = row_words(told, some, words());
     if (result.rows > 0) {
-      result.first = row_words(keys, places.first(1), words());
-      result.last = row_words(keys, places.last(1), words());
+      result.first = row_words(told, places.first(1), words());
+      result.last = row_words(told, places.last(1), words());
     }
     rows_->swap_spare(now.room);
     hand_on(result, now.room, sink, phases);
@@ -105,7 +106,7 @@ class TablePieces final : public Pieces {
       read_key(slice.file, key, slice.rows, data.back().data());
       columns.push_back({key.form, data.back().data(), key.order});
     }
-    return row_words(columns, {0, slice.rows.size()}, words());
+    return row_words(as_told(columns), {0, slice.rows.size()}, words());
   }
 
   /// The leading words of a few rows of pages all over the table.
@@ -151,6 +152,11 @@ class TablePieces final : public Pieces {
   }
 
  private:
+  /// Rows that are the same to --unique have the same words.
+  [[nodiscard]] std::vector<KeyColumn> as_told(const std::vector<KeyColumn>& keys) const {
+    return request_.unique ? dist::sort::by_number(keys) : keys;
+  }
+
   /// What runs hold: every key is among it, wanted or not.
   void choose_columns(bool with_index) {
     for (const io::Column& column : request_.carried) columns_.push_back({column});
@@ -253,29 +259,10 @@ class TablePieces final : public Pieces {
     return columns;
   }
 
-  /// Rows of a room by the buckets that they are in, none of which comes before another one ahead of it; one
-  /// where they are not divided.
-  using Rows = std::vector<layout::Range>;
-  static std::vector<Rows> buckets_of(std::span<const Slice> slices) {
-    std::vector<Rows> buckets(1);
-    index_t first = 0;
-    for (const Slice& slice : slices) {
-      const bool divided = !slice.buckets.empty();
-      if (divided) buckets.resize(slice.buckets.size() - 1);
-      for (std::size_t b = 0; b < buckets.size(); ++b) {
-        const index_t to_room = first - slice.rows.begin;
-        const layout::Range rows =
-            divided ? layout::Range{slice.buckets[b], slice.buckets[b + 1]} : slice.rows;
-        if (!rows.empty()) buckets[b].push_back({rows.begin + to_room, rows.end + to_room});
-      }
-      first += slice.rows.size();
-    }
-    return buckets;
-  }
-
   /// The stable permutation of the rows, in the spare pairs' memory. A second-level cache holds a bucket.
-  std::span<const std::uint64_t> sorted_places(const std::vector<KeyColumn>& keys, std::vector<Rows> buckets,
-                                               index_t n, mpi::Phases& phases) {
+  std::span<const std::uint64_t> sorted_places(const std::vector<KeyColumn>& keys,
+                                               std::vector<RoomRows> buckets, index_t n,
+                                               mpi::Phases& phases) {
     const mpi::PhaseScope scope(phases, "sort");
     const mpi::Computing computing;
     const auto* const kernel = find_variant(tessera::sort::variants(), request_.method.kernel);
@@ -283,7 +270,7 @@ class TablePieces final : public Pieces {
     if (on_device) buckets = {{{0, n}}};  // it is called outside of any region
     std::vector<ColumnWords> words;
     std::vector<std::size_t> first{0};
-    for (const Rows& rows : buckets) {
+    for (const RoomRows& rows : buckets) {
       words.emplace_back(keys, rows);
       first.push_back(first.back() + static_cast<std::size_t>(words.back().size()));
     }
@@ -324,6 +311,7 @@ class TablePieces final : public Pieces {
     machine::parallel(threads(), [&] {
       for_blocks(result.came, [&](index_t begin, index_t end) {
         wrong += look_at_rows(keys, places, {begin, end}, flags());
+        if (request_.unique) (void)look_at_rows(as_told(keys), places, {begin, end}, flags());
       });
     });
     if (verify_) {

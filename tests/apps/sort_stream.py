@@ -4,6 +4,7 @@ import fcntl
 import os
 
 import tessera
+from sort_order import codes_among_equal
 from tessera import h5py, numpy
 
 PASSIVE = {"OMP_WAIT_POLICY": "passive"}  # threads beyond the cores must not spin
@@ -152,8 +153,8 @@ class OutOfCore(tessera.Case):
                 "place": rng.normal(size=(n, 3)), "row": numpy.arange(n)}
 
     def order(self, columns, by):
-        """Stable; NaN last either way, zeros of both signs equal."""
-        codes = []
+        """Stable; NaN last either way, zeros of both signs equal but in the last column."""
+        codes = [codes_among_equal(columns[by.split(",")[-1].lstrip("-")], by.split(",")[-1].startswith("-"))]
         for word in by.split(",")[::-1]:
             values = columns[word.lstrip("-")]
             code = numpy.unique(values, return_inverse=True)[1]

@@ -140,7 +140,7 @@ index_t faults_of_first(const mpi::Communicator& comm, const layout::BlockMap& m
 
 std::vector<Index> first_of_each(const mpi::Communicator& comm, const layout::BlockMap& map,
                                  const std::vector<KeyColumn>& columns, Indices permutation, int threads) {
-  const Neighbours rows = compare_neighbours(comm, map, columns, permutation, threads);
+  const Neighbours rows = compare_neighbours(comm, map, by_number(columns), permutation, threads);
   std::vector<Index> result;
   if (!rows.has_row_before && !permutation.empty()) result.push_back(permutation.front());
   for (index_t j = 0; j < rows.steps.size(); ++j) {

@@ -21,7 +21,8 @@ using Indices = std::span<const std::uint64_t>;
                                       const std::vector<KeyColumn>& columns, Indices permutation,
                                       int threads);
 
-/// Those of a sorting permutation whose rows differ in some column from the row before. Collective.
+/// Those of a sorting permutation whose rows differ as numbers in some column from the row before.
+/// Collective.
 [[nodiscard]] std::vector<std::uint64_t> first_of_each(const mpi::Communicator& comm,
                                                        const layout::BlockMap& map,
                                                        const std::vector<KeyColumn>& columns,

@@ -52,12 +52,18 @@ std::uint64_t flip_of(const KeyColumn& strings) {
 
 }  // namespace
 
+std::vector<KeyColumn> by_number(std::vector<KeyColumn> columns) {
+  for (KeyColumn& column : columns) column.form = column.form.by_number();
+  return columns;
+}
+
 void key_word(const KeyColumn& column, index_t word, layout::Range rows, std::uint64_t* bits) {
   const index_t step = column.step(), n = rows.size();
   const std::byte* const first = column.data + rows.begin * step;
   if (column.form.number) {
     dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
-      tessera::sort::words_of_numbers({first, step}, n, tessera::sort::key_map<T>(column.order), bits);
+      tessera::sort::words_of_numbers({first, step}, n, tessera::sort::key_map<T>(column.order),
+                                      column.form.equality, bits);
     });
   } else {
     tessera::sort::words_of_strings({first + 8 * word, step}, n,
@@ -75,7 +81,7 @@ void key_word(const KeyColumn& column, index_t word, std::span<const std::uint64
       for (const std::uint64_t place : places) {
         T value;
         std::memcpy(&value, column.data + static_cast<index_t>(place) * step, sizeof(T));
-        *bits++ = number_bits(value, map);
+        *bits++ = number_bits(value, map, column.form.equality);
       }
     });
     return;

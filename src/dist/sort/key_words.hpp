@@ -9,6 +9,7 @@
 
 #include "base/element.hpp"
 #include "kernels/sort/key.hpp"
+#include "kernels/sort/verify_kernels.hpp"
 #include "layout/block_map.hpp"
 #include "mpi/communicator.hpp"
 
@@ -16,16 +17,25 @@ namespace tessera::dist::sort {
 
 using tessera::sort::Order;
 
+using tessera::sort::Equality;
+
 /// What the rows of a key column are: numbers, or strings of bytes compared as unsigned from the first one
-/// on.
+/// on. Which numbers are equal: of several columns all but the last should go by numbers, so that rows with
+/// -0 and 0 there are in the order of what follows; the last by bits, as plain keys do (key.hpp).
 struct KeyForm {
   std::optional<Element> number = Element::u64;
   index_t bytes = 8;
+  Equality equality = Equality::of_bits;
 
   [[nodiscard]] static KeyForm of(Element element) {
     return {element, static_cast<index_t>(tessera::bytes(element))};
   }
   [[nodiscard]] static KeyForm string(index_t bytes) { return {std::nullopt, bytes}; }
+  [[nodiscard]] KeyForm by_number() const { return {number, bytes, Equality::of_numbers}; }
+  /// Whether no two words tell numbers apart that are equal.
+  [[nodiscard]] bool goes_by_number() const {
+    return equality == Equality::of_numbers || (number != Element::f32 && number != Element::f64);
+  }
   [[nodiscard]] index_t words() const { return number ? 1 : ceil_div(bytes, index_t{8}); }
 };
 
@@ -39,13 +49,17 @@ struct KeyColumn {
   [[nodiscard]] index_t step() const { return row_bytes > 0 ? row_bytes : form.bytes; }
 };
 
-/// Bits whose order is that of numbers: as key.hpp's, but -0 equals +0 and every NaN equals every other, so
-/// that what compares equal keeps its order.
+/// The same columns, equal where their numbers are: what --unique goes by.
+[[nodiscard]] std::vector<KeyColumn> by_number(std::vector<KeyColumn> columns);
+
+/// Bits whose order is that of numbers: as key.hpp's, but where numbers decide, -0 equals +0 and every NaN
+/// equals every other.
 template <class T>
-[[nodiscard]] std::uint64_t number_bits(T value, const tessera::sort::KeyMap<tessera::sort::Bits<T>>& map) {
+[[nodiscard]] std::uint64_t number_bits(T value, const tessera::sort::KeyMap<tessera::sort::Bits<T>>& map,
+                                        Equality equality = Equality::of_numbers) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (value == T{0}) value = T{0};
-    if (value != value) value = std::numeric_limits<T>::quiet_NaN();
+    if (equality == Equality::of_numbers && value == T{0}) value = T{0};
+    if (equality == Equality::of_numbers && value != value) value = std::numeric_limits<T>::quiet_NaN();
   }
   return map.to_bits(std::bit_cast<tessera::sort::Bits<T>>(value));
 }

@@ -199,13 +199,13 @@ std::uint64_t hash_indexed(const IndexedRows& rows, std::uint64_t seed) {
   return sum;
 }
 
-void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map,
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map, Equality equality,
                       std::uint64_t* words) {
-  TESSERA_OF_ISA(machine::isa(), words_of_numbers32)(keys, n, map, words);
+  TESSERA_OF_ISA(machine::isa(), words_of_numbers32)(keys, n, map, equality, words);
 }
-void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map,
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map, Equality equality,
                       std::uint64_t* words) {
-  TESSERA_OF_ISA(machine::isa(), words_of_numbers64)(keys, n, map, words);
+  TESSERA_OF_ISA(machine::isa(), words_of_numbers64)(keys, n, map, equality, words);
 }
 void words_of_strings(const KeyRows& keys, index_t n, index_t bytes, std::uint64_t flip,
                       std::uint64_t* words) {

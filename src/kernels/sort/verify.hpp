@@ -79,8 +79,10 @@ class Watch {
 
 /// words[j] = a word of key j, j in [0, n), unsigned in the order of the keys (verify_kernels.hpp): numbers,
 /// or at most 8 bytes of strings. These and what follows by this thread.
-void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map, std::uint64_t* words);
-void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map, std::uint64_t* words);
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map, Equality equality,
+                      std::uint64_t* words);
+void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map, Equality equality,
+                      std::uint64_t* words);
 void words_of_strings(const KeyRows& keys, index_t n, index_t bytes, std::uint64_t flip,
                       std::uint64_t* words);
 /// How many of words[0:n] are below the one before (words[-1] at first), of rows that equal the one before so

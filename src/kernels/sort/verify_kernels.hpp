@@ -29,6 +29,10 @@ struct KeyRows {
   index_t step = 0;
 };
 
+/// Which floating-point keys are equal: those of the same bits, or all that are equal as numbers, -0 and +0,
+/// and all NaNs too.
+enum class Equality { of_bits, of_numbers };
+
 struct Looked {
   std::uint64_t hash = 0;
   bool sorted = true;
@@ -42,10 +46,10 @@ struct Looked {
 /// what processors have for it.
 ///
 /// Words of keys, unsigned numbers in the order of the rows: words[j], j in [0, n), of numbers as the map
-/// says, but -0 as +0 and every NaN as every other; or of the first `bytes` (at most 8) of a string, each
-/// word exclusive-ored with `flip`. steps_down: how many of words[0:n] are below the one before, words[-1] at
-/// first, of rows whose bit in `equal` is set; which is cleared where the two differ. steps_not_up: how many
-/// are not above it.
+/// says, but -0 as +0 and every NaN as every other where these are equal; or of the first `bytes` (at most 8)
+/// of a string, each word exclusive-ored with `flip`. steps_down: how many of words[0:n] are below the one
+/// before, words[-1] at first, of rows whose bit in `equal` is set; which is cleared where the two differ.
+/// steps_not_up: how many are not above it.
 #define TESSERA_SORT_VERIFY_KERNELS                                                                         \
   std::uint64_t hash_keys32(const std::uint32_t* raw, index_t n, const Salt& salt);                         \
   std::uint64_t hash_keys64(const std::uint64_t* raw, index_t n, const Salt& salt);                         \
@@ -59,9 +63,9 @@ struct Looked {
   void digest_rows(const IndexedRows& rows, const std::uint64_t* keys, std::uint64_t* digests);             \
   void digest_rows_plainly(const IndexedRows& rows, const std::uint64_t* keys, std::uint64_t* digests);     \
   void words_of_numbers32(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map,                 \
-                          std::uint64_t* words);                                                            \
+                          Equality equality, std::uint64_t* words);                                         \
   void words_of_numbers64(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map,                 \
-                          std::uint64_t* words);                                                            \
+                          Equality equality, std::uint64_t* words);                                         \
   void words_of_strings(const KeyRows& keys, index_t n, index_t bytes, std::uint64_t flip,                  \
                         std::uint64_t* words);                                                              \
   index_t steps_down(const std::uint64_t* words, index_t n, unsigned char* equal);                          \

@@ -80,9 +80,9 @@ template <class B, class F>
 
 template <class B>
 [[gnu::always_inline]] inline void words_of_numbers(const KeyRows& keys, index_t n, const KeyMap<B>& of_keys,
-                                                    std::uint64_t* words) {
+                                                    Equality equality, std::uint64_t* words) {
   const KeyMap<B> map = of_keys;
-  if (map.spread == 0) {  // no floats
+  if (map.spread == 0 || equality == Equality::of_bits) {  // no floats, or each as it is
     for_keys<B>(keys, n, words, [&](B raw) { return bits_of(raw, map); });
     return;
   }
@@ -96,13 +96,13 @@ template <class B>
 
 }  // namespace
 
-void words_of_numbers32(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map,
+void words_of_numbers32(const KeyRows& keys, index_t n, const KeyMap<std::uint32_t>& map, Equality equality,
                         std::uint64_t* words) {
-  words_of_numbers(keys, n, map, words);
+  words_of_numbers(keys, n, map, equality, words);
 }
-void words_of_numbers64(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map,
+void words_of_numbers64(const KeyRows& keys, index_t n, const KeyMap<std::uint64_t>& map, Equality equality,
                         std::uint64_t* words) {
-  words_of_numbers(keys, n, map, words);
+  words_of_numbers(keys, n, map, equality, words);
 }
 
 void words_of_strings(const KeyRows& keys, index_t n, index_t bytes, std::uint64_t flip,

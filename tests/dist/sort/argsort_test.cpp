@@ -34,6 +34,30 @@ TEST(Argsort, IsStableAndTheSameOnAnyNumberOfRanks) {
   }
 }
 
+TEST(Argsort, OrdersZerosAndNansAsASortOfTheKeysDoes) {
+  const auto comm = Communicator::world();
+  const index_t n = 907;
+  const Table table(n);
+  const layout::BlockMap map(n, comm.size());
+  const layout::Range mine = map.range(comm.rank());
+  for (const Order order : {Order::ascending, Order::descending}) {
+    std::vector<double> keys(table.a.begin() + mine.begin, table.a.begin() + mine.end), spare(keys.size());
+    const std::vector<KeyColumn> columns{{KeyForm::of(Element::f64), Table::part(keys, 0), order}};
+    std::vector<std::uint64_t> permutation(keys.size()), want, got;
+    mpi::Phases phases;
+    argsort(comm, map, columns, {.threads = 2}, permutation.data(), phases);
+    EXPECT_EQ(faults(comm, map, columns, permutation, 5, 2), 0);
+    const auto all = everywhere<std::uint64_t>(comm, permutation);
+    for (std::size_t j = 0; j < all.size(); ++j) {
+      got.push_back(std::bit_cast<std::uint64_t>(table.a[all[j]]));
+      EXPECT_TRUE(j == 0 || got[j] != got[j - 1] || all[j - 1] < all[j]);
+    }
+    (void)sort_keys(comm, Room<double>{keys.data(), spare.data(), mine.size()}, order, {}, phases);
+    for (const double key : everywhere<double>(comm, keys)) want.push_back(std::bit_cast<std::uint64_t>(key));
+    EXPECT_EQ(got, want);
+  }
+}
+
 TEST(Argsort, IsStableOfMoreRowsThanATaskTakes) {
   const auto comm = Communicator::world();
   constexpr index_t n = 70001;

@@ -42,7 +42,7 @@ struct Table {
   /// text descending, a ascending, b descending, c ascending.
   [[nodiscard]] std::vector<KeyColumn> columns(index_t first) const {
     return {{KeyForm::string(10), part(text, first), Order::descending},
-            {KeyForm::of(Element::f64), part(a, first), Order::ascending},
+            {KeyForm::of(Element::f64).by_number(), part(a, first), Order::ascending},
             {KeyForm::of(Element::i32), part(b, first), Order::descending},
             {KeyForm::of(Element::u64), part(c, first), Order::ascending}};
   }
