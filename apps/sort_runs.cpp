@@ -15,6 +15,7 @@
 #include "base/beside.hpp"
 #include "io/checksum.hpp"
 #include "io/notes.hpp"
+#include "io/standing.hpp"
 #include "io/verify_file.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -37,6 +38,15 @@ bool is_of_runs(std::string_view name) {
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   name.remove_prefix(digits);
   return digits >= 6 && (hidden ? name.starts_with(".h5.partial-") : name == ".h5");
+}
+
+/// Whether a file is whole, and not one of a sort: one that is damaged may be what a sort left.
+bool is_of_others(const std::string& file) {
+  try {
+    return io::standing_of(file) == io::Standing::others;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -91,6 +101,14 @@ void SortedFiles::make_folder() {
   require(!error, ExitCode::cannot_create,
           fmt::format("cannot create '{}' for the runs ({}); name another folder with --scratch", folder_,
                       error.message()));
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    const std::string name = entry.path().filename().string();
+    require(!is_of_runs(name) || !entry.is_regular_file(error) || !is_of_others(entry.path().string()),
+            ExitCode::cannot_create,
+            fmt::format("'{}' in the folder of the runs is no run of a sort and would be replaced by one; name "
+                        "another folder with --scratch",
+                        entry.path().string()));
+  }
 }
 
 void SortedFiles::remove_folder() const {
@@ -135,7 +153,7 @@ std::unique_ptr<io::OutputFile> SortedFiles::create(const std::string& file, con
   }
   add(samples_path, {static_cast<index_t>(rows.samples.size())}, io::owned_type(Element::u64));
   return std::make_unique<io::OutputFile>(mpi::Communicator::self(), file, specs,
-                                          io::OutputFile::Existing::replace, io::OutputFile::Sync::off);
+                                          io::OutputFile::Existing::known, io::OutputFile::Sync::off);
 }
 
 index_t SortedFiles::make(const std::string& file, const Rows& rows) {

@@ -116,7 +116,13 @@ void describe_images(const Point& point, run::Outputs& outputs, const Datasets& 
     for (std::size_t i = 0; i < numbers.size(); ++i)
       files[io::parse_dataset_name(names[i], option).file].push_back(outputs.spec(numbers[i]));
     mpi::on_root(point.comm, "write", [&] {
-      for (const auto& [file, specs] : files) fmt::print("written: {}\n", io::write_xdmf(file, specs));
+      for (const auto& [file, specs] : files) {
+        const std::string written = io::write_xdmf(file, specs);
+        if (written.empty())
+          fmt::print(stderr, "note: the XDMF file beside '{}' is of others and stays as it is\n", file);
+        else
+          fmt::print("written: {}\n", written);
+      }
     });
   };
   describe("snapshots", datasets.snapshots);

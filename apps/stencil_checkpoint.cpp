@@ -250,7 +250,7 @@ void Checkpoints<T>::write(index_t step) {
   const auto seen = series_ != nullptr ? series_->seen() : MatrixView<const double>{};
   if (series_ != nullptr)
     specs.push_back({"/series", {seen.rows, seen.cols}, io::native_type(Element::f64), {}});
-  io::OutputFile out(point_.comm, file_, specs, io::OutputFile::Existing::replace);
+  io::OutputFile out(point_.comm, file_, specs, io::OutputFile::Existing::known);
   mpi::together(point_.comm, "checkpoint", [&] {
     const auto levels = levels_of(u_);
     for (std::size_t i = 0; i < levels.size() && !u_.box().empty(); ++i) {

@@ -104,6 +104,11 @@ hid_t h5_check(hid_t result, ExitCode code, const std::string& what) {
   throw Error(full ? ExitCode::cannot_create : code, what + " (" + words + ")");
 }
 
+void close_written(Handle& file, ExitCode code, const std::string& what) {
+  h5_check_rc(H5Fflush(file, H5F_SCOPE_GLOBAL), code, what);
+  h5_check_rc(file.finish(), code, what);
+}
+
 namespace {
 
 /// Between this machine's types the library calls infinities, too, beyond the range of a narrower one.

@@ -59,6 +59,10 @@ inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
   (void)h5_check(static_cast<hid_t>(result), code, what);
 }
 
+/// Closes a file that was written. What the library still holds goes there now, and a failure is told: throws
+/// Error(code).
+void close_written(Handle& file, ExitCode code, const std::string& what);
+
 /// The property list of transfers that turn no number into another: an integer in memory takes no fraction,
 /// no NaN and nothing beyond its range, of which the library would make the nearest that it has. Floats
 /// round, and take nothing beyond their range, which would become infinite.

@@ -160,6 +160,9 @@ void link_image(hid_t file, const DatasetSpec& spec, const std::string& name) {
   if (!spec.time.empty()) write_steps(group, spec, name);
 }
 
+constexpr const char* xdmf_begin =
+    "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\"><Domain>\n<Grid Name=\"";
+
 std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs) {
   const DatasetSpec& first = specs.front();
   const auto n =
@@ -167,8 +170,7 @@ std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> spec
   const std::string extents = fmt::format("{} {} {}", n[0], n[1], n[2]);
   const std::vector<std::string> names = field_names(specs);
   const std::string name = escaped(names.front());
-  std::string text = "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\"><Domain>\n<Grid Name=\"" + name +
-                     "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
+  std::string text = xdmf_begin + name + "\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
   const std::size_t frames = first.time.empty() ? 1 : first.time.size();
   for (std::size_t f = 0; f < frames; ++f) {
     text += fmt::format(
@@ -185,8 +187,19 @@ std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> spec
   return text + "</Grid></Domain></Xdmf>\n";
 }
 
+namespace {
+
+/// Whether a file does.
+bool begins_with(const std::string& file, std::string_view text) {
+  std::string begin(text.size(), '\0');
+  return std::ifstream(file).read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == text;
+}
+
+}  // namespace
+
 std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> specs) {
   const std::string name = std::filesystem::path(file).replace_extension(".xdmf").string();
+  if (file_exists(name) && !begins_with(name, xdmf_begin)) return "";
   const std::string partial = partial_name(name);
   {
     std::ofstream out(partial);

@@ -21,7 +21,8 @@ void link_image(hid_t file, const DatasetSpec& spec, const std::string& name);
 /// An XDMF description of datasets of `file` with equal extents and times, step by step for a series in time.
 /// The text names the file relative to its own place, the same folder.
 [[nodiscard]] std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs);
-/// Writes it as `file` with .xdmf for its ending, whole or not at all; returns that name.
+/// Writes it as `file` with .xdmf for its ending, whole or not at all; returns that name,
+/// or nothing where a file of others has it, which stays.
 std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> specs);
 
 }  // namespace tessera::io

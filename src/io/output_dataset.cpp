@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <hdf5_hl.h>
 
+#include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "io/attributes.hpp"
 #include "io/dataset.hpp"
@@ -21,29 +23,63 @@ Handle make_space(const std::vector<index_t>& shape) {
           H5Sclose};
 }
 
+/// What stands in the scale of a dimension.
+std::vector<index_t> scale_values(const DatasetSpec& spec, std::size_t d) {
+  if (d == 0 && !spec.time.empty()) return spec.time;
+  std::vector<index_t> values(static_cast<std::size_t>(spec.shape[d]));
+  std::iota(values.begin(), values.end(), index_t{0});
+  return values;
+}
+
+/// The values of a scale that has the form of ours; nothing of other datasets.
+std::optional<std::vector<index_t>> own_scale(hid_t dataset) {
+  const Handle space(H5Dget_space(dataset), H5Sclose), type(H5Dget_type(dataset), H5Tclose);
+  if (H5DSis_scale(dataset) <= 0 || H5Sget_simple_extent_ndims(space) != 1 ||
+      H5Tequal(type, H5T_NATIVE_INT64) <= 0)
+    return std::nullopt;
+  H5O_info_t info{};
+  const hsize_t of_scales = 2 + (has_attribute(dataset, "REFERENCE_LIST") ? 1 : 0);  // CLASS, NAME
+  if (H5Oget_info(dataset, &info) < 0 || info.num_attrs > of_scales) return std::nullopt;
+  std::vector<index_t> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  const bool read = values.empty() || H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                                              values.data()) >= 0;
+  return read ? std::optional(std::move(values)) : std::nullopt;
+}
+
+Handle make_scale(hid_t file, const std::string& path, const std::vector<index_t>& values) {
+  const Handle space = make_space({ssize(values)});
+  Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT,
+                                   H5P_DEFAULT),
+                        failed, "cannot create dimension " + path),
+               H5Dclose);
+  if (!values.empty())
+    h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed, path);
+  h5_check_rc(H5DSset_scale(scale, path.c_str() + 1), failed, path);
+  return scale;
+}
+
+/// The scale of a name: one that is there and has those values, or a new one; beside objects of others that
+/// have the name, /name_2 and so on.
+Handle scale_named(hid_t file, const std::string& name, const std::vector<index_t>& values) {
+  for (int n = 1;; ++n) {
+    const std::string path = n == 1 ? "/" + name : fmt::format("/{}_{}", name, n);
+    if (H5Lexists(file, path.c_str(), H5P_DEFAULT) <= 0) return make_scale(file, path, values);
+    Handle there(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
+    if (there >= 0 && H5Iget_type(there) == H5I_DATASET && own_scale(there) == values) return there;
+  }
+}
+
 /// Dimension scales live at the root: inside a group they make the file unreadable for netCDF (4.9.0) beside
 /// VTKHDF.
-void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec) {
-  for (std::size_t d = 0; d < spec.dimensions.size(); ++d) {
-    const std::string path = "/" + spec.dimensions[d];
-    if (path == spec.path) continue;
-    if (H5Lexists(file, path.c_str(), H5P_DEFAULT) <= 0) {
-      std::vector<index_t> values(static_cast<std::size_t>(spec.shape[d]));
-      std::iota(values.begin(), values.end(), index_t{0});
-      if (d == 0 && !spec.time.empty()) values = spec.time;
-      const Handle space = make_space({spec.shape[d]});
-      const Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT,
-                                             H5P_DEFAULT, H5P_DEFAULT),
-                                  failed, "cannot create dimension " + path),
-                         H5Dclose);
-      if (!values.empty()) {
-        h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed,
-                    path);
-      }
-      h5_check_rc(H5DSset_scale(scale, spec.dimensions[d].c_str()), failed, path);
+void attach_scales(hid_t file, hid_t dataset, const DatasetSpec& spec, const Place& place) {
+  for (std::size_t d = 0; d < std::max(spec.dimensions.size(), place.scales.size()); ++d) {
+    const auto dimension = static_cast<unsigned>(d);
+    if (d < place.scales.size() && place.scales[d] >= 0) {
+      h5_check_rc(H5DSattach_scale(dataset, place.scales[d], dimension), failed, spec.path);
+    } else if (d < spec.dimensions.size() && "/" + spec.dimensions[d] != spec.path) {
+      const Handle scale = scale_named(file, spec.dimensions[d], scale_values(spec, d));
+      h5_check_rc(H5DSattach_scale(dataset, scale, dimension), failed, spec.dimensions[d]);
     }
-    const Handle scale(h5_check(H5Dopen2(file, path.c_str(), H5P_DEFAULT), failed, path), H5Dclose);
-    h5_check_rc(H5DSattach_scale(dataset, scale, static_cast<unsigned>(d)), failed, path);
   }
 }
 
@@ -55,21 +91,25 @@ Handle for_attributes(Handle list) {
   return list;
 }
 
-/// The groups that get attributes.
-void make_groups(hid_t file, const DatasetSpec& spec, hid_t links) {
-  for (const auto& [path, from] : spec.attributes) {
+/// Makes the groups that get attributes. Returns which objects get some.
+std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec, const Place& place, hid_t links) {
+  std::vector<AttributesOf> described;
+  for (const AttributesOf& one : spec.attributes) {
+    const std::string& path = one.path;
     const bool there = path == "/" || H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0;
+    if (!there || !place.of_others) described.push_back(one);
     if (there || path == spec.path) continue;
     const Handle list = for_attributes(creation_ordered(H5P_GROUP_CREATE));
     const Handle group(h5_check(H5Gcreate2(file, path.c_str(), links, list, H5P_DEFAULT), failed,
                                 "cannot create group '" + path + "'"),
                        H5Gclose);
   }
+  return described;
 }
 
 /// Those of the inputs that it is made of.
-void take_attributes(hid_t file, const DatasetSpec& spec) {
-  for (const auto& [path, from] : spec.attributes) {
+void take_attributes(hid_t file, const std::vector<AttributesOf>& described) {
+  for (const auto& [path, from] : described) {
     const Handle input = open_file(from.file);
     const Handle source(
         h5_check(H5Oopen(input, from.path.c_str(), H5P_DEFAULT), ExitCode::bad_data, from.text()), H5Oclose);
@@ -110,10 +150,20 @@ void require_free_paths(const std::string& file, std::span<const DatasetSpec> sp
   }
 }
 
-index_t create_dataset(hid_t file, const DatasetSpec& spec) {
+bool is_own_scale(hid_t dataset, const std::string& path) {
+  const auto values = own_scale(dataset);
+  if (!values) return false;
+  index_t next = 0;
+  return path == "/time" ||
+         std::all_of(values->begin(), values->end(), [&](index_t value) { return value == next++; });
+}
+
+void set_data_alignment(hid_t access_list) { H5Pset_alignment(access_list, 1 << 16, 4096); }
+
+index_t create_dataset(hid_t file, const DatasetSpec& spec, const Place& place) {
   const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
-  make_groups(file, spec, links);
+  const std::vector<AttributesOf> described = make_groups(file, spec, place, links);
   Handle list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   if (!spec.attributes.empty()) list = for_attributes(std::move(list));
   H5Pset_layout(list, H5D_CONTIGUOUS);
@@ -125,8 +175,8 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec) {
                "cannot create dataset '" + spec.path + "'"),
       H5Dclose);
   write_attribute(dataset, schema::checksum, std::string(16, '0'));
-  attach_scales(file, dataset, spec);
-  take_attributes(file, spec);
+  attach_scales(file, dataset, spec, place);
+  take_attributes(file, described);
   const haddr_t offset = H5Dget_offset(dataset);
   return offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
 }

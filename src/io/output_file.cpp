@@ -11,11 +11,11 @@
 #include "base/beside.hpp"
 #include "base/text.hpp"
 #include "io/checksum.hpp"
-#include "io/dataset.hpp"
 #include "io/image.hpp"
 #include "io/output_dataset.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
+#include "io/standing.hpp"
 #include "io/summed.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
@@ -26,12 +26,6 @@ namespace {
 
 constexpr auto failed = ExitCode::cannot_create;
 constexpr index_t piece_bytes = index_t{16} << 20;  // one sum, one heartbeat
-
-/// What the library still holds goes to the file now, and a failure is ours to tell.
-void close_written(Handle& file, ExitCode code, const std::string& what) {
-  h5_check_rc(H5Fflush(file, H5F_SCOPE_GLOBAL), code, what);
-  h5_check_rc(file.finish(), code, what);
-}
 
 }  // namespace
 
@@ -57,62 +51,88 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing, 
   for (const DatasetSpec& spec : specs) {
     datasets_.push_back({spec.path, spec.shape, static_cast<index_t>(H5Tget_size(spec.type)), -1, 0});
   }
+  bool copies = false, goes_on = false;
   mpi::on_root(comm_, "create output", [&] {
-    require_file_or_nothing(file_, "output");
-    require(existing == Existing::replace || !file_exists(file_), failed,
-            fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name",
-                        file_));
-    require_free_paths(file_, specs);
-    remove_abandoned(target_);
-    partial_ = partial_name(target_);
-    if (adopt(problem)) return;
-    create(specs);
+    goes_on = begin(specs, problem);
+    copies = !goes_on && is_guest();
+  });
+  while (comm_.max(index_t{copies ? 1 : 0}) > 0)  // all of them, lest those who wait for long look stuck
+    mpi::on_root(comm_, "copy output", [&] { copies = guest_->step(); });
+  mpi::on_root(comm_, "create output", [&] {
+    if (!goes_on) create(specs);
   });
   partial_ = comm_.broadcast(partial_, 0);
   kept_ = comm_.broadcast(kept_, 0);
   for (Dataset& dataset : datasets_) comm_.broadcast(std::span(&dataset.offset, 1), 0);
 }
 
+bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string& problem) {
+  require_file_or_nothing(file_, "output");
+  const Standing standing = existing_ == Existing::known ? Standing::nothing : standing_of(target_);
+  require(standing != Standing::ours || existing_ == Existing::replace, failed,
+          fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name", file_));
+  require_free_paths(file_, specs);
+  found_ = Guest::state_of(target_);
+  if (standing == Standing::others)
+    guest_ = std::make_unique<Guest>(
+        target_, file_, specs,
+        existing_ == Existing::replace ? Guest::Existing::replace : Guest::Existing::refuse);
+  remove_abandoned(target_);
+  partial_ = partial_name(target_);
+  if (adopt(problem)) return true;
+  if (is_guest()) guest_->copy_to(partial_);
+  return false;
+}
+
 OutputFile::~OutputFile() {
   if (!published_ && comm_.is_root()) unlink(partial_.c_str());
 }
 
-void OutputFile::create(const std::vector<DatasetSpec>& specs) {
-  quiet_errors();
+Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs, std::vector<Place>& places) const {
+  if (is_guest()) return guest_->open_copy(partial_, specs, places);
   const auto directory = directory_of(target_);
   require(std::filesystem::is_directory(directory), failed,
           fmt::format("cannot create '{}': there is no directory '{}'; make it first", file_, directory));
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_alignment(access, 1 << 16, 4096);  // raw data begins on a page
-  index_t end = 0;
+  set_data_alignment(access);
+  const Handle list = creation_ordered(H5P_FILE_CREATE);
+  return {h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), failed,
+                   fmt::format("cannot create '{}'", file_)),
+          H5Fclose};
+}
+
+void OutputFile::create(const std::vector<DatasetSpec>& specs) {
+  quiet_errors();
+  std::vector<Place> places(specs.size());
   {
-    const Handle list = creation_ordered(H5P_FILE_CREATE);
-    Handle out(h5_check(H5Fcreate(partial_.c_str(), H5F_ACC_EXCL, list, access), failed,
-                        fmt::format("cannot create '{}'", file_)),
-               H5Fclose);
-    for (std::size_t d = 0; d < specs.size(); ++d) {
-      datasets_[d].offset = create_dataset(out, specs[d]);
-      if (datasets_[d].offset < 0) continue;
-      const index_t count =
-          std::accumulate(specs[d].shape.begin(), specs[d].shape.end(), index_t{1},
-                          [](index_t a, index_t b) { return checked_mul(a, b, "the output"); });
-      end = std::max(end, datasets_[d].offset + checked_mul(count, datasets_[d].element_bytes, "the output"));
-    }
+    Handle out = create_file(specs, places);
+    for (std::size_t d = 0; d < specs.size(); ++d)
+      datasets_[d].offset = create_dataset(out, specs[d], places[d]);
     const auto names = field_names(specs);
-    for (std::size_t d = 0; d < specs.size(); ++d)  // names of their own come before
+    for (std::size_t d = 0; d < specs.size() && !is_guest(); ++d)  // names of their own come before
       link_image(out, specs[d], names[d]);
     const Handle groups = creation_ordered(H5P_GROUP_CREATE);
-    Handle group(
-        h5_check(H5Gcreate2(out, schema::group, H5P_DEFAULT, groups, H5P_DEFAULT), failed, "_tessera"),
-        H5Gclose);
+    const bool there = H5Lexists(out, schema::group, H5P_DEFAULT) > 0;
+    Handle group(h5_check(there ? H5Gopen2(out, schema::group, H5P_DEFAULT)
+                                : H5Gcreate2(out, schema::group, H5P_DEFAULT, groups, H5P_DEFAULT),
+                          failed, "_tessera"),
+                 H5Gclose);
     write_attribute(group, schema::state, std::string(schema::state_incomplete));
     write_attribute(group, schema::schema_version, index_t{schema::output_version});
+    if (is_guest()) write_attribute(group, schema::guest, index_t{1});
     group.reset();
+    places.clear();
     close_written(out, failed, fmt::format("cannot create '{}'", file_));
   }
   const RawFile raw(partial_, RawFile::Mode::read_write);
-  raw.reserve(end);
-  if (sync_ == Sync::on) raw.sync();
+  for (const Dataset& dataset : datasets_) {
+    if (dataset.offset < 0) continue;
+    const index_t count = std::accumulate(
+        dataset.shape.begin(), dataset.shape.end(), index_t{1},
+        [](index_t a, index_t b) { return checked_mul(a, b, "the output"); });
+    raw.reserve(dataset.offset, checked_mul(count, dataset.element_bytes, "the output"));
+  }
+  if (sync_ == Sync::on) (void)raw.sync();
 }
 
 void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& runs,
@@ -195,7 +215,7 @@ std::uint64_t OutputFile::sum_in_file(const RawFile& raw, const Written& written
 }
 
 void OutputFile::sync_written() {
-  if (!synced_ && sync_ == Sync::on) RawFile(partial_, RawFile::Mode::read_write).sync();
+  if (!synced_ && sync_ == Sync::on) (void)RawFile(partial_, RawFile::Mode::read_write).sync();
   synced_ = true;
 }
 
@@ -236,21 +256,44 @@ void OutputFile::publish(const std::function<void(hid_t)>& annotate) {
                           fmt::format("cannot finish '{}'", file_)),
                  H5Fclose);
       write_sums(out);
-      Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, "_tessera"), H5Gclose);
-      annotate(group);
-      write_attribute(group, schema::state, std::string(schema::state_complete));
-      group.reset();
+      note_run(out, annotate);
       close_written(out, ExitCode::io, fmt::format("cannot finish '{}'", file_));
     }
-    if (sync_ == Sync::on) RawFile(partial_, RawFile::Mode::read_write).sync();
     confirm_metadata();
-    const auto put = existing_ == Existing::refuse ? publish_new_file
-                     : sync_ == Sync::on           ? publish_file
-                                                   : rename_file;
-    put(partial_, target_);
+    take_name();
     published_ = true;
   });
   published_ = true;
+}
+
+/// Beside others every run has a group of its own.
+void OutputFile::note_run(hid_t out, const std::function<void(hid_t)>& annotate) const {
+  const Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, "_tessera"), H5Gclose);
+  Handle own;
+  if (is_guest()) {
+    std::string name;
+    for (int n = 1; name.empty() || H5Lexists(group, name.c_str(), H5P_DEFAULT) > 0; ++n)
+      name = fmt::format("{}_{:04}", schema::added, n);
+    own = Handle(h5_check(H5Gcreate2(group, name.c_str(), H5P_DEFAULT,
+                                     creation_ordered(H5P_GROUP_CREATE), H5P_DEFAULT),
+                          ExitCode::io, name),
+                 H5Gclose);
+  }
+  const hid_t noted = is_guest() ? own : group;
+  annotate(noted);
+  std::vector<std::string> paths;
+  for (const Dataset& dataset : datasets_) paths.push_back(dataset.path);
+  write_attribute(noted, schema::datasets, join(paths, "\n"));
+  write_attribute(group, schema::state, std::string(schema::state_complete));
+}
+
+void OutputFile::take_name() const {
+  if (is_guest()) return guest_->publish(partial_);
+  if (existing_ == Existing::refuse) return publish_new_file(partial_, target_);
+  if (existing_ == Existing::replace && Guest::state_of(target_) != found_)
+    require(standing_of(target_) != Standing::others, failed,
+            fmt::format("'{}' was made by somebody else meanwhile and stays as it is; run this again", file_));
+  sync_ == Sync::on ? publish_file(partial_, target_) : rename_file(partial_, target_);
 }
 
 void OutputFile::write_sums(hid_t out) const {
@@ -259,87 +302,6 @@ void OutputFile::write_sums(hid_t out) const {
                          H5Dclose);
     write_attribute(dataset, schema::checksum, checksum_text(d.sum));
   }
-}
-
-void OutputFile::keep(const std::string& problem, const std::string& state) {
-  mpi::together(comm_, "keep", [&] { sync_written(); });
-  std::vector<std::string> written;
-  bool any = false;
-  for (Dataset& dataset : datasets_) {
-    dataset.sum = comm_.sum(dataset.sum);
-    const index_t elements = comm_.sum(dataset.written);
-    written.push_back(std::to_string(elements));
-    any = any || elements > 0;
-  }
-  if (!any) return;
-  mpi::on_root(comm_, "keep", [&] {
-    const std::string what = fmt::format("cannot keep what was written of '{}'", file_);
-    Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what), H5Fclose);
-    write_sums(out);
-    Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, what), H5Gclose);
-    write_attribute(group, schema::stopped_problem, problem);
-    write_attribute(group, schema::stopped_state, state);
-    write_attribute(group, schema::stopped_written, join(written, ","));
-    group.reset();
-    close_written(out, ExitCode::io, what);
-    RawFile(partial_, RawFile::Mode::read_write).sync();
-    publish_file(partial_, stopped_name(target_));
-  });
-  published_ = true;
-}
-
-namespace {
-
-/// What keep() was told. Throws Error unless the file is what it left of this problem.
-std::string state_left(const Handle& file, const std::string& name, const std::string& problem) {
-  const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), ExitCode::bad_data, name),
-                     H5Gclose);
-  require(read_integer_attribute(group, schema::schema_version) == schema::output_version &&
-              read_text_attribute(group, schema::stopped_problem) == problem,
-          ExitCode::bad_data, "another problem");
-  return read_text_attribute(group, schema::stopped_state);
-}
-
-}  // namespace
-
-std::string OutputFile::left_of(const std::string& file, const std::string& problem) {
-  const std::string stopped = stopped_name(behind_links(file));
-  try {
-    return file_exists(stopped) ? state_left(open_file(stopped), stopped, problem) : "";
-  } catch (const Error&) {
-    return "";
-  }
-}
-
-/// Takes over what keep() left; anything else under its name goes.
-bool OutputFile::adopt(const std::string& problem) {
-  const std::string stopped = stopped_name(target_);
-  if (!file_exists(stopped)) return false;
-  try {
-    require(!problem.empty(), ExitCode::bad_data, "not asked for");
-    const Handle in = open_file(stopped);
-    const std::string state = state_left(in, stopped, problem);
-    const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, stopped),
-                       H5Gclose);
-    const auto written = split(read_text_attribute(group, schema::stopped_written), ',');
-    require(written.size() == datasets_.size(), ExitCode::bad_data, "other datasets");
-    for (std::size_t d = 0; d < datasets_.size(); ++d) {
-      const Handle dataset = open_dataset(in, {stopped, datasets_[d].path});
-      require(inspect(dataset, {stopped, datasets_[d].path}).shape == datasets_[d].shape, ExitCode::bad_data,
-              "another shape");
-      const haddr_t offset = H5Dget_offset(dataset);
-      datasets_[d].offset = offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
-      datasets_[d].sum = std::stoull(read_text_attribute(dataset, schema::checksum), nullptr, 16);
-      datasets_[d].written = std::stoll(written[d]);
-    }
-    kept_ = state;
-  } catch (const std::exception&) {
-    for (Dataset& dataset : datasets_) dataset.sum = 0, dataset.written = 0;
-    unlink(stopped.c_str());
-    return false;
-  }
-  publish_file(stopped, partial_);
-  return true;
 }
 
 /// What the library wrote opens again and says what it was told.

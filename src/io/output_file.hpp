@@ -1,20 +1,23 @@
 #pragma once
-// Output that is complete and matches its checksums, or is not there.
+// Output that is complete and matches its checksums, or is not there. A file that holds anything of others is
+// never replaced: datasets are added to it.
 //
-// Rank 0 creates a hidden partial file beside the final name, with every dataset contiguous and its space
-// reserved; all ranks write raw data at their offsets; what was written is read back; rank 0 adds checksums
+// Rank 0 creates a hidden partial file beside the final name (of a file of others, a copy of it), with every
+// dataset contiguous and its space reserved; all ranks write raw data at their offsets; what was written is read back; rank 0 adds checksums
 // and provenance, marks the file complete and renames it. Raw data goes by pwrite and not by MPI-IO: a full
 // disk or a failing device is then an errno on the rank that met it (ompio reports success, romio hangs in
 // close), and a serial HDF5 library serves as well.
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/view.hpp"
-#include "io/dataset.hpp"
+#include "io/guest.hpp"
 #include "io/h5.hpp"
+#include "io/output_dataset.hpp"
 #include "io/raw_file.hpp"
 #include "io/runs.hpp"
 #include "io/summed.hpp"
@@ -23,30 +26,16 @@
 
 namespace tessera::io {
 
-/// An object of an output, and one of an input whose attributes it gets.
-struct AttributesOf {
-  std::string path;
-  DatasetName from;
-};
-
-struct DatasetSpec {
-  std::string path;  ///< "/group/name"; groups are made
-  std::vector<index_t> shape;
-  hid_t type = -1;                      ///< borrowed; e.g. native_type(Element::f64)
-  std::vector<std::string> dimensions;  ///< a name each: dimension scales at the root, where names are given
-  std::vector<index_t> time =
-      {};              ///< values along the first dimension, where that is time; else 0, 1, 2, ...
-  bool image = false;  ///< a field, also for VTK (io/image.hpp)
-  std::vector<AttributesOf> attributes = {};  ///< of the dataset itself, and of groups above it
-};
-
 class OutputFile {
  public:
-  enum class Existing { refuse, replace };
+  /// What happens to an output of ours under that name; known: to any file, which the caller has looked at.
+  /// To a file of others the datasets are added, with `replace` in the place of those of the same names.
+  enum class Existing { refuse, replace, known };
   enum class Sync { on, off };  ///< off: the file cache is enough, nothing waits for the device
   enum class ReadBack { automatic, all, sample, off };  ///< automatic: all up to 1 GiB a rank, else a sample
 
-  /// Collective; throws AgreedError: 73 when the file exists or cannot be created or the space is not there.
+  /// Collective; throws AgreedError: 73 when the file exists or cannot be created or the space is not there,
+  /// 74 when somebody writes to it.
   OutputFile(const mpi::Communicator& comm, std::string file, const std::vector<DatasetSpec>& datasets,
              Existing existing, Sync sync = Sync::on);
   /// The same, but goes on with what keep() left of the same problem, if it did.
@@ -88,6 +77,8 @@ class OutputFile {
   [[nodiscard]] const std::string& kept() const { return kept_; }
 
   [[nodiscard]] const std::string& file() const { return file_; }
+  /// Whether the datasets go beside others in a file that others wrote. On rank 0.
+  [[nodiscard]] bool is_guest() const { return guest_ != nullptr; }
 
  private:
   OutputFile(const mpi::Communicator& comm, std::string file, Sync sync);
@@ -111,9 +102,14 @@ class OutputFile {
   [[nodiscard]] std::uint64_t sum_in_file(const RawFile& raw, const Written& written,
                                           std::vector<std::byte>& buffer) const;
   void sync_written();
+  /// Whether all is there to go on from already.
+  [[nodiscard]] bool begin(const std::vector<DatasetSpec>& specs, const std::string& problem);
   void create(const std::vector<DatasetSpec>& specs);
+  [[nodiscard]] Handle create_file(const std::vector<DatasetSpec>& specs, std::vector<Place>& places) const;
   [[nodiscard]] bool adopt(const std::string& problem);
   void write_sums(hid_t out) const;
+  void note_run(hid_t out, const std::function<void(hid_t group)>& annotate) const;
+  void take_name() const;
   void confirm_metadata() const;
 
   mpi::Communicator comm_;
@@ -123,6 +119,8 @@ class OutputFile {
   std::string kept_;
   Sync sync_;
   Existing existing_ = Existing::refuse;
+  std::unique_ptr<Guest> guest_;  // on rank 0
+  std::string found_;             // the state of what was there, on rank 0
   std::vector<Dataset> datasets_;
   std::vector<Written> written_;
   bool synced_ = true;  // what this rank wrote is on the device

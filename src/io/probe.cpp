@@ -22,6 +22,7 @@
 #include "io/attributes.hpp"
 #include "io/results.hpp"
 #include "io/schema.hpp"
+#include "io/standing.hpp"
 
 extern char** environ;
 
@@ -37,6 +38,7 @@ struct Child {
 constexpr const char* as_table = "table";
 constexpr const char* as_checksums = "checksums";
 constexpr const char* as_results = "results";
+constexpr const char* as_output = "output";
 constexpr rlim_t cpu_seconds = 10;
 constexpr double patience_seconds = 120;  // a file system whose server is busy or starts anew takes a minute
 
@@ -180,6 +182,8 @@ void answer_table(const DatasetName& name) {
 
 void probe_results(const std::string& file) { (void)ask_child({file, "/"}, as_results); }
 
+void probe_output(const std::string& file) { (void)ask_child({file, "/"}, as_output); }
+
 FileCheck check_file_apart(const std::string& file) {
   return parse_check(ask_child({file, "/"}, as_checksums));
 }
@@ -222,6 +226,10 @@ int probe_main(int argc, char** argv) {
     set_limit(RLIMIT_CPU, cpu_seconds, cpu_seconds + 1);  // a signal of its own tells this end from others
     if (how == as_results) {
       (void)text_column(name.file, schema::summary, "point");
+      return 0;
+    }
+    if (how == as_output) {
+      (void)standing_of(name.file);
       return 0;
     }
     if (how == as_table) {

@@ -25,6 +25,9 @@ inline constexpr const char* probe_command = "--probe-dataset";
 /// Whether results can be read that are appended to; throws as probe().
 void probe_results(const std::string& file);
 
+/// Whether what stands under the name of an output can be looked at (io/standing.hpp); throws as probe().
+void probe_output(const std::string& file);
+
 /// The child's side: argv is program, probe_command, file, path, and for other than a dataset one more.
 /// Returns its exit code.
 [[nodiscard]] int probe_main(int argc, char** argv);

@@ -12,10 +12,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
+#include <mutex>
 #include <random>
-#include <vector>
+#include <set>
 
 #include "base/directory.hpp"
 #include "base/text.hpp"
@@ -53,12 +53,21 @@ bool is_running(long pid) {
   return kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
 }
 
-/// What was renamed in it stays so. Some file systems cannot: the rename has happened all the same.
-void sync_directory(const std::string& path) {
-  const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;
-  fsync(directory);
-  close(directory);
+/// Whether fsync failed because the file system has none.
+bool knows_no_sync(int error) {
+  return error == EINVAL || error == ENOSYS || error == EROFS || error == EOPNOTSUPP;
+}
+
+/// Once for each folder: what is written there is as safe as that file system makes it.
+void tell_not_synced(const std::string& directory, int error) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (!told.insert(directory).second) return;
+  fmt::print(stderr,
+             "note: what is written to '{}' cannot be brought to the medium there (fsync: {}): it may be lost "
+             "when the machine fails\n",
+             directory, std::strerror(error));
 }
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;  // Linux moves less than 2 GiB a call
@@ -103,10 +112,10 @@ void RawFile::will_read(index_t offset, index_t bytes) const {
     posix_fadvise(descriptor_, offset, std::min(end - offset, hint_bytes), POSIX_FADV_WILLNEED);
 }
 
-void RawFile::reserve(index_t bytes) const {
+void RawFile::reserve(index_t offset, index_t bytes) const {
   if (bytes == 0) return;
   int rc = EINTR;
-  while (rc == EINTR) rc = posix_fallocate(descriptor_, 0, bytes);
+  while (rc == EINTR) rc = posix_fallocate(descriptor_, offset, bytes);
   if (rc == EOPNOTSUPP || rc == EINVAL) return;  // the file system promises nothing; writing will tell
   if (rc != 0) fail(rc, fmt::format("cannot reserve {} for '{}'", human_bytes(bytes), path_));
 }
@@ -119,9 +128,23 @@ void RawFile::will_sync(index_t offset, index_t bytes) const {
 #endif
 }
 
-void RawFile::sync() const {
-  if (fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
-    fail(errno, "cannot sync '" + path_ + "'");
+bool RawFile::sync() const {
+  if (fsync(descriptor_) == 0) return true;
+  if (!knows_no_sync(errno)) fail(errno, "cannot sync '" + path_ + "'");
+  return false;
+}
+
+void sync_file(const std::string& path) {
+  const RawFile file(path, RawFile::Mode::read_write);
+  if (!file.sync()) tell_not_synced(directory_of(path), errno);
+}
+
+void sync_directory(const std::string& path) {
+  const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int error = directory >= 0 && fsync(directory) == 0 ? 0 : errno;
+  if (directory >= 0) close(directory);
+  if (error == EACCES || knows_no_sync(error)) return tell_not_synced(path, error);
+  if (error != 0) fail(error, fmt::format("cannot sync the folder '{}', so what has got its name there may lose it", path));
 }
 
 std::string partial_name(const std::string& file) {
@@ -145,22 +168,6 @@ void remove_abandoned(const std::string& file) {
   }
 }
 
-/// The standard library's says that a full disk is an input/output error.
-void copy_file(const std::string& from, const std::string& to) {
-  const RawFile in(from, RawFile::Mode::read);
-  const auto bytes = static_cast<index_t>(std::filesystem::file_size(from));
-  if (!std::ofstream(to)) fail(errno, "cannot create '" + to + "'");
-  const RawFile out(to, RawFile::Mode::read_write);
-  out.reserve(bytes);
-  std::vector<std::byte> buffer(std::size_t{1} << 20);
-  for (index_t at = 0; at < bytes; at += static_cast<index_t>(buffer.size())) {
-    const auto piece = std::span(buffer).first(static_cast<std::size_t>(std::min(bytes - at, ssize(buffer))));
-    in.read_at(at, piece);
-    out.write_at(at, piece);
-  }
-  std::filesystem::permissions(to, std::filesystem::status(from).permissions());
-}
-
 void require_file_or_nothing(const std::string& path, const std::string& what) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -181,11 +188,13 @@ void rename_file(const std::string& from, const std::string& to) {
 }
 
 void publish_file(const std::string& from, const std::string& to) {
+  sync_file(from);
   rename_file(from, to);
   sync_directory(directory_of(to));
 }
 
 void publish_new_file(const std::string& from, const std::string& to) {
+  sync_file(from);
   int error = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ? 0 : errno;
   if (error == EINVAL || error == ENOSYS) {  // network file systems; most give a file a second name
     error = link(from.c_str(), to.c_str()) == 0 ? 0 : errno;

@@ -22,10 +22,12 @@ class RawFile {
                 std::span<const std::byte> data) const;           ///< all of it, or Error (73 when full)
   void read_at(index_t offset, std::span<std::byte> data) const;  ///< all of it, or Error(io)
   void will_read(index_t offset, index_t bytes) const;            ///< a hint: the device may begin now
-  void reserve(
-      index_t bytes) const;  ///< posix_fallocate: the space is there from now on, or Error(cannot_create)
+  /// posix_fallocate: the space is there from now on, or Error(cannot_create).
+  void reserve(index_t offset, index_t bytes) const;
   void will_sync(index_t offset, index_t bytes) const;  ///< a hint: the way to the medium may begin
-  void sync() const;                                    ///< to the medium
+  /// To the medium, or Error. False where the file system cannot.
+  [[nodiscard]] bool sync() const;
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
   std::string path_;
@@ -40,11 +42,14 @@ class RawFile {
 [[nodiscard]] std::string stopped_name(const std::string& file);
 /// Removes partial files of this name that processes of this host left when they were killed.
 void remove_abandoned(const std::string& file);
-/// A file with the bytes and permissions of another; Error(cannot_create) where there is no space for them.
-void copy_file(const std::string& from, const std::string& to);
+/// Brings a file to the medium, and says so once for each folder where the file system cannot. Throws
+/// Error(io, cannot_create).
+void sync_file(const std::string& path);
+/// The same of the names in a folder.
+void sync_directory(const std::string& path);
 /// rename, or Error; nothing takes the place of a pipe or a device.
 void rename_file(const std::string& from, const std::string& to);
-/// rename, then the directory to the medium.
+/// Brings the file to the medium, renames it, and brings its new name there too.
 void publish_file(const std::string& from, const std::string& to);
 /// The same where there is no file of that name; Error(cannot_create) where one has come since somebody
 /// looked.

@@ -15,6 +15,7 @@
 #include <numeric>
 
 #include "io/dataset.hpp"
+#include "io/file_copy.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 
@@ -196,11 +197,8 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
                  H5Fclose);
       write_attribute(out, schema::schema_version, index_t{schema::version});
       change(out);
-      const std::string what = fmt::format("cannot write the results '{}'", file);
-      h5_check_rc(H5Fflush(out, H5F_SCOPE_GLOBAL), ExitCode::io, what);
-      h5_check_rc(out.finish(), ExitCode::io, what);
+      close_written(out, ExitCode::io, fmt::format("cannot write the results '{}'", file));
     }
-    RawFile(partial, RawFile::Mode::read_write).sync();
     publish_file(partial, file);
   } catch (const std::filesystem::filesystem_error& e) {
     unlink(partial.c_str());

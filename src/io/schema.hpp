@@ -12,10 +12,16 @@ inline constexpr const char* state = "state";
 inline constexpr const char* state_incomplete = "incomplete";
 inline constexpr const char* state_complete = "complete";
 inline constexpr const char* schema_version = "tessera_schema";
+inline constexpr const char* datasets = "datasets";  // what a run wrote there, a line each
+// In a file of others, to which datasets were added: there is this attribute of the group, and of each run a
+// group in it with what an output file has as attributes of the group itself.
+inline constexpr const char* guest = "added_to_a_file_of_others";
+inline constexpr const char* added = "added";  // _0001
 // Of an output that was stopped: what it is of, how to go on, the elements of each dataset that are written.
 inline constexpr const char* stopped_problem = "stopped_problem";
 inline constexpr const char* stopped_state = "stopped_state";
 inline constexpr const char* stopped_written = "stopped_written";
+inline constexpr const char* stopped_over = "stopped_over";  // the file of others that it is a copy of
 inline constexpr const char* checksum = "tessera_checksum";  // attribute of every dataset of ours
 
 // In a results file: one group a run, inside it tables as groups of columns of equal length.

@@ -69,9 +69,15 @@ FileCheck check_file(const std::string& file, const std::function<void()>& progr
           fmt::format("'{}' was written by a newer Tessera (version {} of its outputs; this one knows {})",
                       file, version, schema::output_version));
   std::vector<std::string> paths;
-  // By order of creation: a dataset is met under the name it was made with before its hard links.
-  h5_check_rc(H5Ovisit2(in, H5_INDEX_CRT_ORDER, H5_ITER_INC, collect_datasets, &paths, H5O_INFO_BASIC),
-              ExitCode::bad_data, "cannot walk through '" + file + "'");
+  // By order of creation: a dataset is met under the name it was made with before its hard links. Files of
+  // others, to which datasets were added, may not know it.
+  bool walked = false;
+  for (const H5_index_t order : {H5_INDEX_CRT_ORDER, H5_INDEX_NAME}) {
+    paths.clear();
+    walked = walked || H5Ovisit2(in, order, H5_ITER_INC, collect_datasets, &paths, H5O_INFO_BASIC) >= 0;
+    if (walked) break;
+  }
+  require(walked, ExitCode::bad_data, fmt::format("cannot walk through '{}' ({})", file, h5_words()));
   for (const std::string& path : paths) {
     const DatasetName name{file, path};
     const Handle dataset = open_dataset(in, name);

@@ -132,7 +132,8 @@ void add_plan_ranks(OptionSet& options) {
 void add_output_options(OptionSet& options) {
   options.add({.name = "overwrite",
                .kind = Kind::flag,
-               .help = "replace the whole output file if it exists",
+               .help = "replace an output of ours that exists, the whole file; in a file of others the dataset "
+                       "of that name alone",
                .group = "Files",
                .identity = false});
   options.add({.name = "verify-output",

@@ -72,7 +72,7 @@ void require_distinct_files(const std::string& out, const io::DatasetName& input
                             const std::string& output) {
   require(out != input.file && !io::same_file(out, input.file), ExitCode::usage,
           "--" + output + " and --" + option + " name the same file '" + input.file +
-              "' (an output replaces its whole file, never an input); write to another file");
+              "' (an output never goes where data is read from); write to another file");
 }
 
 void require_own_file(const std::string& results, const OptionSet& options, const Parsed& parsed) {

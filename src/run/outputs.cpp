@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "io/probe.hpp"
+#include "io/raw_file.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::run {
@@ -58,6 +60,10 @@ void Outputs::keep(const mpi::Communicator& comm, const Values& point, const std
 void Outputs::open(const mpi::Communicator& comm, const Values& point, const std::string& problem) {
   using Existing = io::OutputFile::Existing;
   for (File& file : files_) {
+    mpi::on_root(comm, "create output", [&] {
+      io::require_file_or_nothing(file.name, "output");
+      if (io::file_exists(io::behind_links(file.name))) io::probe_output(file.name);
+    });
     file.file = std::make_unique<io::OutputFile>(
         comm, file.name, file.specs, point.flag("overwrite") ? Existing::replace : Existing::refuse, problem);
   }
@@ -97,9 +103,10 @@ bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Sessi
   if (writes && comm.is_root()) {
     for (const File& file : files_) {
       if (file.specs.size() == 1)
-        fmt::print("written: {}:{}\n", file.name, file.specs.front().path);
+        fmt::print("written: {}:{}", file.name, file.specs.front().path);
       else
-        fmt::print("written: {} ({} datasets)\n", file.name, file.specs.size());
+        fmt::print("written: {} ({} datasets)", file.name, file.specs.size());
+      fmt::print("{}\n", file.file->is_guest() ? ", added to what was there" : "");
     }
   }
   return right;

@@ -85,6 +85,15 @@ class OutOfCore(tessera.Case):
         self.assertEqual(sorted(os.listdir(self.path("runs/out.h5.runs"))), ["000002.h5.bak", "notes.txt", "x"])
         self.assertEqual(os.listdir(self.path("runs/out.h5.runs/x")), ["000001.h5"])
 
+    def test_a_file_of_others_with_the_name_of_a_run_stays(self):
+        os.makedirs(self.path("runs/out.h5.runs"))
+        with h5py.File(self.path("runs/out.h5.runs/000001.h5"), "w") as file:
+            file["mine"] = [1.0]
+        before = tessera.digest(self.path("runs/out.h5.runs/000001.h5"))
+        for ranks in (0, 3):
+            self.fail_with(tessera.CANNOT_CREATE, *self.request, ranks=ranks, words=("000001.h5", "no run of a sort", "--scratch"))
+            self.assertEqual(tessera.digest(self.path("runs/out.h5.runs/000001.h5")), before)
+
     def test_two_sorts_at_once_do_not_share_their_runs(self):
         """As with one --scratch for outputs of one name in different folders."""
         self.stop_at("000003")

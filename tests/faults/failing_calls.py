@@ -78,15 +78,20 @@ class FailingCalls(Fault):
                 passed.append(number)
         self.fail(f"no end of {call}")
 
-    def calls_of(self, rank, ranks):
+    def calls_of(self, rank, ranks, *words, before=None):
         """What a rank asks of the system for an output, one call after the other, as (call, path)."""
         folder = tempfile.mkdtemp(dir=self.folder)
+        if before:
+            before(folder)
         log = os.path.join(folder, "calls.log")
-        environment = {"LD_PRELOAD": FAILING_CALLS, "FAULT_ACTION": "list", "FAULT_PATH": folder, "FAULT_RANK": str(rank),
-                       "FAULT_LOG": log}
-        self.succeed(*self.PRODUCT, "--out", f"{folder}/c.h5:/C", folder=folder, environment=environment, ranks=ranks)
+        environment = {"LD_PRELOAD": FAILING_CALLS, "FAULT_ACTION": "list", "FAULT_PATH": folder, "FAULT_LOG": log}
+        if ranks:
+            environment["FAULT_RANK"] = str(rank)
+        self.succeed(*(words or (*self.PRODUCT, "--out", f"{folder}/c.h5:/C")), folder=folder, environment=environment, ranks=ranks)
         with open(log, encoding="utf-8") as file:
-            return [tuple(line.split()[::2]) for line in file], folder
+            calls = [tuple(line.split()[::2]) for line in file]
+        os.unlink(log)
+        return calls, folder
 
     def test_what_has_its_name_is_on_the_disk(self):
         """Every rank syncs what it wrote; the root the file once more before it gets its name, then the folder."""
@@ -99,6 +104,52 @@ class FailingCalls(Fault):
             if rank == 0:
                 after = calls[calls.index(("rename", partial)):]
                 self.assertIn(("fsync", folder), after, calls)
+
+    def test_nothing_gets_its_name_before_it_is_on_the_disk(self):
+        """Outputs, results, checkpoints, snapshots with XDMF, pictures, and datasets that are added to a file of others: between
+        the last write to a file and its rename it is synced, and after the rename the folder."""
+        def foreign(folder):
+            with h5py.File(os.path.join(folder, "mine.h5"), "w") as file:
+                file["other"] = numpy.arange(10.0)
+        quick = ("--repetitions", 1, "--warmups", 0)
+        field = ("stencil", "--shape", "20x30", "--steps", 6)
+        for words, wanted in (((*self.PRODUCT, "--results", "r.h5"), ["r.h5"]),
+                              ((*self.PRODUCT, "--out", "mine.h5:/C"), ["mine.h5"]),
+                              (("matmul", "--n", 9, *quick, "--results", "new/folder/r.h5"), ["r.h5"]),
+                              ((*field, "--checkpoint", "k.h5", "--checkpoint-every", 2), ["k.h5"]),
+                              ((*field, "--snapshots", "s.h5:/s", "--every", 2), ["s.h5", "s.xdmf"]),
+                              ((*field, "--preview", "p.png"), ["p.png"])):
+            calls, folder = self.calls_of(0, 0, *words, before=foreign)
+            named = set()
+            for at, (call, path) in enumerate(calls):
+                if call != "rename" or ".partial-" not in path:
+                    continue
+                name = os.path.basename(path).partition(".partial-")[0][1:]
+                named.add(name)
+                of_file = [one for one, other in calls[:at] if other.endswith(path) and one in ("pwrite", "fsync")]
+                self.assertEqual(of_file[-1:], ["fsync"], (name, calls))
+                self.assertIn(("fsync", os.path.dirname(os.path.join(folder, path))), calls[at:], (name, calls))
+            self.assertLessEqual(set(wanted), named, calls)
+
+    def test_a_sync_that_fails(self):
+        """EIO of a file or a folder is an error; a file system that has no fsync is told in one line, and nothing is amiss."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        for out, results in (("c.h5:/C", None), (None, "r.h5")):
+            words = (*self.PRODUCT, *(("--out", out) if out else ("--results", results)))
+            for action, code in (("EIO", IO), ("EINVAL", OK), ("38", OK), ("EROFS", OK)):
+                told = 0
+                for number in range(1, 20):
+                    result, happened = self.run_with_fault(folder, "fsync", number, action, *words, path=folder)
+                    if not happened:
+                        break
+                    self.assertEqual(result.code, code, f"fsync {number} gets {action}\n{result}")
+                    self.assertEqual(len(result.errors), 0 if code == OK else 1, str(result))
+                    told += "cannot be brought to the medium" in result.err
+                    self.assertLessEqual(result.err.count("cannot be brought"), 1, str(result))
+                    for name in os.listdir(folder):
+                        os.unlink(os.path.join(folder, name))
+                self.assertGreater(number, 2)
+                self.assertEqual(told > 1, code == OK, "of the file and of its folder")
 
     def walk_all(self, walks):
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

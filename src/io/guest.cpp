@@ -1,0 +1,270 @@
+#include "io/guest.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <hdf5_hl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "io/dataset.hpp"
+#include "io/raw_file.hpp"
+#include "io/schema.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr auto failed = ExitCode::cannot_create;
+
+/// The library leaves locks out where a user says so.
+bool locks_are_used() {
+  const char* const use = std::getenv("HDF5_USE_FILE_LOCKING");
+  return use == nullptr || (std::strcmp(use, "FALSE") != 0 && std::strcmp(use, "0") != 0);
+}
+
+std::string text_of(const struct stat& status) {
+  return fmt::format("{} {} {} {}.{:09}", status.st_dev, status.st_ino, status.st_size,
+                     status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+/// Whether something of that name is there; only hard links lead to it, so that it lies in this
+/// file.
+bool is_there(hid_t file, const std::string& path, const std::string& name) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0) return false;
+    H5L_info_t info{};
+    h5_check_rc(H5Lget_info(file, part.c_str(), &info, H5P_DEFAULT), failed, name);
+    require(
+        info.type == H5L_TYPE_HARD, failed,
+        fmt::format(
+            "'{}' of '{}' is a link to another place, and nothing is written behind it; name the "
+            "place itself",
+            part, name));
+    if (end == std::string::npos) return true;
+    const Handle object(h5_check(H5Oopen(file, part.c_str(), H5P_DEFAULT), failed, name), H5Oclose);
+    require(
+        H5Iget_type(object) == H5I_GROUP, failed,
+        fmt::format("'{}' of '{}' is no group, so that nothing can lie in it; name another path",
+                    part, name));
+  }
+}
+
+herr_t keep_scale(hid_t, unsigned, hid_t scale, void* kept) {
+  H5Iinc_ref(scale);
+  *static_cast<Handle*>(kept) = Handle(scale, H5Dclose);
+  return 1;  // the first one
+}
+
+/// A scale of others would lead nowhere.
+bool is_scale_of_others(hid_t dataset) {
+  return H5DSis_scale(dataset) > 0 && has_attribute(dataset, "REFERENCE_LIST");
+}
+
+void require_place(hid_t file, const DatasetSpec& spec, const std::string& name,
+                   Guest::Existing existing) {
+  if (!is_there(file, spec.path, name)) return;
+  const Handle object(h5_check(H5Oopen(file, spec.path.c_str(), H5P_DEFAULT), failed, name),
+                      H5Oclose);
+  require(H5Iget_type(object) == H5I_DATASET, failed,
+          fmt::format("'{}:{}' is a {}, which no output replaces; name another path", name,
+                      spec.path, H5Iget_type(object) == H5I_GROUP ? "group" : "type"));
+  require(
+      existing == Guest::Existing::replace, failed,
+      fmt::format("'{}' has a dataset '{}'; give --overwrite to replace that one, or another name",
+                  name, spec.path));
+  require(!is_scale_of_others(object), failed,
+          fmt::format("'{}:{}' is the scale of a dimension of other datasets, which would lose it; "
+                      "name another "
+                      "path",
+                      name, spec.path));
+}
+
+struct Image {
+  hid_t data;       // group of its fields
+  H5O_info_t gone;  // the dataset that goes
+  std::vector<std::string> names;
+};
+
+/// The names in our image of a dataset that goes.
+void leave_image(hid_t file, hid_t dataset) {
+  const char* const fields = "/VTKHDF/PointData";
+  if (H5Lexists(file, "/VTKHDF", H5P_DEFAULT) <= 0 || H5Lexists(file, fields, H5P_DEFAULT) <= 0)
+    return;
+  const Handle group(H5Gopen2(file, fields, H5P_DEFAULT), H5Gclose);
+  Image image{group, {}, {}};
+  if (group < 0 || H5Oget_info(dataset, &image.gone) < 0) return;
+  H5Literate(
+      group, H5_INDEX_NAME, H5_ITER_INC, nullptr,
+      [](hid_t parent, const char* name, const H5L_info_t* info, void* data) -> herr_t {
+        Image& of = *static_cast<Image*>(data);
+        H5O_info_t object{};
+        if (info->type == H5L_TYPE_HARD &&
+            H5Oget_info_by_name(parent, name, &object, H5P_DEFAULT) >= 0 &&
+            object.addr == of.gone.addr)
+          of.names.emplace_back(name);
+        return 0;
+      },
+      &image);
+  for (const std::string& name : image.names)
+    h5_check_rc(H5Ldelete(group, name.c_str(), H5P_DEFAULT), failed, "cannot leave the image");
+}
+
+/// Takes a dataset out, and keeps its scales where the new one has the same extents.
+void take_out(hid_t file, const DatasetSpec& spec, Place& place) {
+  {
+    const Handle dataset(
+        h5_check(H5Dopen2(file, spec.path.c_str(), H5P_DEFAULT), failed, spec.path), H5Dclose);
+    const std::vector<index_t> shape = inspect(dataset, {"", spec.path}).shape;
+    place.scales.resize(spec.shape.size());
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const auto dimension = static_cast<unsigned>(d);
+      Handle scale;
+      do {
+        scale.reset();
+        H5DSiterate_scales(dataset, dimension, nullptr, keep_scale, &scale);
+        if (scale < 0) break;
+        h5_check_rc(H5DSdetach_scale(dataset, scale, dimension), failed, spec.path);
+        const bool fits = shape.size() == spec.shape.size() && shape[d] == spec.shape[d];
+        if (fits && place.scales[d] < 0) place.scales[d] = std::move(scale);
+      } while (true);
+    }
+    leave_image(file, dataset);
+  }
+  h5_check_rc(H5Ldelete(file, spec.path.c_str(), H5P_DEFAULT), failed,
+              fmt::format("cannot replace '{}'", spec.path));
+}
+
+}  // namespace
+
+Guest::Guest(std::string file, std::string name, std::span<const DatasetSpec> specs,
+             Existing existing)
+    : file_(std::move(file)), name_(std::move(name)) {
+  require_writable();
+  take_lock();
+  keep_writers_away();
+  const Handle in = open_file(file_);
+  if (H5Lexists(in, schema::group, H5P_DEFAULT) > 0) {
+    const Handle group(h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), failed, name_), H5Gclose);
+    require(
+        has_attribute(group, schema::schema_version) &&
+            read_integer_attribute(group, schema::schema_version) == schema::output_version,
+        failed,
+        fmt::format(
+            "'{}' has datasets of another version of Tessera, beside which those of this one do "
+            "not go; name another file",
+            name_));
+  }
+  for (const DatasetSpec& spec : specs) require_place(in, spec, name_, existing);
+}
+
+Guest::Lock::~Lock() {
+  if (descriptor < 0) return;
+  if (!beside.empty()) unlink(beside.c_str());  // who gets it then looks whether it is there
+  close(descriptor);
+}
+
+void Guest::require_writable() const {
+  struct stat status {};
+  const bool known = stat(file_.c_str(), &status) == 0;
+  require(known, failed, fmt::format("cannot look at '{}': {}", name_, std::strerror(errno)));
+  const bool protects =
+      (status.st_mode & 0222) == 0;  // from everybody; root could write all the same
+  require(
+      !protects && access(file_.c_str(), W_OK) == 0, failed,
+      fmt::format(
+          "cannot add to '{}', which is protected from writing; name another file, or chmod u+w it",
+          name_));
+  const std::string folder = directory_of(file_);
+  const int reason = access(folder.c_str(), W_OK | X_OK) == 0 ? 0 : errno;
+  require(
+      reason == 0, failed,
+      fmt::format(
+          "cannot add to '{}', of which a copy is made in its folder '{}' ({}); name another file",
+          name_, folder, std::strerror(reason)));
+  if (status.st_nlink > 1)
+    fmt::print(
+        stderr,
+        "note: '{}' is one of {} names of a file (hard links); the others keep it as it is\n",
+        name_, status.st_nlink);
+}
+
+void Guest::take_lock() {
+  const std::string lock = hidden_name(file_, ".lock");
+  for (bool held = false; !held;) {
+    const int descriptor = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (descriptor < 0) return;  // making the copy will tell
+    const bool alone = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    struct stat mine {
+    }, there{};
+    held = alone && fstat(descriptor, &mine) == 0 && stat(lock.c_str(), &there) == 0 &&
+           mine.st_ino == there.st_ino;
+    if (held) {
+      runs_.descriptor = descriptor;
+      runs_.beside = lock;
+    } else {
+      close(descriptor);
+    }
+    require(alone, ExitCode::io,
+            fmt::format("another run adds to '{}'; wait for it, or name another file", name_));
+  }
+}
+
+void Guest::keep_writers_away() {
+  writers_.descriptor = open(file_.c_str(), O_RDONLY | O_CLOEXEC);
+  require(writers_.descriptor >= 0, failed,
+          fmt::format("cannot open '{}': {}", name_, std::strerror(errno)));
+  const bool written = locks_are_used() && flock(writers_.descriptor, LOCK_SH | LOCK_NB) != 0 &&
+                       errno == EWOULDBLOCK;
+  require(!written, ExitCode::io,
+          fmt::format("'{}' is open in a program that writes to it; try again when it is closed",
+                      name_));
+  struct stat status {};
+  require(fstat(writers_.descriptor, &status) == 0, ExitCode::io,
+          fmt::format("cannot look at '{}'", name_));
+  state_ = text_of(status);
+}
+
+std::string Guest::state_of(const std::string& file) {
+  struct stat status {};
+  return stat(file.c_str(), &status) == 0 ? text_of(status) : std::string();
+}
+
+void Guest::copy_to(const std::string& partial) {
+  copy_.emplace(file_, partial, FileCopy::Owner::must_stay);
+}
+
+bool Guest::step() {
+  if (copy_ && !copy_->step()) copy_.reset();
+  return !is_copied();
+}
+
+Handle Guest::open_copy(const std::string& partial, std::span<const DatasetSpec> specs,
+                        std::vector<Place>& places) const {
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  set_data_alignment(access);
+  Handle out(h5_check(H5Fopen(partial.c_str(), H5F_ACC_RDWR, access), failed,
+                      fmt::format("cannot add to '{}'", name_)),
+             H5Fclose);
+  for (std::size_t s = 0; s < specs.size(); ++s) {
+    places[s].of_others = true;
+    if (is_there(out, specs[s].path, name_)) take_out(out, specs[s], places[s]);
+  }
+  return out;
+}
+
+void Guest::publish(const std::string& partial) const {
+  require(
+      state_of(file_) == state_, failed,
+      fmt::format("'{}' was changed by somebody else meanwhile and stays as it is; run this again",
+                  name_));
+  copy_ownership(file_, partial, FileCopy::Owner::must_stay);
+  publish_file(partial, file_);
+}
+
+}  // namespace tessera::io

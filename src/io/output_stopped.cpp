@@ -1,0 +1,103 @@
+// Outputs that a stopped run leaves to a later one.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "io/dataset.hpp"
+#include "io/output_file.hpp"
+#include "io/schema.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::io {
+
+void OutputFile::keep(const std::string& problem, const std::string& state) {
+  mpi::together(comm_, "keep", [&] { sync_written(); });
+  std::vector<std::string> written;
+  bool any = false;
+  for (Dataset& dataset : datasets_) {
+    dataset.sum = comm_.sum(dataset.sum);
+    const index_t elements = comm_.sum(dataset.written);
+    written.push_back(std::to_string(elements));
+    any = any || elements > 0;
+  }
+  if (!any) return;
+  mpi::on_root(comm_, "keep", [&] {
+    const std::string what = fmt::format("cannot keep what was written of '{}'", file_);
+    Handle out(h5_check(H5Fopen(partial_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), ExitCode::io, what),
+               H5Fclose);
+    write_sums(out);
+    Handle group(h5_check(H5Gopen2(out, schema::group, H5P_DEFAULT), ExitCode::io, what), H5Gclose);
+    write_attribute(group, schema::stopped_problem, problem);
+    write_attribute(group, schema::stopped_state, state);
+    write_attribute(group, schema::stopped_written, join(written, ","));
+    if (is_guest()) write_attribute(group, schema::stopped_over, guest_->state());
+    group.reset();
+    close_written(out, ExitCode::io, what);
+    publish_file(partial_, stopped_name(target_));
+  });
+  published_ = true;
+}
+
+namespace {
+
+/// What keep() was told. Throws Error unless the file is what it left of this problem, made of the
+/// file that is there.
+std::string state_left(const Handle& file, const std::string& name, const std::string& target,
+                       const std::string& problem) {
+  const Handle group(h5_check(H5Gopen2(file, schema::group, H5P_DEFAULT), ExitCode::bad_data, name),
+                     H5Gclose);
+  require(!has_attribute(group, schema::stopped_over) ||
+              read_text_attribute(group, schema::stopped_over) == Guest::state_of(target),
+          ExitCode::bad_data, "another file");
+  require(read_integer_attribute(group, schema::schema_version) == schema::output_version &&
+              read_text_attribute(group, schema::stopped_problem) == problem,
+          ExitCode::bad_data, "another problem");
+  return read_text_attribute(group, schema::stopped_state);
+}
+
+}  // namespace
+
+std::string OutputFile::left_of(const std::string& file, const std::string& problem) {
+  const std::string target = behind_links(file), stopped = stopped_name(target);
+  try {
+    return file_exists(stopped) ? state_left(open_file(stopped), stopped, target, problem) : "";
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+/// Takes over what keep() left; anything else under its name goes.
+bool OutputFile::adopt(const std::string& problem) {
+  const std::string stopped = stopped_name(target_);
+  if (!file_exists(stopped)) return false;
+  try {
+    require(!problem.empty(), ExitCode::bad_data, "not asked for");
+    const Handle in = open_file(stopped);
+    const std::string state = state_left(in, stopped, target_, problem);
+    const Handle group(
+        h5_check(H5Gopen2(in, schema::group, H5P_DEFAULT), ExitCode::bad_data, stopped), H5Gclose);
+    require(has_attribute(group, schema::stopped_over) == is_guest(), ExitCode::bad_data,
+            "another file");
+    const auto written = split(read_text_attribute(group, schema::stopped_written), ',');
+    require(written.size() == datasets_.size(), ExitCode::bad_data, "other datasets");
+    for (std::size_t d = 0; d < datasets_.size(); ++d) {
+      const Handle dataset = open_dataset(in, {stopped, datasets_[d].path});
+      require(inspect(dataset, {stopped, datasets_[d].path}).shape == datasets_[d].shape,
+              ExitCode::bad_data, "another shape");
+      const haddr_t offset = H5Dget_offset(dataset);
+      datasets_[d].offset = offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
+      datasets_[d].sum = std::stoull(read_text_attribute(dataset, schema::checksum), nullptr, 16);
+      datasets_[d].written = std::stoll(written[d]);
+    }
+    kept_ = state;
+  } catch (const std::exception&) {
+    for (Dataset& dataset : datasets_) dataset.sum = 0, dataset.written = 0;
+    unlink(stopped.c_str());
+    return false;
+  }
+  publish_file(stopped, partial_);
+  return true;
+}
+
+}  // namespace tessera::io
