@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
+#include "kernels/stencil/remap.hpp"
 #include "locality/analysis.hpp"
 #include "locality/diagram.hpp"
 #include "locality/gpu.hpp"
@@ -196,6 +198,60 @@ TEST(TracedStencil, IsRightInEveryKernelAndShape) {
           p.steps = steps;
           p.tile = n > 100 ? 8 : 0;
           EXPECT_GE(analysis_of(p).loads, 1) << kernel << " " << name;
+        }
+      }
+    }
+  }
+}
+
+/// The points that a kernel writes in one step, in its order, numbered row by row.
+class Written final : public Sink {
+ public:
+  explicit Written(const Tracer& tracer) : tracer_(tracer) {}
+  void take(std::span<const Access> accesses) override {
+    for (const Access a : accesses)
+      if (a.is_store() && tracer_.arrays()[a.array()] == "v") addresses_.push_back(a.address());
+  }
+  [[nodiscard]] std::vector<index_t> points() const {
+    std::vector<std::uint64_t> sorted = addresses_;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<index_t> result;
+    for (const std::uint64_t address : addresses_)
+      result.push_back(std::lower_bound(sorted.begin(), sorted.end(), address) - sorted.begin());
+    return result;
+  }
+
+ private:
+  const Tracer& tracer_;
+  std::vector<std::uint64_t> addresses_;
+};
+
+std::vector<index_t> order_of(const Problem& p) {
+  Tracer tracer;
+  Written written(tracer);
+  tracer.attach(written);
+  (void)traced_kernel(p.workload, p.kernel).run(tracer, p);
+  return written.points();
+}
+
+TEST(TracedStencil, ColumnsOfAnyWidthAreWalkedAsTheyAreNamed) {
+  for (const char* name : {"box3x3", "heat"}) {
+    for (const auto& [m, n] : {std::array<index_t, 2>{16, 16}, {7, 130}, {5, 1}, {2, 200}}) {
+      Problem p = problem("stencil", "naive", m, n);
+      p.stencil = name;
+      const auto naive = order_of(p);
+      for (const index_t width : {1, 3, 8, 16, 63, 64, 65, 128, 1000}) {
+        p.column_width = width;
+        for (const auto& [kernel, order] :
+             {std::pair{"column", stencil::Order::column}, {"zigzag", stencil::Order::zigzag}}) {
+          p.kernel = kernel;
+          std::vector<index_t> want;
+          for (index_t i = 0; i < m * n; ++i) {
+            const stencil::Place at = stencil::place_of<index_t>(order, i, width, n, m);
+            want.push_back(at.y * n + at.x);
+          }
+          EXPECT_EQ(order_of(p), want) << kernel << " " << width << " of " << m << " x " << n;
+          if (m == 16 && width == 8) EXPECT_NE(order_of(p), naive) << kernel;
         }
       }
     }

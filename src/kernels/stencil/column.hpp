@@ -3,7 +3,6 @@
 // stencil spans fit in L1 however wide the field is.
 
 #include "kernels/stencil/engine.hpp"
-#include "kernels/stencil/remap.hpp"
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
@@ -17,12 +16,11 @@ void column(const Sweep<T>& sweep, const Tuning& tuning) {
       const Box3 region = engine.region(step);
       const Index3 size = region.size();
       if (size.volume() <= 0) continue;
-      const index_t columns = ceil_div(size[2], width);
+      const index_t wide = std::min(width, size[2]), columns = ceil_div(size[2], wide);
       machine::parallel_for(0, size[0] * columns, 1, [&](index_t piece, index_t) {
         const index_t z = region.low[0] + piece / columns;
-        const index_t first = piece % columns * width * size[1];  // linear index of the column's first point
-        const index_t x = region.low[2] + column_place(first, width, size[2], size[1]).x;
-        const index_t end = std::min(x + width, region.high[2]);
+        const index_t x = region.low[2] + piece % columns * wide;
+        const index_t end = std::min(x + wide, region.high[2]);
         engine.compute(step, {{{z, region.low[1], x}}, {{z + 1, region.high[1], end}}});
       });
     }

@@ -1,32 +1,37 @@
 #pragma once
 // Column-based iteration with every other row walked from right to left: the walk turns where it ends, on
-// lines that it has just touched. Points are taken in groups of `group`, so that the loop over them can be a
-// vector's.
+// lines that it has just touched.
 
+#include "base/instrument.hpp"
 #include "kernels/stencil/engine.hpp"
-#include "kernels/stencil/remap.hpp"
 #include "kernels/stencil/variants.hpp"
 
 namespace tessera::stencil {
+/// Plain numbers are taken up to 64 at a time, so that the loop over them can be a vector's: which of eight
+/// neighbouring lines comes first makes no difference to a cache. A trace has every point in its place.
 template <class T>
 void zigzag(const Sweep<T>& sweep, const Tuning& tuning) {
   constexpr index_t default_width = 512;  // points
-  constexpr index_t group = 64;           // points
-  const index_t groups_wide = ceil_div(tuning.column > 0 ? tuning.column : default_width, group);
+  constexpr index_t group = is_traced<T> ? 1 : 64;
+  const index_t width = tuning.column > 0 ? tuning.column : default_width;
   const Engine<T> engine(sweep, Loops::reference, Stores::cached, tuning.isa);
   machine::parallel(sweep.threads, [&] {
     for (index_t step = 0; step < sweep.steps; ++step) {
       const Box3 region = engine.region(step);
       const Index3 size = region.size();
       if (size.volume() <= 0) continue;
-      const index_t across = ceil_div(size[2], group), plane = across * size[1];
-      const index_t grain = groups_wide * size[1];  // one column
-      machine::parallel_for(0, size[0] * plane, grain, [&](index_t begin, index_t end) {
-        for (index_t i = begin; i < end; ++i) {
-          const Place place = zigzag_place(i % plane, groups_wide, across, size[1]);
-          const index_t y = region.low[1] + place.y, x = region.low[2] + place.x * group;
-          const index_t z = region.low[0] + i / plane, x_end = std::min(x + group, region.high[2]);
-          engine.compute(step, {{{z, y, x}}, {{z + 1, y + 1, x_end}}});
+      const index_t wide = std::min(width, size[2]), columns = ceil_div(size[2], wide);
+      machine::parallel_for(0, size[0] * columns, 1, [&](index_t piece, index_t) {
+        const index_t z = region.low[0] + piece / columns;
+        const index_t left = region.low[2] + piece % columns * wide;
+        const index_t right = std::min(left + wide, region.high[2]);
+        const index_t groups = ceil_div(right - left, group);
+        for (index_t y = region.low[1]; y < region.high[1]; ++y) {
+          const bool turned = (y - region.low[1]) % 2 == 1;
+          for (index_t i = 0; i < groups; ++i) {
+            const index_t x = left + (turned ? groups - 1 - i : i) * group;
+            engine.compute(step, {{{z, y, x}}, {{z + 1, y + 1, std::min(x + group, right)}}});
+          }
         }
       });
     }
