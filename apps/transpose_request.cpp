@@ -98,9 +98,11 @@ Element element_of(Number number) {
       return Element::c64;
     case Number::c128:
       return Element::c128;
-    default:
-      return Element::f64;
+    case Number::f64:
+    case Number::opaque:
+      break;
   }
+  return Element::f64;
 }
 
 void resolve_element(const Values& point, const io::DatasetInfo* info, const std::string& name,

@@ -207,24 +207,16 @@ namespace {
 
 /// Whether the bytes of an element say all.
 bool is_self_contained(hid_t type) {
-  switch (H5Tget_class(type)) {
-    case H5T_VLEN:
-    case H5T_REFERENCE:
-      return false;
-    case H5T_STRING:
-      return H5Tis_variable_str(type) == 0;
-    case H5T_ARRAY:
-      return is_self_contained(Handle(H5Tget_super(type), H5Tclose));
-    case H5T_COMPOUND: {
-      const auto members = static_cast<unsigned>(std::max(0, H5Tget_nmembers(type)));
-      for (unsigned m = 0; m < members; ++m) {
-        if (!is_self_contained(Handle(H5Tget_member_type(type, m), H5Tclose))) return false;
-      }
-      return true;
-    }
-    default:
-      return true;
+  const H5T_class_t kind = H5Tget_class(type);  // of which later versions of HDF5 have more
+  if (kind == H5T_VLEN || kind == H5T_REFERENCE) return false;
+  if (kind == H5T_STRING) return H5Tis_variable_str(type) == 0;
+  if (kind == H5T_ARRAY) return is_self_contained(Handle(H5Tget_super(type), H5Tclose));
+  if (kind != H5T_COMPOUND) return true;
+  const auto members = static_cast<unsigned>(std::max(0, H5Tget_nmembers(type)));
+  for (unsigned m = 0; m < members; ++m) {
+    if (!is_self_contained(Handle(H5Tget_member_type(type, m), H5Tclose))) return false;
   }
+  return true;
 }
 
 /// Two floats of one size, named real and imaginary or by words that begin so.

@@ -26,10 +26,25 @@ std::span<Byte> whole(Byte* at, index_t bytes) {
 
 }  // namespace
 
+namespace {
+
+/// Where what travels lies.
+device::Home home_of(DeviceWay way) {
+  switch (way) {
+    case DeviceWay::nccl:
+    case DeviceWay::mpi:
+      return device::Home::device;
+    case DeviceWay::ipc:
+    case DeviceWay::staged:
+      break;
+  }
+  return device::Home::pinned;
+}
+
+}  // namespace
+
 DeviceMessages::DeviceMessages(const Communicator& comm, DeviceWay way, machine::Nccl* nccl)
-    : comm_(comm),
-      nccl_(way == DeviceWay::nccl ? nccl : nullptr),
-      home_(way == DeviceWay::nccl || way == DeviceWay::mpi ? device::Home::device : device::Home::pinned) {}
+    : comm_(comm), nccl_(way == DeviceWay::nccl ? nccl : nullptr), home_(home_of(way)) {}
 
 void DeviceMessages::make_room(std::array<Slots, 2>& slots, index_t bytes) {
   for (Slots& one : slots)

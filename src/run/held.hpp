@@ -12,11 +12,26 @@ namespace tessera::run {
 /// Whether a real type, or each part of a complex one, holds such a number but for rounding: as no infinity,
 /// and as zero only if it is.
 [[nodiscard]] inline bool holds(Element element, double value) {
-  const bool half = element == Element::f16, single = element == Element::f32 || element == Element::c64;
-  if (!half && !single) return true;
-  if (std::abs(value) > std::numeric_limits<float>::max()) return false;  // no conversion is defined there
-  const auto kept = half ? static_cast<float>(Half(value)) : static_cast<float>(value);
-  return std::isfinite(kept) && (kept != 0) == (value != 0);
+  const auto is_kept = [value](auto convert) {
+    if (std::abs(value) > std::numeric_limits<float>::max()) return false;  // no conversion is defined there
+    const float kept = convert();
+    return std::isfinite(kept) && (kept != 0) == (value != 0);
+  };
+  switch (element) {
+    case Element::f16:
+      return is_kept([value] { return static_cast<float>(Half(value)); });
+    case Element::f32:
+    case Element::c64:
+      return is_kept([value] { return static_cast<float>(value); });
+    case Element::f64:
+    case Element::c128:
+    case Element::i32:
+    case Element::i64:
+    case Element::u32:
+    case Element::u64:
+      break;
+  }
+  return true;
 }
 
 /// what: the option and its value.

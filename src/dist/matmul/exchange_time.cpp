@@ -152,9 +152,13 @@ ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
                            const mpi::Network& network) {
   const Leaves leaves = leaves_of(request);
   const Homes homes = homes_of(request, method);
-  return method.algorithm == Algorithm::recursive
-             ? recursive_time(request, method, leaves, homes, network)
-             : ExchangeTime{summa_seconds(request, method, leaves, homes, network), 0};
+  switch (method.algorithm) {
+    case Algorithm::recursive:
+      return recursive_time(request, method, leaves, homes, network);
+    case Algorithm::summa:
+      return {summa_seconds(request, method, leaves, homes, network), 0};
+  }
+  return {};
 }
 
 index_t slices_that_pay(const ForecastRequest& request, const Method& method) {

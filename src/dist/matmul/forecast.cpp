@@ -223,13 +223,18 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
   const Leaves leaves = leaves_of(request);
   const Homes homes = homes_of(request, method);
-  const auto plans = method.algorithm == Algorithm::recursive ? plans_of(request, method, leaves, homes)
-                                                              : std::vector<Plan>{};
   std::vector<Forecast> result;
-  for (index_t rank = 0; rank < request.ranks; ++rank) {
-    result.push_back(method.algorithm == Algorithm::recursive
-                         ? recursive_rank(request, method, plans, homes, rank)
-                         : summa_rank(request, method, homes, leaves, rank));
+  switch (method.algorithm) {
+    case Algorithm::recursive: {
+      const auto plans = plans_of(request, method, leaves, homes);
+      for (index_t rank = 0; rank < request.ranks; ++rank)
+        result.push_back(recursive_rank(request, method, plans, homes, rank));
+      break;
+    }
+    case Algorithm::summa:
+      for (index_t rank = 0; rank < request.ranks; ++rank)
+        result.push_back(summa_rank(request, method, homes, leaves, rank));
+      break;
   }
   return result;
 }

@@ -29,14 +29,21 @@ Forecast of_rank(const ForecastRequest& q, index_t share) {
   const std::vector<index_t> to(static_cast<std::size_t>(q.ranks), held / q.ranks);
   f.messages = mpi::exchange_messages(to, 0);
   index_t sorting = held;  // the spare room
-  if (q.algorithm == Algorithm::samplesort && q.ranks > 1) {
-    sorting += 4 * held;  // at most twice the share comes, and is merged beside it
-    f.sent_bytes *= 1.5;
-    f.most_sent_bytes *= 3;
-    f.messages += 2;
+  switch (q.algorithm) {
+    case Algorithm::exact:
+      break;
+    case Algorithm::samplesort:
+      if (q.ranks == 1) break;
+      sorting += 4 * held;  // at most twice the share comes, and is merged beside it
+      f.sent_bytes *= 1.5;
+      f.most_sent_bytes *= 3;
+      f.messages += 2;
+      break;
+    case Algorithm::rounds:
+      if (permutes) break;
+      sorting = std::max(parts_scratch(share), 2 * ceil_div(share, pieces_of_share)) * item_bytes;
+      break;
   }
-  if (q.algorithm == Algorithm::rounds && !permutes)
-    sorting = std::max(parts_scratch(share), 2 * ceil_div(share, pieces_of_share)) * item_bytes;
   if (!permutes) {
     f.home_bytes = held + (q.keeps_input ? held : 0);
     f.work_bytes = sorting;
@@ -113,9 +120,14 @@ double exchange_seconds(const ForecastRequest& q, const mpi::Network& network) {
   const double share_bytes = item_bytes * static_cast<double>(ceil_div(q.n, q.ranks));
   const double agreement = all_reduce(network, word, q.ranks);
   const double counts = all_to_all(network, word, q.ranks);
-  if (q.algorithm == Algorithm::exact)
-    return 2 * agreement + search_seconds(q, item_bytes, network) + counts +
-           everything_seconds(q, share_bytes, network);
+  switch (q.algorithm) {
+    case Algorithm::exact:
+      return 2 * agreement + search_seconds(q, item_bytes, network) + counts +
+             everything_seconds(q, share_bytes, network);
+    case Algorithm::samplesort:
+    case Algorithm::rounds:
+      break;
+  }
   const double samples = all_gather(
       network, (item_bytes + 2 * word) * static_cast<double>(q.ranks) * static_cast<double>(q.ranks),
       q.ranks);

@@ -47,7 +47,7 @@ Extent extent_of(const std::uint64_t* words, index_t n, int threads) {
 }
 
 std::uint64_t flip_of(const KeyColumn& strings) {
-  return strings.order == Order::descending ? ~std::uint64_t{0} : 0;
+  return tessera::sort::is_descending(strings.order) ? ~std::uint64_t{0} : 0;
 }
 
 }  // namespace

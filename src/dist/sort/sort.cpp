@@ -1,8 +1,11 @@
 #include "dist/sort/sort.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.hpp"
 #include "dist/sort/algorithms.hpp"
 #include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
@@ -23,9 +26,21 @@ index_t run(const mpi::Communicator& comm, const Room<Item>& room, const Method&
       return samplesort(comm, room, method, phases);
     case Algorithm::rounds:
       return rounds(comm, room, method, phases);
-    default:
-      return exact(comm, room, method, phases);
+    case Algorithm::exact:
+      break;
   }
+  return exact(comm, room, method, phases);
+}
+
+template <class Item>
+void check(const Room<Item>& room, const Method& method) {
+  require(room.n >= 0, ExitCode::usage, fmt::format("room.n: {} items", room.n));
+  require(room.n == 0 || (room.items != nullptr && room.spare != nullptr && room.items != room.spare),
+          ExitCode::usage, "room.spare: other memory than room.items, and both are to be there");
+  require(method.threads >= 1, ExitCode::usage,
+          fmt::format("method.threads: at least 1, not {}", method.threads));
+  require(method.kernel == "auto" || find_variant(kernels::variants(), method.kernel) != nullptr,
+          ExitCode::usage, fmt::format("method.kernel: no sort is called '{}'", method.kernel));
 }
 
 template <class B, class F>
@@ -122,6 +137,7 @@ void merge_received(const Counts& counts, const Item* from, Item* to, const Meth
 template <class T>
 index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order, const Method& method,
                   mpi::Phases& phases, const Done& done) {
+  check(room, method);
   using B = kernels::Bits<T>;
   if (comm.size() == 1 && method.algorithm != Algorithm::rounds) {
     const mpi::PhaseScope scope(phases, "sort");
@@ -150,6 +166,7 @@ index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order orde
 
 index_t sort_pairs(const mpi::Communicator& comm, const Room<Pair>& room, const Method& method,
                    mpi::Phases& phases) {
+  check(room, method);
   return run(comm, room, method, phases);
 }
 

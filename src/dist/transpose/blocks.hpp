@@ -32,9 +32,11 @@ decltype(auto) dispatch_number(Number number, const F& f) {
       return f(Type<std::complex<float>>{});
     case Number::c128:
       return f(Type<std::complex<double>>{});
-    default:
-      return f(Type<double>{});
+    case Number::f64:
+    case Number::opaque:
+      break;
   }
+  return f(Type<double>{});
 }
 /// b = alpha * op(a) + beta * b.
 void update_block(const Method& method, const Scale& scale, Op op, const ConstRecords& a, const Records& b);

@@ -101,9 +101,13 @@ Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Hom
     }
     return f;
   }
-  if (method.algorithm == Algorithm::alltoall) {
-    add_alltoall(f, homes, q, rank);
-    return f;
+  switch (method.algorithm) {
+    case Algorithm::alltoall:
+      add_alltoall(f, homes, q, rank);
+      return f;
+    case Algorithm::pairwise:
+    case Algorithm::shared:
+      break;
   }
   for (index_t peer = 0; peer < q.ranks; ++peer) {
     if (peer == rank || direct(q, method, rank, peer))
@@ -148,11 +152,20 @@ double exchange_seconds(const ForecastRequest& q, const Method& method, const mp
   const index_t most = method.piece_bytes / q.element_bytes;
   double slowest = 0;
   for (index_t rank = 0; rank < q.ranks; ++rank) {
-    const double seconds = q.in_place
-                               ? steps_seconds(swap_steps(homes.a, rank, most), q.element_bytes, network)
-                           : method.algorithm == Algorithm::alltoall
-                               ? alltoall_seconds(forecast_rank(q, method, homes, rank), homes, rank, network)
-                               : steps_seconds(steps_of(q, method, homes, rank), q.element_bytes, network);
+    double seconds = 0;
+    if (q.in_place) {
+      seconds = steps_seconds(swap_steps(homes.a, rank, most), q.element_bytes, network);
+    } else {
+      switch (method.algorithm) {
+        case Algorithm::alltoall:
+          seconds = alltoall_seconds(forecast_rank(q, method, homes, rank), homes, rank, network);
+          break;
+        case Algorithm::pairwise:
+        case Algorithm::shared:
+          seconds = steps_seconds(steps_of(q, method, homes, rank), q.element_bytes, network);
+          break;
+      }
+    }
     slowest = std::max(slowest, seconds);
   }
   return slowest;

@@ -8,7 +8,16 @@ namespace tessera::matmul {
 
 enum class Op { none, transpose, hermitian };
 /// Is op(x) stored with rows and columns exchanged?
-[[nodiscard]] constexpr bool turns(Op op) { return op != Op::none; }
+[[nodiscard]] constexpr bool turns(Op op) {
+  switch (op) {
+    case Op::none:
+      break;
+    case Op::transpose:
+    case Op::hermitian:
+      return true;
+  }
+  return false;
+}
 
 /// c[0:m, 0:n] = alpha * op(a)[0:m, 0:k] * op(b)[0:k, 0:n] + beta * c[0:m, 0:n].
 /// a is stored (m, k), or (k, m) when op_a turns; b is stored (k, n), or (n, k). c overlaps neither. Real

@@ -35,8 +35,14 @@ enum class Walk { rows, column, zigzag };
 
 [[nodiscard]] TESSERA_HD constexpr Cell cell_of(Walk walk, index_t step, index_t m, index_t n,
                                                 index_t width) {
-  if (walk == Walk::column) return column_cell(step, m, n, width);
-  if (walk == Walk::zigzag) return zigzag_cell(step, m, n, width);
+  switch (walk) {
+    case Walk::column:
+      return column_cell(step, m, n, width);
+    case Walk::zigzag:
+      return zigzag_cell(step, m, n, width);
+    case Walk::rows:
+      break;
+  }
   return {step / n, step % n};
 }
 

@@ -24,6 +24,15 @@ namespace tessera::sort {
 [[nodiscard]] constexpr int bit_length(std::uint64_t x) { return 64 - std::countl_zero(x); }
 
 enum class Order { ascending, descending };
+[[nodiscard]] constexpr bool is_descending(Order order) {
+  switch (order) {
+    case Order::ascending:
+      break;
+    case Order::descending:
+      return true;
+  }
+  return false;
+}
 
 /// A key's bits with the position it came from. Sorted by (key, index), so that every sort of pairs with
 /// ascending indices is stable.
@@ -91,7 +100,7 @@ template <class T>
     map.offset = static_cast<B>(~std::bit_cast<B>(-std::numeric_limits<T>::infinity()));
     map.top = map.to_bits(std::bit_cast<B>(std::numeric_limits<T>::infinity()));
   }
-  map.mirrored = order == Order::descending ? 1 : 0;
+  map.mirrored = is_descending(order) ? 1 : 0;
   return map;
 }
 

@@ -23,7 +23,7 @@ class KeyWords {
       : first_(rows + key.begin),
         row_bytes_(row_bytes),
         key_bytes_(key.bytes),
-        flip_(key.order == Order::descending ? ~std::uint64_t{0} : 0) {}
+        flip_(is_descending(key.order) ? ~std::uint64_t{0} : 0) {}
 
   [[nodiscard]] index_t count() const { return ceil_div(key_bytes_, word_bytes); }
   [[nodiscard]] std::uint64_t at(index_t row, index_t word) const {

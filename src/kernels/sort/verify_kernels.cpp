@@ -205,8 +205,8 @@ bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map) {
 }
 template <class B>
 bool keys_in_order(const B* raw, index_t n, const KeyMap<B>& map, Order order) {
-  return order == Order::ascending ? keys_in_order<Order::ascending>(raw, n, map)
-                                   : keys_in_order<Order::descending>(raw, n, map);
+  return is_descending(order) ? keys_in_order<Order::descending>(raw, n, map)
+                              : keys_in_order<Order::ascending>(raw, n, map);
 }
 
 /// Of pairs as words, keys and indices by turns: a word of a key is not zero where its pair is below the one
@@ -288,8 +288,8 @@ bool keys_in_order64(const std::uint64_t* raw, index_t n, const KeyMap<std::uint
   return keys_in_order(raw, n, map, order);
 }
 bool pairs_in_order(const Pair* pairs, index_t n, Order order) {
-  return order == Order::ascending ? all_pairs_in_order<Order::ascending>(pairs, n)
-                                   : all_pairs_in_order<Order::descending>(pairs, n);
+  return is_descending(order) ? all_pairs_in_order<Order::descending>(pairs, n)
+                              : all_pairs_in_order<Order::ascending>(pairs, n);
 }
 Looked look_at_keys32(const std::uint32_t* raw, index_t n, std::uint32_t before,
                       const KeyMap<std::uint32_t>& map, const Salt& salt) {

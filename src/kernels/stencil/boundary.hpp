@@ -14,10 +14,24 @@ namespace tessera::stencil {
 /// constant of scipy.ndimage.) At corners the rule of z comes first, then that of y, then that of x.
 enum class Boundary { clamp, mirror, reflect, periodic, constant, given };
 
-inline constexpr std::array<std::string_view, 6> boundary_names{"clamp",    "mirror",   "reflect",
-                                                                "periodic", "constant", "given"};
+inline constexpr std::array<Boundary, 6> boundaries{Boundary::clamp,    Boundary::mirror,   Boundary::reflect,
+                                                    Boundary::periodic, Boundary::constant, Boundary::given};
 [[nodiscard]] constexpr std::string_view name(Boundary kind) {
-  return boundary_names[static_cast<std::size_t>(kind)];
+  switch (kind) {
+    case Boundary::clamp:
+      return "clamp";
+    case Boundary::mirror:
+      return "mirror";
+    case Boundary::reflect:
+      return "reflect";
+    case Boundary::periodic:
+      return "periodic";
+    case Boundary::constant:
+      return "constant";
+    case Boundary::given:
+      break;
+  }
+  return "given";
 }
 /// Throws Error(usage) naming the nearest known one.
 [[nodiscard]] Boundary parse_boundary(std::string_view text);
@@ -33,12 +47,41 @@ using Sides = std::array<std::array<Side, 2>, 3>;
 /// The index in [0, n) whose value index i outside of it repeats. For kinds that repeat: neither constant nor
 /// given.
 [[nodiscard]] TESSERA_HD constexpr index_t source_index(Boundary kind, index_t i, index_t n) {
-  if (kind == Boundary::clamp) return i < 0 ? 0 : i >= n ? n - 1 : i;
-  if (kind == Boundary::mirror && n == 1) return 0;
-  const index_t period = kind == Boundary::periodic ? n : kind == Boundary::mirror ? 2 * n - 2 : 2 * n;
-  const index_t folded = ((i % period) + period) % period;
-  if (folded < n) return folded;
-  return kind == Boundary::mirror ? period - folded : period - 1 - folded;
+  const auto folded = [i](index_t period) { return ((i % period) + period) % period; };
+  switch (kind) {
+    case Boundary::clamp:
+      return i < 0 ? 0 : i >= n ? n - 1 : i;
+    case Boundary::mirror: {
+      if (n == 1) return 0;
+      const index_t at = folded(2 * n - 2);
+      return at < n ? at : 2 * n - 2 - at;
+    }
+    case Boundary::reflect: {
+      const index_t at = folded(2 * n);
+      return at < n ? at : 2 * n - 1 - at;
+    }
+    case Boundary::periodic:
+      return folded(n);
+    case Boundary::constant:
+    case Boundary::given:
+      break;
+  }
+  return i;
+}
+
+/// Whether what lies beyond such a side repeats no point of the field.
+[[nodiscard]] TESSERA_HD constexpr bool is_fixed(Boundary kind) {
+  switch (kind) {
+    case Boundary::constant:
+    case Boundary::given:
+      return true;
+    case Boundary::clamp:
+    case Boundary::mirror:
+    case Boundary::reflect:
+    case Boundary::periodic:
+      break;
+  }
+  return false;
 }
 
 }  // namespace tessera::stencil

@@ -19,9 +19,7 @@ struct Axis {
   Boundary kind[2] = {Boundary::clamp, Boundary::clamp};
 
   [[nodiscard]] TESSERA_HD bool constant(int side) const { return kind[side] == Boundary::constant; }
-  [[nodiscard]] TESSERA_HD bool fixed(int side) const {
-    return constant(side) || kind[side] == Boundary::given;
-  }
+  [[nodiscard]] TESSERA_HD bool fixed(int side) const { return is_fixed(kind[side]); }
   [[nodiscard]] TESSERA_HD bool mirrors(int side) const {
     return edge[side] && kind[side] == Boundary::mirror;
   }

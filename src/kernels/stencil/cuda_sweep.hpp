@@ -21,18 +21,30 @@ struct Line {
   [[nodiscard]] TESSERA_HD bool plain(index_t i) const { return i >= plain_begin && i < plain_end; }
   /// Of an index that is not inside.
   [[nodiscard]] TESSERA_HD int side(index_t i) const { return i < begin ? 0 : 1; }
-  [[nodiscard]] TESSERA_HD bool fixed(int side) const {
-    return kind[side] == Boundary::constant || kind[side] == Boundary::given;
-  }
+  [[nodiscard]] TESSERA_HD bool fixed(int side) const { return is_fixed(kind[side]); }
   /// The point whose value ghost i repeats; its side is not fixed. One fold without a division, as nearly all
   /// are.
   [[nodiscard]] TESSERA_HD index_t source(index_t i) const {
     const Boundary rule = kind[side(i)];
     const index_t p = i + origin;
-    if (rule == Boundary::clamp) return (p < 0 ? 0 : global - 1) - origin;
-    const index_t folded = rule == Boundary::periodic ? (p < 0 ? p + global : p - global)
-                           : rule == Boundary::mirror ? (p < 0 ? -p : 2 * global - 2 - p)
-                                                      : (p < 0 ? -1 - p : 2 * global - 1 - p);
+    index_t folded = -1;
+    switch (rule) {
+      case Boundary::clamp:
+        folded = p < 0 ? 0 : global - 1;
+        break;
+      case Boundary::mirror:
+        folded = p < 0 ? -p : 2 * global - 2 - p;
+        break;
+      case Boundary::reflect:
+        folded = p < 0 ? -1 - p : 2 * global - 1 - p;
+        break;
+      case Boundary::periodic:
+        folded = p < 0 ? p + global : p - global;
+        break;
+      case Boundary::constant:
+      case Boundary::given:
+        break;
+    }
     if (folded >= 0 && folded < global) return folded - origin;
     return source_index(rule, p, global) - origin;
   }
@@ -62,10 +74,17 @@ template <class T>
   for (int d = 0; d < 3; ++d) {
     if (line[d].inside(ghost[d])) continue;
     const int side = line[d].side(ghost[d]);
-    if (line[d].kind[side] == Boundary::constant)
-      return {Ghost<T>::From::constant, ghost, static_cast<T>(line[d].value[side])};
-    if (line[d].kind[side] == Boundary::given) return {Ghost<T>::From::given, ghost, T{0}};
-    ghost[d] = line[d].source(ghost[d]);
+    switch (line[d].kind[side]) {
+      case Boundary::constant:
+        return {Ghost<T>::From::constant, ghost, static_cast<T>(line[d].value[side])};
+      case Boundary::given:
+        return {Ghost<T>::From::given, ghost, T{0}};
+      case Boundary::clamp:
+      case Boundary::mirror:
+      case Boundary::reflect:
+      case Boundary::periodic:
+        ghost[d] = line[d].source(ghost[d]);
+    }
   }
   return {Ghost<T>::From::point, ghost, T{0}};
 }

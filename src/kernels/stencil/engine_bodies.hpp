@@ -135,7 +135,7 @@ const Side* Engine<T>::fixed_side(int d, index_t i) const {
   const index_t p = i + sweep_.origin[d];
   if (p >= 0 && p < sweep_.global[d]) return nullptr;
   const Side& side = sweep_.sides[static_cast<std::size_t>(d)][p < 0 ? 0 : 1];
-  return side.kind == Boundary::constant || side.kind == Boundary::given ? &side : nullptr;
+  return is_fixed(side.kind) ? &side : nullptr;
 }
 
 template <class T>

@@ -25,8 +25,13 @@ TESSERA_HD T doubled_sum(int radius, const At& at) {
 
 template <class T>
 TESSERA_HD T apply_rule(Rule rule, T sum) {
-  if (rule == Rule::linear) return sum;
-  return sum == T{3} || sum == T{11} || sum == T{12} ? T{1} : T{0};
+  switch (rule) {
+    case Rule::linear:
+      break;
+    case Rule::life:
+      return sum == T{3} || sum == T{11} || sum == T{12} ? T{1} : T{0};
+  }
+  return sum;
 }
 
 /// The terms at one point; nothing where there is none.

@@ -45,8 +45,14 @@ template <class I>
 [[nodiscard]] TESSERA_HD constexpr PlaceOf<I> place_of(Order order, I i, std::type_identity_t<I> width,
                                                        std::type_identity_t<I> image_width,
                                                        std::type_identity_t<I> image_height) {
-  if (order == Order::column) return column_place<I>(i, width, image_width, image_height);
-  if (order == Order::zigzag) return zigzag_place<I>(i, width, image_width, image_height);
+  switch (order) {
+    case Order::column:
+      return column_place<I>(i, width, image_width, image_height);
+    case Order::zigzag:
+      return zigzag_place<I>(i, width, image_width, image_height);
+    case Order::rows:
+      break;
+  }
   return {i % image_width, i / image_width};
 }
 

@@ -38,7 +38,12 @@ RowKernel<T> kernel(const KernelKey& key) {
     }
   }
   if constexpr (!is_traced<T>) {  // traced elements are summed only
-    if (key.rule == Rule::life) return chain_kernel<T, Rule::life>(key);
+    switch (key.rule) {
+      case Rule::life:
+        return chain_kernel<T, Rule::life>(key);
+      case Rule::linear:
+        break;
+    }
   }
   return chain_kernel<T, Rule::linear>(key);
 }

@@ -18,9 +18,9 @@ constexpr index_t page_bytes = 4096;
 
 Boundary parse_boundary(std::string_view text) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < boundary_names.size(); ++i) {
-    if (boundary_names[i] == text) return static_cast<Boundary>(i);
-    names.emplace_back(boundary_names[i]);
+  for (const Boundary kind : boundaries) {
+    if (name(kind) == text) return kind;
+    names.emplace_back(name(kind));
   }
   throw Error(ExitCode::usage, fmt::format("unknown boundary '{}'{}", text, suggestion(text, names)));
 }
@@ -32,6 +32,16 @@ void check(const Sweep<T>& sweep) {
           fmt::format("stencil '{}' has {} dimension(s), the field {}", stencil.name, stencil.dims,
                       sweep.level[0].dims));
   require(sweep.steps >= 0, ExitCode::usage, "a sweep has 0 or more steps");
+  require(sweep.threads >= 1, ExitCode::usage, "a sweep has at least one thread");
+  const auto& [now, next] = sweep.level;
+  require(now.extent == next.extent && now.stride == next.stride, ExitCode::usage,
+          "level: both levels of a sweep have one extent and equal strides");
+  require(now.data != next.data || now.extent.volume() == 0, ExitCode::usage,
+          "level: both levels of a sweep are the same memory");
+  for (int d = 0; d < 3; ++d) {
+    require(sweep.origin[d] >= 0 && now.extent[d] >= 0 && sweep.origin[d] + now.extent[d] <= sweep.global[d],
+            ExitCode::usage, "origin: the box of a sweep lies outside of its field");
+  }
   for (std::size_t d = 0; d < 3; ++d) {
     const bool low = sweep.sides[d][0].kind == Boundary::periodic;
     const bool high = sweep.sides[d][1].kind == Boundary::periodic;

@@ -35,9 +35,17 @@ class Cone {
       const auto& sides = sides_[static_cast<std::size_t>(d)];
       if (sides[0].kind == Boundary::periodic || (p[d] >= 0 && p[d] < global_[d])) continue;
       const Side& side = sides[p[d] < 0 ? 0 : 1];
-      if (side.kind == Boundary::constant) return static_cast<T>(side.value);
-      if (side.kind == Boundary::given) return initial_(wrapped(p));
-      p[d] = source_index(side.kind, p[d], global_[d]);
+      switch (side.kind) {
+        case Boundary::constant:
+          return static_cast<T>(side.value);
+        case Boundary::given:
+          return initial_(wrapped(p));
+        case Boundary::clamp:
+        case Boundary::mirror:
+        case Boundary::reflect:
+        case Boundary::periodic:
+          p[d] = source_index(side.kind, p[d], global_[d]);
+      }
     }
     return (*this)[p];
   }

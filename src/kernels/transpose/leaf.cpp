@@ -341,7 +341,7 @@ void leaf_of(const Leaf& leaf) {
       return panels_leaf<Bytes, Store::streaming>(leaf, leaf.strip, nullptr);
     case Store::carried:
       return carried_leaf<Bytes>(leaf);
-    default:
+    case Store::joined:
       if constexpr (Bytes > 1) whole_rows<Bytes>(leaf);
   }
 }

@@ -43,7 +43,7 @@ void swap_mirrored(const Mirrored& m) {
       return swap_squares<Bytes, Asks::lower>(m);
     case Asks::both:
       return swap_squares<Bytes, Asks::both>(m);
-    default:
+    case Asks::both_far:
       return swap_squares<Bytes, Asks::both_far>(m);
   }
 }

@@ -35,9 +35,18 @@ enum class Order { rows, zigzag, diagonal };
 [[nodiscard]] inline Block tile_at(index_t position, index_t rows, index_t cols, index_t tile, Order order) {
   const index_t down = ceil_div(rows, tile);
   const index_t right = ceil_div(cols, tile);
-  const Cell cell = order == Order::rows     ? row_order(position, right)
-                    : order == Order::zigzag ? zigzag_order(position, right)
-                                             : diagonal_order(position, down, right);
+  Cell cell{};
+  switch (order) {
+    case Order::rows:
+      cell = row_order(position, right);
+      break;
+    case Order::zigzag:
+      cell = zigzag_order(position, right);
+      break;
+    case Order::diagonal:
+      cell = diagonal_order(position, down, right);
+      break;
+  }
   return {cell.i * tile, cell.j * tile, std::min(tile, rows - cell.i * tile),
           std::min(tile, cols - cell.j * tile)};
 }

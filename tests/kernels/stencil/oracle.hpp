@@ -61,7 +61,8 @@ inline index_t outside_source(Boundary kind, index_t i, index_t n) {
       case Boundary::mirror:
         i = n == 1 ? 0 : i < 0 ? -i : 2 * n - 2 - i;
         break;
-      default:
+      case Boundary::constant:
+      case Boundary::given:
         return i;
     }
   }
