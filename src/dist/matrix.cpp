@@ -1,14 +1,35 @@
 #include "dist/matrix.hpp"
 
+#include "base/error.hpp"
 #include "base/random.hpp"
+#include "layout/home.hpp"
 
 namespace tessera::dist {
+
+namespace {
+
+layout::MatrixLayout home(layout::MatrixLayout layout, const mpi::Communicator& comm) {
+  layout::require_home(layout, comm.size(), "layout");
+  return layout;
+}
+
+}  // namespace
+
+template <class T>
+DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout)
+    : layout_(home(std::move(layout), comm)),
+      box_(layout_.of(comm.rank())),
+      local_(box_.area()),
+      data_(local_.data()) {}
 
 template <class T>
 DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
                                         const mpi::Communicator& node)
-    : layout_(std::move(layout)), box_(layout_.of(comm.rank())) {
-  TESSERA_EXPECTS(node.size() == comm.size() && layout_ == layout::row_blocks(rows(), cols(), comm.size()));
+    : layout_(home(std::move(layout), comm)), box_(layout_.of(comm.rank())) {
+  require(node.size() == comm.size(), ExitCode::usage,
+          "node: a shared matrix lies on the ranks of one node, which are all of comm");
+  require(layout_ == layout::row_blocks(rows(), cols(), comm.size()), ExitCode::usage,
+          "layout: a shared matrix lies in row_blocks(rows, cols, ranks)");
   const index_t bytes = checked_mul(rows() * cols(), static_cast<index_t>(sizeof(T)), "a shared matrix");
   window_ = mpi::SharedMemory(node, node.is_root() ? bytes : 0);
   whole_ = reinterpret_cast<T*>(window_.of(0));

@@ -16,14 +16,12 @@ template <class T>
 class DistributedMatrix {
  public:
   DistributedMatrix() = default;
-  /// Uninitialised. The layout must be a home: disjoint boxes that cover the matrix, one a rank of comm.
-  DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout)
-      : layout_(std::move(layout)),
-        box_(layout_.of(comm.rank())),
-        local_(box_.area()),
-        data_(local_.data()) {}
+  /// Takes memory, uninitialised. The layout must be a home: disjoint boxes that cover the matrix, one a rank
+  /// of comm; else throws Error(usage).
+  DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout);
   /// The same as one matrix in memory that all ranks of `node` see; they must be those of comm, and the boxes
-  /// whole rows in the order of ranks. Collective. Throws Error(memory) where the system has not the room.
+  /// whole rows in the order of ranks. Collective. Throws Error(usage) for other layouts or nodes, and
+  /// Error(memory) where the system has not the room.
   DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
                     const mpi::Communicator& node);
 

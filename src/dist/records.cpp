@@ -1,12 +1,28 @@
 #include "dist/records.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/error.hpp"
+#include "layout/home.hpp"
+
 namespace tessera::dist {
+namespace {
+
+layout::MatrixLayout home(layout::MatrixLayout layout, index_t bytes, const mpi::Communicator& comm) {
+  layout::require_home(layout, comm.size(), "layout");
+  require(bytes >= 1 && bytes <= tessera::transpose::max_record_bytes, ExitCode::usage,
+          fmt::format("bytes: a record has 1 to {} of them, not {}", tessera::transpose::max_record_bytes,
+                      bytes));
+  return layout;
+}
+
+}  // namespace
 
 DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout,
                                        index_t bytes)
-    : layout_(std::move(layout)),
+    : layout_(home(std::move(layout), bytes, comm)),
       box_(layout_.of(comm.rank())),
       bytes_(bytes),
       rank_(comm.rank()),
@@ -15,7 +31,7 @@ DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::Ma
 
 DistributedRecords::DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout,
                                        index_t bytes, const mpi::Communicator& node)
-    : layout_(std::move(layout)),
+    : layout_(home(std::move(layout), bytes, comm)),
       box_(layout_.of(comm.rank())),
       bytes_(bytes),
       rank_(comm.rank()),
@@ -40,7 +56,10 @@ void DistributedRecords::fence() const {
 }
 
 void DistributedRecords::rename(layout::MatrixLayout layout) {
-  TESSERA_EXPECTS(layout.of(rank_).area() == box_.area());
+  layout::require_home(layout, layout_.ranks(), "layout");
+  require(layout.of(rank_).area() == box_.area(), ExitCode::usage,
+          fmt::format("layout: rank {} holds {} records and would hold {}; give boxes of the same size",
+                      rank_, box_.area(), layout.of(rank_).area()));
   layout_ = std::move(layout);
   box_ = layout_.of(rank_);
 }

@@ -19,7 +19,7 @@ class DistributedRecords {
  public:
   DistributedRecords() = default;
   /// Uninitialised, in this rank's own memory. The layout must be a home: disjoint boxes that cover the
-  /// matrix, one a rank of comm.
+  /// matrix, one a rank of comm; records have 1 to 64 bytes. Throws Error(usage) for others, as all here.
   DistributedRecords(const mpi::Communicator& comm, layout::MatrixLayout layout, index_t bytes);
   /// The same in memory that the ranks of `node` (a part of comm that shares memory) see in common.
   /// Collective over comm.

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/beside.hpp"
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "io/checksum.hpp"
 #include "io/image.hpp"
@@ -153,10 +154,41 @@ void OutputFile::write_runs(const RawFile& raw, std::size_t which, const Runs& r
   written_.push_back({which, runs, sum});
 }
 
+const OutputFile::Dataset& OutputFile::dataset_of(std::size_t which) const {
+  require(which < datasets_.size(), ExitCode::usage,
+          fmt::format("dataset: there are {}, and number {} is none of them", datasets_.size(), which));
+  return datasets_[which];
+}
+
+void OutputFile::require_slab(const Dataset& dataset, std::span<const layout::Range> slab,
+                              std::size_t bytes) {
+  bool inside = slab.size() == dataset.shape.size();
+  index_t elements = 1;
+  for (std::size_t d = 0; inside && d < slab.size(); ++d) {
+    inside = slab[d].empty() || (slab[d].begin >= 0 && slab[d].end <= dataset.shape[d]);
+    elements *= slab[d].empty() ? 0 : slab[d].size();
+  }
+  require(
+      inside, ExitCode::usage,
+      fmt::format("slab: it lies outside of the {} dimensions of {}", dataset.shape.size(), dataset.path));
+  require(static_cast<index_t>(bytes) == elements * dataset.element_bytes, ExitCode::usage,
+          fmt::format("data: {} bytes for {} elements of {}", bytes, elements, dataset.element_bytes));
+}
+
 void OutputFile::write(std::size_t which, index_t first_element, std::span<const std::byte> data,
                        const Onlooker& onlooker) {
+  const Dataset& dataset = dataset_of(which);
   if (data.empty()) return;
-  const index_t bytes = datasets_[which].element_bytes;
+  index_t all = 1;
+  for (const index_t extent : dataset.shape) all *= extent;
+  const auto elements_given = static_cast<index_t>(data.size()) / dataset.element_bytes;
+  require(static_cast<index_t>(data.size()) % dataset.element_bytes == 0, ExitCode::usage,
+          fmt::format("data: {} bytes are not whole elements of {}", data.size(), dataset.element_bytes));
+  require(first_element >= 0 && first_element <= all && elements_given <= all - first_element,
+          ExitCode::usage,
+          fmt::format("first_element: {} from {} on lie outside of the {} elements of {}", elements_given,
+                      first_element, all, dataset.path));
+  const index_t bytes = dataset.element_bytes;
   const index_t group = onlooker.elements;
   const index_t elements_at_once = std::max<index_t>(1, piece_bytes / bytes / group) * group;
   const RawFile raw(partial_, RawFile::Mode::read_write);
@@ -173,8 +205,8 @@ void OutputFile::write(std::size_t which, index_t first_element, std::span<const
 
 void OutputFile::write_slab(std::size_t which, std::span<const layout::Range> slab,
                             std::span<const std::byte> data) {
-  const Dataset& dataset = datasets_[which];
-  TESSERA_EXPECTS(slab.size() == dataset.shape.size());
+  const Dataset& dataset = dataset_of(which);
+  require_slab(dataset, slab, data.size());
   if (data.empty()) return;
   const RawFile raw(partial_, RawFile::Mode::read_write);
   for_each_runs(dataset.shape, slab, [&](const Runs& runs) {
@@ -186,8 +218,8 @@ void OutputFile::write_slab(std::size_t which, std::span<const layout::Range> sl
 
 void OutputFile::read_slab(std::size_t which, std::span<const layout::Range> slab,
                            std::span<std::byte> data) const {
-  const Dataset& dataset = datasets_[which];
-  TESSERA_EXPECTS(slab.size() == dataset.shape.size());
+  const Dataset& dataset = dataset_of(which);
+  require_slab(dataset, slab, data.size());
   if (data.empty()) return;
   const RawFile raw(partial_, RawFile::Mode::read);
   for_each_runs(dataset.shape, slab, [&](const Runs& runs) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/error.hpp"
 #include "io/dataset.hpp"
 #include "io/raw_file.hpp"
 #include "io/runs.hpp"
@@ -45,6 +46,15 @@ std::vector<layout::Range> in_dataset(const DatasetName& name, const std::vector
 }
 
 }  // namespace
+
+template <class T>
+void require_view(const layout::Box& box, MatrixView<T> to) {
+  require(box.empty() || (to.data != nullptr && to.rows == box.rows.size() && to.cols == box.cols.size() &&
+                          to.ld >= to.cols),
+          ExitCode::usage,
+          fmt::format("to: a view of {} x {} elements, {} apart, for the box {}", to.rows, to.cols, to.ld,
+                      layout::text(box)));
+}
 
 void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to) {
   if (slab.empty() || std::any_of(slab.begin(), slab.end(), [](auto range) { return range.empty(); })) return;
@@ -107,6 +117,7 @@ void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
 
 template <class T>
 void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
+  require_view(box, to);
   const layout::Range slab[] = {box.rows, box.cols};
   read_slab(name, slab, {native_type(element_of<T>), to.data, index_t{sizeof(T)}, to.ld});
 }
@@ -127,6 +138,7 @@ Handle complex_type_of(const DatasetName& name, hid_t part) {
 template <class T>
 requires is_complex<T>
 void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
+  require_view(box, to);
   const layout::Range slab[] = {box.rows, box.cols};
   const hid_t part = native_type(element_of<Real<T>>);
   if (box.empty()) return;

@@ -1,5 +1,7 @@
 #include "layout/block_map.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -7,7 +9,10 @@ namespace tessera::layout {
 
 BlockMap::BlockMap(index_t extent, index_t parts, index_t granule)
     : extent_(extent), parts_(parts), granule_(granule) {
-  TESSERA_EXPECTS(extent >= 0 && parts > 0 && granule > 0);
+  require(extent >= 0 && parts > 0 && granule > 0, ExitCode::usage,
+          fmt::format("extent {}, parts {}, granule {}: no block map has these; extents begin at 0, parts "
+                      "and granules at 1",
+                      extent, parts, granule));
 }
 
 index_t BlockMap::begin(index_t part) const {

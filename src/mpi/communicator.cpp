@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
+#include "base/error.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/long_collectives.hpp"
 #include "mpi/network.hpp"
@@ -107,14 +109,24 @@ Communicator Communicator::world() {
 
 Communicator Communicator::self() { return Communicator(MPI_COMM_SELF); }
 
+void Communicator::require_rank(int rank, const char* argument) const {
+  if (rank >= 0 && rank < size_) return;
+  throw Error(ExitCode::usage, std::string(argument) + ": " + std::to_string(rank) + " is none of the " +
+                                   std::to_string(size_) + " ranks of the communicator");
+}
+
 Communicator Communicator::split(int color, int key) const {
+  require(color >= 0, ExitCode::usage,
+          "color: " + std::to_string(color) + " is negative; every rank is in some part");
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(handle(), color, key, &part), "MPI_Comm_split");
   return Communicator(part);
 }
 
 const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {
-  TESSERA_EXPECTS(rows * cols == size_);
+  require(rows > 0 && cols > 0 && rows * cols == size_, ExitCode::usage,
+          "rows, cols: a grid of " + std::to_string(rows) + " x " + std::to_string(cols) + " is not the " +
+              std::to_string(size_) + " ranks of the communicator");
   std::shared_ptr<const GridLines>& lines = state_->lines[{rows, cols}];
   if (!lines) {
     const auto row = static_cast<int>(rank_ / cols), col = static_cast<int>(rank_ % cols);
@@ -151,6 +163,7 @@ void Communicator::broadcast_along_chain(std::span<std::byte> data, int root) co
 }
 
 void Communicator::broadcast(std::span<std::byte> data, int root) const {
+  require_rank(root, "root");
   if (goes_along_a_chain(static_cast<index_t>(data.size()), size_)) return broadcast_along_chain(data, root);
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
     check(MPI_Bcast(data.data() + offset, count, MPI_BYTE, root, handle()), "MPI_Bcast");
@@ -209,7 +222,9 @@ void Communicator::sum_before(std::span<index_t> values) const {
 }
 
 void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) const {
-  TESSERA_EXPECTS(all.size() == mine.size() * static_cast<std::size_t>(size_));
+  require(all.size() == mine.size() * static_cast<std::size_t>(size_), ExitCode::usage,
+          "all: " + std::to_string(all.size()) + " bytes for " + std::to_string(mine.size()) +
+              " of each of " + std::to_string(size_) + " ranks");
   if (gathers_by_doubling(static_cast<index_t>(all.size()), size_))
     return gather_by_doubling(*this, mine, all);
   const auto count = narrow<int>(mine.size());
@@ -218,7 +233,9 @@ void Communicator::all_gather(std::span<const std::byte> mine, std::span<std::by
 }
 
 std::vector<index_t> Communicator::all_to_all(std::span<const index_t> values) const {
-  TESSERA_EXPECTS(values.size() == static_cast<std::size_t>(size_));
+  require(
+      values.size() == static_cast<std::size_t>(size_), ExitCode::usage,
+      "values: " + std::to_string(values.size()) + " for " + std::to_string(size_) + " ranks; give one each");
   std::vector<index_t> result(values.size());
   check(MPI_Alltoall(values.data(), 1, MPI_INT64_T, result.data(), 1, MPI_INT64_T, handle()), "MPI_Alltoall");
   heartbeat();
@@ -226,6 +243,7 @@ std::vector<index_t> Communicator::all_to_all(std::span<const index_t> values) c
 }
 
 std::vector<double> Communicator::gather(std::span<const double> values, int root) const {
+  require_rank(root, "root");
   std::vector<double> all(rank_ == root ? values.size() * static_cast<std::size_t>(size_) : 0);
   const auto count = narrow<int>(values.size());
   check(MPI_Gather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, root, handle()),
@@ -235,6 +253,7 @@ std::vector<double> Communicator::gather(std::span<const double> values, int roo
 }
 
 std::vector<std::string> Communicator::gather(const std::string& text, int root) const {
+  require_rank(root, "root");
   const auto lengths = all_gather(static_cast<index_t>(text.size()));
   std::vector<int> counts, offsets;
   int total = 0;
@@ -256,6 +275,7 @@ std::vector<std::string> Communicator::gather(const std::string& text, int root)
 }
 
 Request Communicator::send(std::span<const std::byte> data, int peer, int tag) const {
+  require_rank(peer, "peer");
   std::vector<MPI_Request> parts;
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
     check(MPI_Isend(data.data() + offset, count, MPI_BYTE, peer, tag, handle(), &parts.emplace_back()),
@@ -265,6 +285,7 @@ Request Communicator::send(std::span<const std::byte> data, int peer, int tag) c
 }
 
 Request Communicator::receive(std::span<std::byte> data, int peer, int tag) const {
+  require_rank(peer, "peer");
   std::vector<MPI_Request> parts;
   in_pieces(static_cast<index_t>(data.size()), [&](index_t offset, int count) {
     check(MPI_Irecv(data.data() + offset, count, MPI_BYTE, peer, tag, handle(), &parts.emplace_back()),

@@ -38,7 +38,8 @@ class Request {
 struct GridLines;
 
 /// Ranks that talk to each other. Value semantics by sharing: copies refer to the same communicator, which
-/// lives until the last copy goes. Every collective is called by all its ranks in the same order.
+/// lives until the last copy goes. Every collective is called by all its ranks in the same order. A rank or a
+/// size that the communicator does not have throws Error(usage) naming the argument.
 class Communicator {
  public:
   /// All ranks of the program, on a communicator of our own (MPI must be initialised).
@@ -51,7 +52,7 @@ class Communicator {
   [[nodiscard]] bool is_root() const { return rank_ == 0; }
   [[nodiscard]] MPI_Comm handle() const { return state_->handle; }
 
-  /// The ranks that name the same color, ordered by key.
+  /// The ranks that name the same color, at least 0, ordered by key.
   [[nodiscard]] Communicator split(int color, int key) const;
   /// This rank's lines of the grid rows x cols of all ranks, numbered row by row. Made when they are asked
   /// for the first time, then kept: splitting takes time that grows with the ranks.
@@ -114,6 +115,7 @@ class Communicator {
   };
 
   explicit Communicator(MPI_Comm handle);
+  void require_rank(int rank, const char* argument) const;
   void broadcast_along_chain(std::span<std::byte> data, int root) const;
   std::shared_ptr<State> state_;
   int rank_ = 0;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+
+#include "base/error.hpp"
 
 namespace tessera::mpi {
 namespace {
@@ -39,8 +42,20 @@ void exchange(const Communicator& comm, std::span<const std::byte> from, std::sp
               std::span<const index_t> bytes_from) {
   const auto ranks = static_cast<std::size_t>(comm.size()), me = static_cast<std::size_t>(comm.rank());
   const auto in = offsets_of(bytes_from);
-  TESSERA_EXPECTS(bytes_to.size() == ranks && bytes_from.size() == ranks && bytes_to[me] == bytes_from[me]);
-  TESSERA_EXPECTS(in.back() <= static_cast<index_t>(to.size()));
+  require(bytes_to.size() == ranks && out.size() >= ranks, ExitCode::usage,
+          "bytes_to: one number for each of the " + std::to_string(ranks) + " ranks");
+  require(bytes_from.size() == ranks && bytes_from[me] == bytes_to[me], ExitCode::usage,
+          "bytes_from: one number for each of the " + std::to_string(ranks) +
+              " ranks, this one's as in bytes_to");
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const bool inside = bytes_to[r] == 0 || (bytes_to[r] > 0 && out[r] >= 0 &&
+                                             out[r] + bytes_to[r] <= static_cast<index_t>(from.size()));
+    if (!inside)
+      throw Error(ExitCode::usage, "bytes_to: those for rank " + std::to_string(r) + " lie outside of from");
+    if (bytes_from[r] < 0) throw Error(ExitCode::usage, "bytes_from: a negative number of bytes");
+  }
+  require(in.back() <= static_cast<index_t>(to.size()), ExitCode::usage,
+          "to: " + std::to_string(to.size()) + " bytes, and " + std::to_string(in.back()) + " come");
   if (bytes_to[me] > 0)
     std::memcpy(to.data() + in[me], from.data() + out[me], static_cast<std::size_t>(bytes_to[me]));
   const index_t piece = piece_bytes(ranks);

@@ -1,10 +1,13 @@
 #include "mpi/transfer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/complex.hpp"
+#include "base/error.hpp"
 
 namespace tessera::mpi {
 namespace {
@@ -91,6 +94,20 @@ void Redistribution<T>::finish() {
 template <class T>
 void redistribute(const Communicator& comm, const layout::MatrixLayout& home, MatrixView<const T> from,
                   const layout::MatrixLayout& need, MatrixView<T> to) {
+  const auto check = [&](const char* argument, const layout::MatrixLayout& layout, const auto& view,
+                         const char* view_argument) {
+    require(layout.ranks() == comm.size(), ExitCode::usage,
+            fmt::format("{}: it has {} boxes and comm {} ranks", argument, layout.ranks(), comm.size()));
+    const layout::Box& box = layout.of(comm.rank());
+    require(box.empty() ? view.empty() || view.data != nullptr
+                        : view.rows == box.rows.size() && view.cols == box.cols.size() &&
+                              view.ld >= view.cols && view.data != nullptr,
+            ExitCode::usage,
+            fmt::format("{}: a view of {} x {} elements, {} apart, for the box {}", view_argument, view.rows,
+                        view.cols, view.ld, layout::text(box)));
+  };
+  check("home", home, from, "from");
+  check("need", need, to, "to");
   machine::Buffer<T> scratch;
   Redistribution<T>(comm, home, from, need, to, scratch).finish();
 }

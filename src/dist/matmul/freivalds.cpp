@@ -1,10 +1,13 @@
 #include "dist/matmul/freivalds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <span>
 
+#include "base/error.hpp"
 #include "base/random.hpp"
 #include "kernels/matmul/checksum.hpp"
 #include "machine/fork_join.hpp"
@@ -139,19 +142,25 @@ PassingProduct<T> passing(const Product<T>& product) {
 template <class T>
 Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
                         int threads)
-    : Freivalds(comm, passing(product), seed, threads) {}
+    : Freivalds(comm, (check(comm, product), passing(product)), seed, threads) {}
 
 template <class T>
 Freivalds<T>::Freivalds(const mpi::Communicator& comm, PassingProduct<T> product, std::uint64_t seed,
                         int threads)
     : comm_(comm), product_(std::move(product)), seed_(seed), threads_(threads) {
+  require(
+      product_.m >= 0 && product_.n >= 0 && product_.k >= 0, ExitCode::usage,
+      fmt::format("m, n, k: sizes begin at 0 and these are {}, {}, {}", product_.m, product_.n, product_.k));
+  require(product_.a && product_.b && product_.c, ExitCode::usage, "a, b, c: the product needs all three");
+  require(product_.old_c || product_.beta == T{0}, ExitCode::usage,
+          "old_c: what c held before is missing, and beta is not 0");
   take_start();
 }
 
 template <class T>
 Freivalds<T>::Freivalds(const mpi::Communicator& comm, const Product<T>& product, std::uint64_t seed,
                         int threads, const Parts<T>& a, const Parts<T>& b)
-    : comm_(comm), product_(passing(product)), seed_(seed), threads_(threads) {
+    : comm_(comm), product_((check(comm, product), passing(product))), seed_(seed), threads_(threads) {
   seen_ = operands_through(a, b, draw_vector(nullptr), nullptr);
   take_start();
 }

@@ -1,5 +1,8 @@
 #include "dist/matmul/multiply.hpp"
 
+#include <fmt/format.h>
+
+#include "base/error.hpp"
 #include "dist/matmul/algorithms.hpp"
 
 namespace tessera::dist::matmul {
@@ -13,18 +16,72 @@ const std::vector<AlgorithmInfo>& algorithms() {
 }
 
 template <class T>
+void check(const mpi::Communicator& comm, const Product<T>& product) {
+  const auto shape = [](const DistributedMatrix<T>& x) { return fmt::format("{} x {}", x.rows(), x.cols()); };
+  const auto [m, k] = turns(product.op_a) ? std::pair(product.a.cols(), product.a.rows())
+                                          : std::pair(product.a.rows(), product.a.cols());
+  const auto [inner, n] = turns(product.op_b) ? std::pair(product.b.cols(), product.b.rows())
+                                              : std::pair(product.b.rows(), product.b.cols());
+  require(inner == k, ExitCode::usage,
+          fmt::format("b: op(b) has {} rows and op(a) {} columns (a {}, b {})", inner, k, shape(product.a),
+                      shape(product.b)));
+  require(product.c.rows() == m && product.c.cols() == n, ExitCode::usage,
+          fmt::format("c: op(a) op(b) has {} x {} elements and c {} (a {}, b {})", m, n, shape(product.c),
+                      shape(product.a), shape(product.b)));
+  for (const auto& [name, x] : {std::pair("a", &product.a), std::pair("b", &product.b)}) {
+    require(x->layout().ranks() == comm.size(), ExitCode::usage,
+            fmt::format("{}: it lies on {} ranks and comm has {}", name, x->layout().ranks(), comm.size()));
+    require(x != &product.c, ExitCode::usage,
+            fmt::format("c: it is {} too, which is read while c is written; give a matrix of its own", name));
+  }
+  require(product.c.layout().ranks() == comm.size(), ExitCode::usage,
+          fmt::format("c: it lies on {} ranks and comm has {}", product.c.layout().ranks(), comm.size()));
+}
+
+namespace {
+
+void check(const mpi::Communicator& comm, const Method& method) {
+  const auto at_least_one = [](const char* name, index_t value) {
+    require(value >= 1, ExitCode::usage, fmt::format("{}: at least 1, not {}", name, value));
+  };
+  at_least_one("threads", method.threads);
+  at_least_one("panel", method.panel);
+  at_least_one("slices", method.slices);
+  require(method.rounds >= 1 && (method.rounds & (method.rounds - 1)) == 0, ExitCode::usage,
+          fmt::format("rounds: a power of two, not {}", method.rounds));
+  require(method.grid.rows == 0 ||
+              (method.grid.rows > 0 && method.grid.cols > 0 && method.grid.size() == comm.size()),
+          ExitCode::usage,
+          fmt::format("grid: {} x {} is not the {} ranks of comm", method.grid.rows, method.grid.cols,
+                      comm.size()));
+  require(method.weights.empty() || static_cast<int>(method.weights.size()) == comm.size(), ExitCode::usage,
+          fmt::format("weights: {} for the {} ranks of comm; give one a rank, or none", method.weights.size(),
+                      comm.size()));
+}
+
+}  // namespace
+
+template <class T>
 void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
               mpi::Phases& phases) {
-  TESSERA_EXPECTS(product.a.layout().ranks() == comm.size() && product.c.layout().ranks() == comm.size());
+  check(comm, product);
+  check(comm, method);
   Method resolved = method;
   if (resolved.kernel == nullptr) resolved.kernel = &tessera::matmul::best();
-  if (resolved.algorithm == Algorithm::summa) {
-    summa(comm, product, resolved, phases);
-  } else {
-    recursive(comm, product, resolved, phases);
+  switch (resolved.algorithm) {
+    case Algorithm::summa:
+      return summa(comm, product, resolved, phases);
+    case Algorithm::recursive:
+      return recursive(comm, product, resolved, phases);
   }
 }
 
+#define TESSERA_INSTANTIATE(T) template void check<T>(const mpi::Communicator&, const Product<T>&)
+TESSERA_INSTANTIATE(float);
+TESSERA_INSTANTIATE(double);
+TESSERA_INSTANTIATE(Complex<float>);
+TESSERA_INSTANTIATE(Complex<double>);
+#undef TESSERA_INSTANTIATE
 template void multiply<float>(const mpi::Communicator&, const Product<float>&, const Method&, mpi::Phases&);
 template void multiply<double>(const mpi::Communicator&, const Product<double>&, const Method&, mpi::Phases&);
 template void multiply<Complex<float>>(const mpi::Communicator&, const Product<Complex<float>>&,

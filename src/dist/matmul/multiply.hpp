@@ -29,6 +29,11 @@ struct Product {
   [[nodiscard]] index_t k() const { return op_a == Op::none ? a.cols() : a.rows(); }
 };
 
+/// Throws Error(usage) naming the argument unless the shapes agree, all three lie on the ranks of comm and c
+/// is neither a nor b. Local; multiply() and Freivalds do so first.
+template <class T>
+void check(const mpi::Communicator& comm, const Product<T>& product);
+
 /// The ways to distribute a product, by name.
 enum class Algorithm {
   recursive,  ///< the uneven recursive plan: operands gathered once, k split where that saves words
@@ -55,8 +60,9 @@ struct Method {
   double flops_per_word = core_flops_per_word;  ///< recursive's, of the slowest rank; on all ranks the same
 };
 
-/// Collective. Adds to the phases "exchange" and "compute". With the kernel cache_oblivious the bits of c
-/// depend on the operands alone, not on ranks, threads, algorithm or grid.
+/// Multiplies. Collective; throws Error(usage) naming the argument for what does not fit together. Adds to
+/// the phases "exchange" and "compute". With the kernel cache_oblivious the bits of c depend on the operands
+/// alone, not on ranks, threads, algorithm or grid.
 template <class T>
 void multiply(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
               mpi::Phases& phases);

@@ -1,9 +1,12 @@
 #include "dist/sort/argsort.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
+#include "base/error.hpp"
 #include "dist/sort/ties.hpp"
 #include "kernels/sort/records.hpp"
 #include "machine/buffer.hpp"
@@ -70,9 +73,23 @@ double alike_rows(const mpi::Communicator& comm, std::span<const Index> values) 
 void argsort(const mpi::Communicator& comm, const layout::BlockMap& map,
              const std::vector<KeyColumn>& columns, const Method& method, std::uint64_t* permutation,
              mpi::Phases& phases, SortedDigits* kept) {
+  require(map.parts() == comm.size(), ExitCode::usage,
+          fmt::format("map: it has {} parts and comm {} ranks", map.parts(), comm.size()));
+  require(map.range(comm.rank()) == layout::BlockMap(map.extent(), comm.size()).range(comm.rank()),
+          ExitCode::usage, "map: rows are to lie in even shares, BlockMap(rows, ranks)");
+  require(method.threads >= 1, ExitCode::usage,
+          fmt::format("method.threads: at least 1, not {}", method.threads));
   if (kept != nullptr) *kept = {};
   const layout::Range mine = map.range(comm.rank());
   const index_t n = mine.size();
+  require(!columns.empty(), ExitCode::usage, "columns: there is none to sort by");
+  for (const KeyColumn& column : columns) {
+    require(column.form.bytes >= 1 && (column.row_bytes == 0 || column.row_bytes >= column.form.bytes),
+            ExitCode::usage,
+            fmt::format("columns: a key of {} bytes in rows of {}", column.form.bytes, column.row_bytes));
+    require(n == 0 || column.data != nullptr, ExitCode::usage, "columns: one has no data");
+  }
+  require(n == 0 || permutation != nullptr, ExitCode::usage, "permutation: there is no memory for it");
   const std::span<Index> result(permutation, static_cast<std::size_t>(n));
   if (comm.size() == 1 && columns.size() == 1 && !columns[0].form.number && method.kernel == "auto") {
     const mpi::PhaseScope scope(phases, "sort");

@@ -1,8 +1,11 @@
 #include "dist/sort/select.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.hpp"
 #include "kernels/sort/key.hpp"
 
 namespace tessera::dist::sort {
@@ -123,8 +126,13 @@ std::vector<Interval> open_of(const std::vector<Interval>& places) {
 
 std::vector<Selected> select(const mpi::Communicator& comm, const BitsPass& pass,
                              std::span<const index_t> positions) {
+  require(static_cast<bool>(pass), ExitCode::usage, "pass: nothing tells of the keys");
   Keys keys{pass, {}, false};
   const Interval all = range_of_all(comm, keys);
+  for (const index_t position : positions) {
+    require(position >= 0 && position < all.count, ExitCode::usage,
+            fmt::format("positions: {} is none of {} keys", position, all.count));
+  }
   std::vector<Interval> places(positions.size(), all);
   for (auto open = open_of(places); !open.empty(); open = open_of(places)) {
     index_t inside = 0;
@@ -144,6 +152,8 @@ std::vector<Selected> select(const mpi::Communicator& comm, const BitsPass& pass
 }
 
 QuantilePlace quantile_place(double q, index_t n) {
+  require(q >= 0 && q <= 1, ExitCode::usage, fmt::format("q: {} is not in [0, 1]", q));
+  require(n >= 1, ExitCode::usage, "n: no keys have no quantile");
   const double place = q * static_cast<double>(n - 1);
   const double floor = std::floor(place);
   const auto below = std::clamp<index_t>(static_cast<index_t>(floor), 0, n - 1);

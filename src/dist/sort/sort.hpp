@@ -54,8 +54,9 @@ struct Room {
 /// Sorts the items of all ranks together. On return this rank's items are its part of BlockMap(total, ranks):
 /// items[begin : end] of the whole in order. The bytes of the whole depend on the input alone, not on ranks,
 /// threads or method. Returns how many this rank holds. Keys are ordered as key.hpp says; pairs by (key,
-/// index), and their indices must ascend over the ranks. Collective; throws AgreedError. Adds to the phases
-/// "sort", "split", "exchange" and "merge". `done` may be told of keys in items that stay.
+/// index), and their indices must ascend over the ranks. Collective; throws Error(usage) naming the argument
+/// for a room or method that no sort has, and AgreedError. Adds to the phases "sort", "split", "exchange" and
+/// "merge". `done` may be told of keys in items that stay.
 template <class T>
 index_t sort_keys(const mpi::Communicator& comm, const Room<T>& room, Order order, const Method& method,
                   mpi::Phases& phases, const Done& done = {});

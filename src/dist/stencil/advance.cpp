@@ -1,8 +1,11 @@
 #include "dist/stencil/advance.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
+#include "base/error.hpp"
 #include "dist/stencil/halo.hpp"
 #include "dist/stencil/overlap.hpp"
 #include "machine/device_times.hpp"
@@ -96,6 +99,13 @@ Split parts_of(const DistributedField<T>& u, index_t rank, index_t steps) {
 template <class T>
 Traffic advance(const mpi::Communicator& comm, DistributedField<T>& u, index_t steps, const Method& method,
                 mpi::Phases& phases) {
+  require(u.grid().ranks == comm.size(), ExitCode::usage,
+          fmt::format("u: its grid is of {} ranks and comm has {}", u.grid().ranks, comm.size()));
+  require(u.box() == u.grid().of(comm.rank()), ExitCode::usage,
+          fmt::format("u: it was made for another rank than {}", comm.rank()));
+  require(steps >= 0, ExitCode::usage, fmt::format("steps: 0 or more, not {}", steps));
+  require(method.threads >= 1, ExitCode::usage,
+          fmt::format("method.threads: at least 1, not {}", method.threads));
   Traffic traffic;
   std::optional<Halo<T>> halo;
   // As far as the longest stretch reads: a shorter one would keep less of what lies along exchanged sides.

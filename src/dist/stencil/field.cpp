@@ -1,6 +1,11 @@
 #include "dist/stencil/field.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/error.hpp"
+#include "dist/stencil/plan.hpp"
 
 namespace tessera::dist::stencil {
 namespace {
@@ -46,11 +51,38 @@ Edges edges_of(const Problem& problem, const layout::GridLayout& grid, index_t r
   return edges;
 }
 
+namespace {
+
+/// The grid, whose boxes a field of this problem can be cut into.
+const layout::GridLayout& checked(const layout::GridLayout& grid, const Problem& problem, index_t rank,
+                                  index_t halo_steps, index_t fields) {
+  require(grid.global == problem.global, ExitCode::usage,
+          fmt::format("grid: it is of {} points and the problem of {}", layout::parts_text(grid.global, 3),
+                      layout::parts_text(problem.global, 3)));
+  require(rank >= 0 && rank < grid.ranks, ExitCode::usage,
+          fmt::format("rank: {} is none of the {} of the grid", rank, grid.ranks));
+  require(fields >= 1, ExitCode::usage, fmt::format("fields: at least 1, not {}", fields));
+  for (std::size_t d = 0; d < 3; ++d) {
+    require(
+        (problem.sides[d][0].kind == Boundary::periodic) == (problem.sides[d][1].kind == Boundary::periodic),
+        ExitCode::usage, "sides: a periodic boundary must be periodic on both sides of its dimension");
+    require(
+        problem.stencil.radius[static_cast<int>(d)] == 0 || static_cast<int>(d) >= 3 - problem.stencil.dims,
+        ExitCode::usage, "stencil: it reaches along a dimension that it does not have");
+  }
+  require(halo_steps >= 1 && halo_steps <= std::max<index_t>(1, deepest(problem, grid)), ExitCode::usage,
+          fmt::format("halo_steps: 1 to {} for boxes of this grid, not {}",
+                      std::max<index_t>(1, deepest(problem, grid)), halo_steps));
+  return grid;
+}
+
+}  // namespace
+
 template <class T>
 DistributedField<T>::DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank,
                                       index_t halo_steps, index_t fields)
     : problem_(problem),
-      grid_(grid),
+      grid_(checked(grid, problem, rank, halo_steps, fields)),
       box_(grid.of(rank)),
       halo_steps_(halo_steps),
       storage_(static_cast<std::size_t>(fields)) {
@@ -65,7 +97,8 @@ DistributedField<T>::DistributedField(const Problem& problem, const layout::Grid
 
 template <class T>
 Sweep<T> DistributedField<T>::sweep(index_t steps, int threads, index_t field) {
-  TESSERA_EXPECTS(steps <= halo_steps_);
+  require(steps >= 0 && steps <= halo_steps_, ExitCode::usage,
+          fmt::format("steps: 0 to {}, for which the field has a halo, not {}", halo_steps_, steps));
   return {problem_.stencil,          problem_.sides, problem_.global, box_.low,
           {now(field), past(field)}, steps,          threads,         terms()};
 }

@@ -61,7 +61,8 @@ template <class T>
 class DistributedField {
  public:
   DistributedField() = default;
-  /// Uninitialised but for the ghost layers, which are zero.
+  /// Uninitialised but for the ghost layers, which are zero. Throws Error(usage) naming the argument for a
+  /// grid of another extent, a rank or a depth of the halo that it does not have.
   DistributedField(const Problem& problem, const layout::GridLayout& grid, index_t rank, index_t halo_steps,
                    index_t fields = 1);
 

@@ -20,6 +20,22 @@ layout::GridRequest grid_request(const PlanRequest& request) {
           line_bytes / request.element_bytes};
 }
 
+void check(const PlanRequest& request) {
+  const auto at_least = [](const char* name, index_t value, index_t least) {
+    require(value >= least, ExitCode::usage, fmt::format("{}: at least {}, not {}", name, least, value));
+  };
+  at_least("element_bytes", request.element_bytes, 1);
+  at_least("steps", request.steps, 0);
+  at_least("ranks", request.ranks, 1);
+  at_least("threads", request.threads, 1);
+  at_least("halo_steps", request.halo_steps, 0);
+  at_least("fields", request.fields, 1);
+  for (int d = 0; d < 3; ++d) {
+    at_least("problem.global", request.problem.global[d], 0);
+    if (request.parts) at_least("parts", (*request.parts)[d], 1);
+  }
+}
+
 layout::GridLayout grid_of(const PlanRequest& request) {
   if (!request.parts) {
     std::optional<layout::GridLayout> uneven;
@@ -57,6 +73,7 @@ index_t deepest(const Problem& problem, const layout::GridLayout& grid) {
 }
 
 Plan make_plan(const PlanRequest& request) {
+  check(request);
   Plan best{grid_of(request), 1};
   const index_t deep = std::max<index_t>(1, deepest(request.problem, best.grid));
   const index_t useful = request.device_memory > 0 ? most_streamed_steps : most_steps;

@@ -45,7 +45,8 @@ struct Plan {
   index_t halo_steps = 1;
 };
 
-/// Throws Error(usage) when the parts asked for are more than the ranks, or shorter than the stencil reaches.
+/// Throws Error(usage) naming the argument for sizes that are none, and when the parts asked for are more
+/// than the ranks, or shorter than the stencil reaches.
 [[nodiscard]] Plan make_plan(const PlanRequest& request);
 
 /// The most steps whose halo every box of the grid can give.

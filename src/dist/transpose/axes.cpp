@@ -1,10 +1,14 @@
 #include "dist/transpose/axes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 
+#include "base/error.hpp"
 #include "base/hash.hpp"
 #include "kernels/transpose/checksum_rows.hpp"
+#include "kernels/transpose/permute.hpp"
 #include "machine/fork_join.hpp"
 
 namespace tessera::dist::transpose {
@@ -22,6 +26,9 @@ std::vector<std::uint64_t> keys_of(layout::Range range, int name, std::uint64_t 
 }  // namespace
 
 AxesPart axes_part(std::span<const index_t> extents, std::span<const int> axes, index_t rank, index_t ranks) {
+  tessera::transpose::require_permutation(extents, axes);
+  require(!axes.empty(), ExitCode::usage, "axes: an array without axes has nothing to permute");
+  require(rank >= 0 && rank < ranks, ExitCode::usage, fmt::format("rank: {} is none of {}", rank, ranks));
   AxesPart part;
   part.elements = 1;
   const auto split = static_cast<std::size_t>(axes[0]);
@@ -38,6 +45,7 @@ AxesPart axes_part(std::span<const index_t> extents, std::span<const int> axes, 
 }
 
 std::vector<index_t> permuted(std::span<const index_t> extents, std::span<const int> axes) {
+  tessera::transpose::require_permutation(extents, axes);
   std::vector<index_t> result;
   for (const int axis : axes) result.push_back(extents[static_cast<std::size_t>(axis)]);
   return result;

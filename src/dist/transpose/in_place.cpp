@@ -1,5 +1,8 @@
 #include "kernels/transpose/in_place.hpp"
 
+#include <fmt/format.h>
+
+#include "base/error.hpp"
 #include "dist/transpose/blocks.hpp"
 #include "dist/transpose/pipeline.hpp"
 
@@ -8,6 +11,15 @@ namespace tessera::dist::transpose {
 void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix, const Method& method,
                         mpi::Phases& phases) {
   const index_t rows = matrix.rows(), cols = matrix.cols(), bytes = matrix.bytes();
+  require(matrix.layout().ranks() == comm.size(), ExitCode::usage,
+          fmt::format("matrix: it lies on {} ranks and comm has {}", matrix.layout().ranks(), comm.size()));
+  for (const layout::Box& box : matrix.layout().boxes) {
+    require(box.empty() || box.cols == layout::Range{0, cols}, ExitCode::usage,
+            fmt::format("matrix: in place it is to lie in blocks of whole rows, and {} is none",
+                        layout::text(box)));
+  }
+  require(method.piece_bytes >= 1, ExitCode::usage,
+          fmt::format("piece_bytes: at least 1, not {}", method.piece_bytes));
   if (comm.size() == 1) {
     const mpi::PhaseScope scope(phases, "compute");
     const mpi::Computing computing;

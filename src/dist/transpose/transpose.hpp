@@ -60,12 +60,14 @@ struct Method {
 };
 
 /// Collective. Adds to the phases "compute", "exchange" and "unpack". The bits of b do not depend on ranks,
-/// layouts or method. Throws Error(usage) on every rank when the algorithm is shared and b is not.
+/// layouts or method. Throws Error(usage) on every rank, naming the argument, for shapes, records, ranks and
+/// numbers that do not fit together, and when the algorithm is shared and b is not.
 void transpose_matrix(const mpi::Communicator& comm, const Task& task, const Method& method,
                       mpi::Phases& phases);
 
 /// The matrix becomes its transpose in its own memory, beside which a rank holds the pieces that travel.
-/// Collective. Row blocks; a square matrix, or one rank (the kernel then takes scratch for a few rows).
+/// Collective. Row blocks; a square matrix, or one rank (the kernel then takes scratch for a few rows);
+/// throws Error(usage) for others.
 void transpose_in_place(const mpi::Communicator& comm, DistributedRecords& matrix, const Method& method,
                         mpi::Phases& phases);
 

@@ -60,6 +60,9 @@ template <class T>
 void run(const Variant& variant, const Sweep<T>& sweep, const Tuning& tuning) {
   require(!std::is_same_v<T, Half> || !sweep.terms.any(), ExitCode::usage,
           "fields in f16 take no coefficients, sources or masks; take f32 or f64");
+  check(sweep);
+  require(variant.of<T>() != nullptr, ExitCode::usage,
+          "variant: " + std::string(variant.name) + " knows no fields of this type");
   keep_given(sweep);
   variant.of<T>()(sweep, tuning);
 }

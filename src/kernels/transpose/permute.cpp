@@ -1,5 +1,8 @@
 #include "kernels/transpose/permute.hpp"
 
+#include <fmt/format.h>
+
+#include "base/error.hpp"
 #include "kernels/transpose/halves.hpp"
 #include "machine/fork_join.hpp"
 
@@ -70,6 +73,22 @@ void turn_slices(const Rearrangement& task, const std::byte* from, std::byte* to
 
 }  // namespace
 
+void require_permutation(std::span<const index_t> shape, std::span<const int> axes) {
+  require(
+      axes.size() == shape.size() && axes.size() <= max_rank, ExitCode::usage,
+      fmt::format("axes: {} of them for an array of {}; at most {}", axes.size(), shape.size(), max_rank));
+  bool seen[max_rank] = {};
+  for (const int axis : axes) {
+    const bool once = axis >= 0 && axis < static_cast<int>(axes.size()) && !seen[axis];
+    require(once, ExitCode::usage,
+            fmt::format("axes: {{{}}} names none, or one twice; name each of 0 .. {} once",
+                        fmt::join(axes, ", "), axes.size() - 1));
+    seen[axis] = true;
+  }
+  for (const index_t extent : shape)
+    require(extent >= 0, ExitCode::usage, fmt::format("shape: an extent of {}", extent));
+}
+
 Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t bytes) {
   // Runs of axes that stay neighbours, in the order of `to`: first axis of `from` and length of each.
   Merged m;
@@ -107,9 +126,13 @@ Merged merge(std::span<const index_t> shape, std::span<const int> axes, index_t 
 
 void permute(std::span<const index_t> shape, std::span<const int> axes, index_t bytes, const std::byte* from,
              std::byte* to, const Tuning& tuning) {
+  require_permutation(shape, axes);
+  require(bytes >= 1, ExitCode::usage, fmt::format("bytes: a record has at least 1, not {}", bytes));
   for (const index_t extent : shape) {
     if (extent == 0) return;
   }
+  require(from != nullptr && to != nullptr && from != to, ExitCode::usage,
+          "to: it is to be other memory than from, and both are to be there");
   const Merged m = merge(shape, axes, bytes);
   machine::parallel(threads_of(tuning), [&] {
     const Rearrangement task = rearrangement(m);

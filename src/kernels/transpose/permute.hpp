@@ -8,9 +8,13 @@
 
 namespace tessera::transpose {
 
+/// Throws Error(usage) naming the argument unless axes has each of 0 .. shape.size() - 1 once, there are at
+/// most 6 and no extent is negative.
+void require_permutation(std::span<const index_t> shape, std::span<const int> axes);
+
 /// to[i[axes[0]], ..., i[axes[r-1]]] = from[i[0], ..., i[r-1]]: axis k of `to` is axis axes[k] of `from`.
 /// Both contiguous, last axis fastest, records of `bytes` bytes; 0 <= rank <= 6; axes is a permutation. No
-/// overlap.
+/// overlap. Throws Error(usage) for other axes, records of no byte, and to == from.
 void permute(std::span<const index_t> shape, std::span<const int> axes, index_t bytes, const std::byte* from,
              std::byte* to, const Tuning& tuning);
 

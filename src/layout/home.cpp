@@ -1,0 +1,71 @@
+#include "layout/home.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.hpp"
+
+namespace tessera::layout {
+namespace {
+
+/// A box that has a point in common with an earlier one, or nullptr: a line goes down the rows, with the
+/// columns of the boxes that it crosses.
+const Box* find_overlap(const std::vector<Box>& boxes) {
+  struct Event {
+    index_t row;
+    bool begins;
+    const Box* box;
+  };
+  std::vector<Event> events;
+  for (const Box& box : boxes) {
+    if (box.empty()) continue;
+    events.push_back({box.rows.begin, true, &box});
+    events.push_back({box.rows.end, false, &box});
+  }
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return a.row != b.row ? a.row < b.row : a.begins < b.begins;
+  });
+  std::map<index_t, index_t> crossed;  // columns: begin, end
+  for (const Event& event : events) {
+    const Range cols = event.box->cols;
+    if (!event.begins) {
+      crossed.erase(cols.begin);
+      continue;
+    }
+    const auto behind = crossed.lower_bound(cols.begin);
+    if (behind != crossed.end() && behind->first < cols.end) return event.box;
+    if (behind != crossed.begin() && std::prev(behind)->second > cols.begin) return event.box;
+    crossed.emplace(cols.begin, cols.end);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void require_home(const MatrixLayout& layout, index_t ranks, const char* argument) {
+  require(layout.rows >= 0 && layout.cols >= 0, ExitCode::usage,
+          fmt::format("{}: a matrix of {} x {} elements does not exist", argument, layout.rows, layout.cols));
+  require(layout.ranks() == ranks, ExitCode::usage,
+          fmt::format("{}: its layout has {} boxes and the communicator {} ranks; give one box a rank",
+                      argument, layout.ranks(), ranks));
+  index_t covered = 0;
+  for (const Box& box : layout.boxes) {
+    if (box.empty()) continue;
+    const bool inside = box.rows.begin >= 0 && box.rows.end <= layout.rows && box.cols.begin >= 0 &&
+                        box.cols.end <= layout.cols;
+    if (!inside)
+      throw Error(ExitCode::usage, fmt::format("{}: the box {} of its layout lies outside of {} x {}",
+                                               argument, text(box), layout.rows, layout.cols));
+    covered += box.area();
+  }
+  if (const Box* const overlap = find_overlap(layout.boxes); overlap != nullptr)
+    throw Error(ExitCode::usage, fmt::format("{}: the box {} of its layout overlaps another rank's", argument,
+                                             text(*overlap)));
+  require(covered == layout.rows * layout.cols, ExitCode::usage,
+          fmt::format("{}: the boxes of its layout hold {} of {} elements; leave out none", argument, covered,
+                      layout.rows * layout.cols));
+}
+
+}  // namespace tessera::layout
