@@ -19,6 +19,7 @@
 #include "command.hpp"
 #include "io/h5.hpp"
 #include "io/probe.hpp"
+#include "mpi/account.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 #include "run/provenance.hpp"
@@ -126,15 +127,25 @@ int run_command(const Command& command, const Arguments& arguments, int argc, ch
   }
   run::sleep_while_waiting_when_crowded(argv, most_threads(parsed));
   ExitCode code = ExitCode::ok;
-  const Body body = command.prepare(parsed, arguments, code);
+  Body body;
+  {
+    const mpi::AccountScope account("look at inputs");
+    body = command.prepare(parsed, arguments, code);
+  }
   if (!body) return static_cast<int>(code);
   run::require_threads_can_start();
   const double stall_limit = parsed.lists.contains("stall-limit") ? parsed.real("stall-limit") : 600;
-  return mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
+  bool tells = false;
+  const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
     const mpi::Watchdog watchdog(stall_limit);
     run::set_thread_default(comm);
-    return body(comm);
+    tells = comm.is_root() && command.plan && parsed.lists.at("plan").front() != "true";
+    const ExitCode end = body(comm);
+    mpi::account().enter("close");
+    return end;
   });
+  if (tells && result == 0) fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds()));
+  return result;
 }
 
 /// Variables that differ by a letter from one that stands for an option are said: nothing reads them.
@@ -190,6 +201,7 @@ int main_of(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace tessera;
   apps::start_as_expected();
+  (void)mpi::account();
   if (argc > 1 && std::strcmp(argv[1], io::probe_command) == 0) return io::probe_main(argc, argv);
   io::quiet_errors();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a line said stands in the log of a job killed after it

@@ -10,6 +10,7 @@
 #include "io/dataset.hpp"
 #include "io/probe.hpp"
 #include "io/results.hpp"
+#include "mpi/account.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "run/common_options.hpp"
@@ -101,6 +102,7 @@ bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& ses
     if (names(sweep.parsed, "results"))
       io::require_place_for_results(sweep.parsed.lists.at("results").front());
   });
+  const mpi::AccountScope account("plan");
   return actions.run(point, session);
 }
 
@@ -167,7 +169,9 @@ void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
 }  // namespace
 
 ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
+  mpi::account().enter("open results");
   run::Session session(sweep.comm, sweep.set, sweep.parsed, sweep.arguments);
+  mpi::account().enter("plan");
   if (sweep.comm.is_root()) {
     if (const std::string idle = run::idle_gpu_flags(sweep.set, sweep.parsed); !idle.empty())
       fmt::print(stderr, "{} without effect: no kernel for a GPU is taken (--device gpu asks for one)\n",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
@@ -15,7 +17,7 @@
 #include "mpi/agreement.hpp"
 #include "points.hpp"
 #include "run/memory_plan.hpp"
-#include "stencil_stops.hpp"
+#include "stencil_aside.hpp"
 
 namespace tessera::apps {
 namespace stencil {
@@ -129,26 +131,6 @@ void describe_images(const Point& point, run::Outputs& outputs, const Datasets& 
   if (point.values.flag("xdmf")) describe("out", datasets.out);
 }
 
-/// The stops of a repetition, and what they leave.
-template <class T>
-struct Stops {
-  std::optional<Check<T>> check;
-  std::optional<Snapshots<T>> snapshots;
-  std::optional<Checkpoints<T>> checkpoints;
-  std::optional<Series<T>> series;
-  std::optional<Frames<T>> frames;
-
-  [[nodiscard]] std::vector<Stop*> all() {
-    std::vector<Stop*> result;
-    if (check) result.push_back(&*check);
-    if (snapshots) result.push_back(&*snapshots);
-    if (series) result.push_back(&*series);
-    if (frames) result.push_back(&*frames);
-    if (checkpoints) result.push_back(&*checkpoints);
-    return result;
-  }
-};
-
 /// The fields where they are computed; the host's memory has what was brought of them.
 template <class T>
 class OnGpus {
@@ -215,14 +197,17 @@ class Run {
       if (!begins_once()) begin();
       if (there_) there_->put(u_, once_);
     };
-    run::Measured measured = run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases) {
-      if (--left == 0) add_stops(stops, phases);
-      traffic = march(begin_.step, steps, stops.all(), [&](index_t some) {
-        return there_ ? there_->advance(some, phases)
-                      : advance(point_.comm, u_, some, point_.request.method, phases);
-      });
-      if (stops.snapshots) stops.snapshots->finish();
-    });
+    run::Measured measured =
+        run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases, run::Clock& clock) {
+          if (--left == 0) clock.aside([&] { add_stops(stops); });
+          Aside aside(clock, stops.all());
+          const std::array<Stop*, 1> beside{&aside};
+          traffic = march(begin_.step, steps, beside, [&](index_t some) {
+            return there_ ? there_->advance(some, phases)
+                          : advance(point_.comm, u_, some, point_.request.method, phases);
+          });
+          if (stops.snapshots) clock.aside([&] { stops.snapshots->finish(); });
+        });
     u_.bring();
     measured.once = once_;
     if (stops.check) {
@@ -268,9 +253,12 @@ class Run {
     if (point_.values.has("checkpoint")) start_ = start_of(point_, u_);
   }
 
-  void add_stops(Stops<T>& stops, mpi::Phases& phases) {
+  /// What they take is told beside the repetitions.
+  void add_stops(Stops<T>& stops) {
     const auto& values = point_.values;
-    if (!values.flag("no-verify")) stops.check.emplace(point_, u_, begin_.step, point_.request.shape.steps);
+    mpi::Phases& phases = once_;
+    if (!values.flag("no-verify"))
+      stops.check.emplace(point_, u_, begin_.step, point_.request.shape.steps, phases);
     if (!datasets_.snapshots.empty())
       stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_, phases);
     if (values.has("probe") || values.flag("norms")) {

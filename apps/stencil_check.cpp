@@ -34,9 +34,11 @@ bool may_outgrow(const tessera::stencil::Sum& before, const tessera::stencil::St
 }  // namespace
 
 template <class T>
-Check<T>::Check(const Point& point, const DistributedField<T>& u, index_t first, index_t last)
+Check<T>::Check(const Point& point, const DistributedField<T>& u, index_t first, index_t last,
+                mpi::Phases& phases)
     : point_(point),
       u_(u),
+      phases_(phases),
       conserves_(!u.problem().terms.any() && conserves(u.problem().stencil, u.problem().sides)) {
   const index_t steps = last - first;
   const index_t followed = dist::stencil::sample_steps(u.problem(), steps, std::min(steps, u.halo_steps()));
@@ -54,6 +56,7 @@ index_t Check<T>::next(index_t step) const {
 
 template <class T>
 void Check<T>::at(index_t step) {
+  const mpi::PhaseScope scope(phases_, "verify");
   const auto begin = [&](std::vector<Samples>& samples, index_t steps, std::uint64_t seed) {
     for (index_t field = 0; field < u_.fields(); ++field)
       samples.emplace_back(point_.comm, u_, steps, point_.request.seed + seed, field);

@@ -22,7 +22,7 @@ using dist::stencil::Stop;
 template <class T>
 class Check : public Stop {
  public:
-  Check(const Point& point, const DistributedField<T>& u, index_t first, index_t last);
+  Check(const Point& point, const DistributedField<T>& u, index_t first, index_t last, mpi::Phases& phases);
   [[nodiscard]] index_t next(index_t step) const override;
   void at(index_t step) override;
   /// A sample that differs by a bit is wrong; a sum may drift by what rounding allows. Collective.
@@ -34,6 +34,7 @@ class Check : public Stop {
 
   const Point& point_;
   const DistributedField<T>& u_;
+  mpi::Phases& phases_;
   std::array<index_t, 4> steps_;  ///< from the first to the second and from the third to the fourth
   bool conserves_;
   std::vector<tessera::stencil::Sum> before_;

@@ -3,6 +3,7 @@
 #include <exception>
 #include <new>
 
+#include "mpi/account.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -38,6 +39,7 @@ bool leaves_alone() noexcept { return std::uncaught_exceptions() > 0 && !agreed;
 
 void together(const Communicator& comm, const char* name, const std::function<void()>& work) {
   agreed = false;
+  const AccountScope account(name);
   enter_phase(name);
   const Failure mine = attempt(work);
   const auto worst = static_cast<int>(comm.max(static_cast<index_t>(mine.code)));

@@ -11,6 +11,7 @@
 #include "base/index.hpp"
 #include "base/timer.hpp"
 #include "machine/device_times.hpp"
+#include "mpi/account.hpp"
 #include "mpi/watchdog.hpp"
 
 namespace tessera::mpi {
@@ -77,7 +78,7 @@ inline void add_device_phases(Phases& phases) {
 /// in the list at once: at the end there may be no memory for it.
 class PhaseScope {
  public:
-  PhaseScope(Phases& phases, const char* name) : phases_(phases), name_(name) {
+  PhaseScope(Phases& phases, const char* name) : phases_(phases), name_(name), account_(name) {
     phases.add(name, 0);
     enter_phase(name);
   }
@@ -92,6 +93,7 @@ class PhaseScope {
  private:
   Phases& phases_;
   const char* name_;
+  AccountScope account_;
   Timer timer_;
 };
 

@@ -97,7 +97,10 @@ bool Outputs::conclude(const mpi::Communicator& comm, const Values& point, Sessi
       write();
       check(point);
     });
-    publish(session.attributes(measured));
+    {
+      const mpi::PhaseScope scope(measured.once, "publish");
+      publish(session.attributes(measured));
+    }
   }
   session.record(point, measured);
   if (writes && comm.is_root()) {

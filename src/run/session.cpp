@@ -10,6 +10,7 @@
 #include "io/schema.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
+#include "mpi/account.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
@@ -128,64 +129,6 @@ std::map<std::string, io::Value> Session::attributes(const Measured& measured) c
     result["verified"] = index_t{measured.verdict->passed()};
   } else {
     result["verified"] = index_t{-1};  // nobody looked
-  }
-  return result;
-}
-
-/// The phases that any rank went through, in the same order on all of them: a rank without a part of the data
-/// may have skipped some.
-std::vector<std::string> Session::phase_names(const mpi::Phases& phases) const {
-  std::vector<std::string> mine, all;
-  for (const auto& [name, seconds] : phases.seconds()) mine.push_back(name);
-  for (const std::string& text : comm_.gather(join(mine, ","), 0)) {
-    for (std::string& name : split(text, ',')) {
-      if (!name.empty() && std::find(all.begin(), all.end(), name) == all.end())
-        all.push_back(std::move(name));
-    }
-  }
-  const std::string agreed = comm_.broadcast(join(all, ","), 0);
-  return agreed.empty() ? std::vector<std::string>{} : split(agreed, ',');
-}
-
-std::vector<io::Row> Session::phase_rows(const std::string& point, const Measured& measured) const {
-  std::vector<io::Row> result;
-  const auto add = [&](const mpi::Phases& phases, index_t repetition) {
-    for (const std::string& name : phase_names(phases)) {
-      const std::vector<double> all = comm_.all_gather(phases.of(name));
-      for (std::size_t r = 0; r < all.size(); ++r) {
-        result.push_back({{"point", point, ""},
-                          {"repetition", repetition, ""},
-                          {"rank", static_cast<index_t>(r), ""},
-                          {"phase", name, ""},
-                          {"seconds", all[r], "s"}});
-      }
-    }
-  };
-  for (std::size_t r = 0; r < measured.phases.size(); ++r) add(measured.phases[r], static_cast<index_t>(r));
-  add(measured.once, -1);  // once a point: read, verify, write
-  return result;
-}
-
-/// Every stay of every rank in the repetition that was watched. Collective.
-std::vector<io::Row> Session::timeline_rows(const std::string& point, const Measured& measured) const {
-  std::string mine;
-  for (const mpi::Phases& phases : measured.phases) {
-    for (const mpi::Stay& stay : phases.stays())
-      mine += fmt::format("{}\t{:.9f}\t{:.9f}\n", stay.phase, stay.begin, stay.end);
-  }
-  std::vector<io::Row> result;
-  index_t rank = 0;
-  for (const std::string& text : comm_.gather(mine, 0)) {
-    for (const std::string& line : split(text, '\n')) {
-      const std::vector<std::string> words = split(line, '\t');
-      if (words.size() != 3) continue;
-      result.push_back({{"point", point, ""},
-                        {"rank", rank, ""},
-                        {"phase", words[0], ""},
-                        {"begin", std::stod(words[1]), "s"},
-                        {"end", std::stod(words[2]), "s"}});
-    }
-    ++rank;
   }
   return result;
 }
@@ -319,6 +262,7 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
 }
 
 void Session::record(const Values& point, Measured measured) {
+  const mpi::AccountScope account("results");
   std::vector<io::Cell> swept = swept_cells(point, measured);
   measured.columns.insert(measured.columns.end(), swept.begin(), swept.end());
   measured.kernels = kernel_seconds(comm_, measured);
@@ -374,6 +318,9 @@ void Session::append(const std::vector<io::TableRows>& tables) {
 }
 
 void Session::finish() {
+  const mpi::AccountScope account("results");
+  if (!results_.empty() && comm_.max(index_t{run_.empty() ? 0 : 1}) != 0)
+    record_tables({{io::schema::wall, wall_rows()}});
   if (!comm_.is_root()) return;
   if (table_) fmt::print("{}", table_->text());
   if (!no_counters_.empty() && counters_) {

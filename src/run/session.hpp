@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/progress.hpp"
@@ -52,8 +53,30 @@ struct Measured {
 /// Whether --timeline is given, of a command that has it.
 [[nodiscard]] bool keeps_timeline(const Values& point);
 
-/// Times `repetition(phases)` after warm-ups: untimed prepare(), barrier, run, slowest rank. Asked to stop
-/// before the last one it throws Stopped. Collective.
+/// The clock of a repetition, which stands still while something is done that is no part of it.
+class Clock {
+ public:
+  explicit Clock(const mpi::Communicator& comm) : comm_(comm) {}
+  /// Does work, which may communicate, outside of the time: it begins when all ranks have come, and time goes
+  /// on when all have done it. Collective.
+  template <class Work>
+  void aside(const Work& work) {
+    comm_.barrier();
+    const Timer beside;
+    work();
+    comm_.barrier();
+    beside_ += beside.seconds();
+  }
+  [[nodiscard]] double seconds() const { return timer_.seconds() - beside_; }
+
+ private:
+  const mpi::Communicator& comm_;
+  double beside_ = 0;
+  Timer timer_;
+};
+
+/// Times `repetition(phases)`, or `repetition(phases, clock)`, after warm-ups: untimed prepare(), barrier,
+/// run, slowest rank. Asked to stop before the last one it throws Stopped. Collective.
 template <class Prepare, class F>
 [[nodiscard]] Measured measure(const mpi::Communicator& comm, const Values& point, const Prepare& prepare,
                                const F& repetition) {
@@ -66,13 +89,20 @@ template <class Prepare, class F>
   for (index_t r = -warmups; r < point.integer("repetitions"); ++r) {
     if (r > -warmups && stop_asked(comm)) throw Stopped();
     mpi::Phases phases;
-    prepare();
-    if (counting) counting->begin();
-    comm.barrier();
+    {
+      const mpi::AccountScope account("prepare");
+      prepare();
+      if (counting) counting->begin();
+      comm.barrier();
+    }
+    const mpi::AccountScope account("repetitions");
     if (keeps_timeline(point) && r + 1 == point.integer("repetitions")) phases.watch();
-    const Timer timer;
-    repetition(phases);
-    const double seconds = comm.max(timer.seconds());
+    Clock clock(comm);
+    if constexpr (std::is_invocable_v<F, mpi::Phases&, Clock&>)
+      repetition(phases, clock);
+    else
+      repetition(phases);
+    const double seconds = comm.max(clock.seconds());
     if (counting && r >= 0) counting->end();
     progress.update(static_cast<double>(r + warmups + 1));
     if (r < 0) continue;
@@ -94,6 +124,7 @@ template <class F>
   if (counting) counting->begin();
   comm.barrier();
   if (keeps_timeline(point)) phases.watch();
+  const mpi::AccountScope account("repetitions");
   const Timer timer;
   pass(phases);
   result.seconds = {comm.max(timer.seconds())};
@@ -148,6 +179,7 @@ class Session {
   [[nodiscard]] std::vector<io::Row> timeline_rows(const std::string& key, const Measured& measured) const;
   [[nodiscard]] std::vector<Ceiling> machine_rows() const;
   [[nodiscard]] std::vector<std::string> phase_names(const mpi::Phases& phases) const;
+  [[nodiscard]] std::vector<io::Row> wall_rows() const;
   [[nodiscard]] std::vector<io::Row> phase_rows(const std::string& key, const Measured& measured) const;
 
   mpi::Communicator comm_;

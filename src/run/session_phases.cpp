@@ -1,0 +1,89 @@
+// Where the time went, as rows of the results.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "mpi/account.hpp"
+#include "run/session.hpp"
+
+namespace tessera::run {
+
+/// The phases that any rank went through, in the same order on all of them: a rank without a part of the data
+/// may have skipped some.
+std::vector<std::string> Session::phase_names(const mpi::Phases& phases) const {
+  std::vector<std::string> mine, all;
+  for (const auto& [name, seconds] : phases.seconds()) mine.push_back(name);
+  for (const std::string& text : comm_.gather(join(mine, ","), 0)) {
+    for (std::string& name : split(text, ',')) {
+      if (!name.empty() && std::find(all.begin(), all.end(), name) == all.end())
+        all.push_back(std::move(name));
+    }
+  }
+  const std::string agreed = comm_.broadcast(join(all, ","), 0);
+  return agreed.empty() ? std::vector<std::string>{} : split(agreed, ',');
+}
+
+std::vector<io::Row> Session::phase_rows(const std::string& point, const Measured& measured) const {
+  std::vector<io::Row> result;
+  const auto add = [&](const mpi::Phases& phases, index_t repetition) {
+    for (const std::string& name : phase_names(phases)) {
+      const std::vector<double> all = comm_.all_gather(phases.of(name));
+      for (std::size_t r = 0; r < all.size(); ++r) {
+        result.push_back({{"point", point, ""},
+                          {"repetition", repetition, ""},
+                          {"rank", static_cast<index_t>(r), ""},
+                          {"phase", name, ""},
+                          {"seconds", all[r], "s"}});
+      }
+    }
+  };
+  for (std::size_t r = 0; r < measured.phases.size(); ++r) add(measured.phases[r], static_cast<index_t>(r));
+  add(measured.once, -1);  // once a point: read, verify, write
+  return result;
+}
+
+/// What every process spent its time with, from its start up to now. Collective.
+std::vector<io::Row> Session::wall_rows() const {
+  std::string mine;
+  for (const auto& [phase, seconds] : mpi::account().seconds())
+    mine += fmt::format("{}\t{:.9f}\n", phase, seconds);
+  std::vector<io::Row> result;
+  index_t rank = 0;
+  for (const std::string& text : comm_.gather(mine, 0)) {
+    for (const std::string& line : split(text, '\n')) {
+      const std::vector<std::string> words = split(line, '\t');
+      if (words.size() != 2) continue;
+      result.push_back({{"rank", rank, ""}, {"phase", words[0], ""}, {"seconds", std::stod(words[1]), "s"}});
+    }
+    ++rank;
+  }
+  return result;
+}
+
+/// Every stay of every rank in the repetition that was watched. Collective.
+std::vector<io::Row> Session::timeline_rows(const std::string& point, const Measured& measured) const {
+  std::string mine;
+  for (const mpi::Phases& phases : measured.phases) {
+    for (const mpi::Stay& stay : phases.stays())
+      mine += fmt::format("{}\t{:.9f}\t{:.9f}\n", stay.phase, stay.begin, stay.end);
+  }
+  std::vector<io::Row> result;
+  index_t rank = 0;
+  for (const std::string& text : comm_.gather(mine, 0)) {
+    for (const std::string& line : split(text, '\n')) {
+      const std::vector<std::string> words = split(line, '\t');
+      if (words.size() != 3) continue;
+      result.push_back({{"point", point, ""},
+                        {"rank", rank, ""},
+                        {"phase", words[0], ""},
+                        {"begin", std::stod(words[1]), "s"},
+                        {"end", std::stod(words[2]), "s"}});
+    }
+    ++rank;
+  }
+  return result;
+}
+
+}  // namespace tessera::run
