@@ -52,6 +52,15 @@ Request resolve_to_fit(const mpi::Communicator& comm, const Values& point, const
   return most_memory(frugal, comm.size()) <= allowance ? frugal : request;
 }
 
+/// The file of the columns: what is known of one of its names is known of the next while it stays open.
+io::Handle hold_open(const mpi::Communicator& comm, const Inputs& inputs) {
+  io::Handle file;
+  mpi::together(comm, "open input", [&] {
+    if (inputs.data) file = io::open_file(inputs.data->name().file);
+  });
+  return file;
+}
+
 index_t own_memory(const mpi::Communicator& comm, const Request& request) {
   return forecast_of(request, comm.size())[static_cast<std::size_t>(comm.rank())].memory();
 }
@@ -75,6 +84,7 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
   const auto run = [&comm, inputs](const Values& values, run::Session& session) {
     const Request request = resolve_to_fit(comm, values, *inputs);
     const Point point{comm, values, request, *inputs, session};
+    const io::Handle held = hold_open(comm, *inputs);
     if (request.task == Task::quantiles) return run_quantiles(point);
     if (goes_out_of_core(comm, values, request)) return run_external(point);
     if (values.has("scratch") && comm.is_root())

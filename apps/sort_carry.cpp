@@ -9,6 +9,7 @@
 #include "kernels/sort/row_moves.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/team.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::apps::sort {
@@ -72,6 +73,7 @@ double with_looks(int threads, const F& f) {
 struct Carrier::Column {
   const io::Column* stored = nullptr;  // none: generated
   index_t bytes = 0;                   // of a row
+  int threads = 1;                     // that its rows are worth
   std::vector<dist::sort::KeyInRow> keys;
   bool in_place = false, looks_as_written = false;
   Buffer<std::byte> before, after;
@@ -97,6 +99,7 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
   Column column;
   if (c < request.carried.size()) column.stored = &request.carried[c];
   column.bytes = column.stored != nullptr ? column.stored->row_bytes() : request.by.front().form.bytes;
+  column.threads = machine::team_for(std::max(mine_.size(), rows_here()) * column.bytes, threads());
   for (const SortColumn* key : keys)
     column.keys.push_back({key->form, key->order, *key_in_row(table_.inputs, request, *key)});
   column.in_place = table_.may_permute_in_place && rows_here() == mine_.size() &&
@@ -107,7 +110,7 @@ void Carrier::carry(std::size_t c, std::span<const SortColumn* const> keys, run:
     const mpi::PhaseScope scope(phases_, "verify");
     const bool whole = dist::sort::carried_whole(comm_, table_.map, {column.before.data(), column.bytes},
                                                  {column.after.data(), column.bytes}, table_.permutation,
-                                                 named_, request.seed, threads());
+                                                 named_, request.seed, column.threads);
     faults_ += whole ? 0 : 1;
   }
   if (!keys.empty() && column.looks_as_written) {
@@ -140,9 +143,9 @@ void Carrier::read(Column& column) {
                            : std::nullopt;
     double seconds = 0;
     if (plain) {
-      seconds = with_looks(hashes_ ? threads() : 1, [&](const auto& later) {
+      seconds = with_looks(hashes_ ? column.threads : 1, [&](const auto& later) {
         layout::Range came{mine_.begin, mine_.begin};  // and is not looked at yet
-        const index_t enough = threads() > 1 ? beside_bytes : 1;
+        const index_t enough = column.threads > 1 ? beside_bytes : 1;
         plain->read(mine_, {&to, 1}, std::max<index_t>(1, read_bytes / column.bytes),
                     [&](layout::Range rows) {
                       came.end = rows.end;
@@ -157,7 +160,7 @@ void Carrier::read(Column& column) {
       else
         load(table_.inputs, table_.request, table_.request.by.front(), mine_, to);
       const Timer timer;
-      hash(mine_, threads());
+      hash(mine_, column.threads);
       seconds = timer.seconds();
     }
     set_apart(seconds, "read");
@@ -172,9 +175,9 @@ void Carrier::write(Column& column, run::Outputs& outputs, std::size_t place) {
     const std::byte* const here = rows + some.begin * column.bytes;
     look(column, here, here - (some.begin > 0 ? column.bytes : 0), some);
   };
-  const bool beside = column.looks_as_written && threads() > 1;
-  const double seconds = with_looks(beside ? threads() : 1, [&](const auto& later) {
-    const index_t blocks = ceil_div(rows_here(), rows_at_once(column.bytes)), parts = threads() - 1;
+  const bool beside = column.looks_as_written && column.threads > 1;
+  const double seconds = with_looks(beside ? column.threads : 1, [&](const auto& later) {
+    const index_t blocks = ceil_div(rows_here(), rows_at_once(column.bytes)), parts = column.threads - 1;
     for (index_t p = 0; beside && p < parts; ++p) {
       later([=, this, &column] {
         for (index_t block = blocks * p / parts; block < blocks * (p + 1) / parts; ++block)
@@ -207,7 +210,7 @@ void Carrier::permute(Column& column) {
     if (gathers_here) {
       gather_and_look(column);
     } else if (column.in_place) {
-      machine::parallel(threads(), [&] {
+      machine::parallel(column.threads, [&] {
         tessera::sort::permute_in_place({column.before.data(), column.bytes, mine_.size()},
                                         table_.permutation);
       });
@@ -231,7 +234,7 @@ void Carrier::gather_and_look(Column& column) {
   };
   if (!column.keys.empty())
     table_.order->expect(column.keys, column.bytes, n > 0 ? source(n - 1) : column.before.data());
-  machine::parallel(threads(), [&] {
+  machine::parallel(column.threads, [&] {
     machine::parallel_for(0, ceil_div(n, at_once), 1, [&](index_t block, index_t) {
       const layout::Range some = rows_at_once(column.bytes, block, n);
       const auto from =
@@ -251,7 +254,7 @@ void Carrier::gather_and_look(Column& column) {
     });
   });
   faults_ += outside;
-  set_apart(static_cast<double>(nanoseconds) * 1e-9 / threads(), "permute");
+  set_apart(static_cast<double>(nanoseconds) * 1e-9 / column.threads, "permute");
 }
 
 /// Rows of the result, which lie there, beside the one before.

@@ -104,11 +104,15 @@ class TableSort {
     outputs.open(comm_, point);
   }
 
-  /// The column of the result that holds a key.
-  [[nodiscard]] std::size_t holder_of(const SortColumn& key) const {
-    std::size_t c = 0;
-    while (c < request_.carried.size() && request_.carried[c].path != key.column.path) ++c;
-    return c;
+  /// The column of the result that holds each key.
+  [[nodiscard]] std::vector<std::size_t> holders() const {
+    std::vector<std::size_t> holders;
+    for (const SortColumn& key : request_.by) {
+      std::size_t c = 0;
+      while (c < request_.carried.size() && request_.carried[c].path != key.column.path) ++c;
+      holders.push_back(c);
+    }
+    return holders;
   }
 
   /// The columns of the result, those that hold keys first and in the order of these, so that the rows' order
@@ -116,15 +120,18 @@ class TableSort {
   /// one holds keys before and after another's.
   [[nodiscard]] std::vector<std::size_t> keys_first() {
     std::vector<std::size_t> sequence;
-    for (const SortColumn& key : request_.by) {
-      const std::size_t c = holder_of(key);
-      if (c == column_places_.size() || !key_in_row(inputs_, request_, key)) return {};
+    std::vector<bool> holds_key(column_places_.size(), false);
+    const std::vector<std::size_t> columns = holders();
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      const std::size_t c = columns[k];
+      if (c == column_places_.size() || !key_in_row(inputs_, request_, request_.by[k])) return {};
       if (!sequence.empty() && sequence.back() == c) continue;
-      if (std::find(sequence.begin(), sequence.end(), c) != sequence.end()) return {};
+      if (holds_key[c]) return {};
+      holds_key[c] = true;
       sequence.push_back(c);
     }
     for (std::size_t c = 0; c < column_places_.size(); ++c)
-      if (std::find(sequence.begin(), sequence.end(), c) == sequence.end()) sequence.push_back(c);
+      if (!holds_key[c]) sequence.push_back(c);
     return sequence;
   }
 
@@ -210,10 +217,11 @@ class TableSort {
                      .may_permute_in_place = is_permutation,
                      .order = order_ ? &*order_ : nullptr},
                     once_);
+    const std::vector<std::size_t> columns = holders();
     for (const std::size_t c : sequence_) {
       std::vector<const SortColumn*> keys;
       for (std::size_t k = 0; order_ && k < request_.by.size(); ++k)
-        if (holder_of(request_.by[k]) == c) keys.push_back(&request_.by[k]);
+        if (columns[k] == c) keys.push_back(&request_.by[k]);
       carrier.carry(c, keys, outputs, column_places_[c]);
     }
     return {carrier.faults(), carrier.seconds()};

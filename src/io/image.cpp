@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <unordered_set>
 
 #include "io/raw_file.hpp"
 
@@ -123,10 +124,11 @@ void link_beside(hid_t file, const DatasetSpec& spec, const std::string& name) {
 
 std::vector<std::string> field_names(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
+  std::unordered_set<std::string> taken;
   for (const std::string& path : paths) {
     const std::string last = path.substr(path.rfind('/') + 1);
     std::string name = last;
-    for (std::size_t n = names.size() + 1; std::find(names.begin(), names.end(), name) != names.end(); ++n)
+    for (std::size_t n = names.size() + 1; !taken.insert(name).second; ++n)
       name = fmt::format("{}_{}", last, n);
     names.push_back(std::move(name));
   }

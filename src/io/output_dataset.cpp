@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "io/attributes.hpp"
 #include "io/dataset.hpp"
@@ -118,34 +120,41 @@ void take_attributes(hid_t file, const std::vector<AttributesOf>& described) {
   }
 }
 
-/// A field may have the name of one of its own dimensions, which then gets no scale; not that of another's.
-void require_free_path(const DatasetSpec& spec, std::span<const DatasetSpec> specs) {
-  std::vector<std::string> taken{std::string("/") + schema::group, "/VTKHDF"};
-  for (const DatasetSpec& other : specs)
-    for (const std::string& dimension : other.dimensions)
-      if (&other != &spec || "/" + dimension != spec.path) taken.push_back("/" + dimension);
-  for (const std::string& name : taken) {
-    require(spec.path != name && !spec.path.starts_with(name + "/"), ExitCode::usage,
-            fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another", spec.path,
-                        name));
-  }
+/// The paths above "/a/b/c" and its own: "/a", "/a/b", "/a/b/c".
+std::vector<std::string> paths_to(const std::string& path) {
+  std::vector<std::string> paths;
+  for (auto slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    paths.push_back(path.substr(0, slash));
+  paths.push_back(path);
+  return paths;
 }
 
 }  // namespace
 
 void require_free_paths(const std::string& file, std::span<const DatasetSpec> specs) {
-  for (std::size_t s = 0; s < specs.size(); ++s) {
-    require_free_path(specs[s], specs);
-    for (std::size_t t = 0; t < specs.size(); ++t) {
-      if (s == t) continue;
-      const std::string &one = specs[s].path, &other = specs[t].path;
-      require(
-          one != other, ExitCode::usage,
-          fmt::format("two outputs have the name '{}:{}'; choose another path for one of them", file, one));
-      require(!one.starts_with(other + "/"), ExitCode::usage,
+  std::unordered_map<std::string, index_t> taken{{std::string("/") + schema::group, 1}, {"/VTKHDF", 1}};
+  std::unordered_set<std::string> datasets;
+  for (const DatasetSpec& spec : specs) {
+    require(datasets.insert(spec.path).second, ExitCode::usage,
+            fmt::format("two outputs have the name '{}:{}'; choose another path for one of them", file,
+                        spec.path));
+    for (const std::string& dimension : spec.dimensions) ++taken["/" + dimension];
+  }
+  for (const DatasetSpec& spec : specs) {
+    // A field may have the name of one of its own dimensions, which then gets no scale.
+    const auto own =
+        std::count_if(spec.dimensions.begin(), spec.dimensions.end(),
+                      [&](const std::string& dimension) { return "/" + dimension == spec.path; });
+    for (const std::string& path : paths_to(spec.path)) {
+      const auto name = taken.find(path);
+      const bool is_own = name != taken.end() && path == spec.path && name->second == own;
+      require(name == taken.end() || is_own, ExitCode::usage,
+              fmt::format("the output path '{}' is taken: '{}' is a name of ours; choose another", spec.path,
+                          path));
+      require(path == spec.path || !datasets.contains(path), ExitCode::usage,
               fmt::format("the output '{}:{}' would lie below the dataset '{}' (which cannot hold another); "
                           "choose another path",
-                          file, one, other));
+                          file, spec.path, path));
     }
   }
 }

@@ -15,6 +15,7 @@
 #include "kernels/sort/variants.hpp"
 #include "machine/buffer.hpp"
 #include "machine/fork_join.hpp"
+#include "machine/team.hpp"
 #include "mpi/exchange.hpp"
 
 namespace tessera::dist::sort {
@@ -54,7 +55,7 @@ std::uint64_t hash_bytes(const std::byte* data, index_t bytes) {
 std::uint64_t hash_indexed(ColumnView column, index_t n, const std::uint64_t* indices, index_t first,
                            std::uint64_t seed, int threads) {
   std::uint64_t hash = 0;
-  machine::parallel(threads, [&] {
+  machine::parallel(machine::team_for(n * column.element_bytes, threads), [&] {
     hash = tessera::sort::hash_indexed(
         {column.data, column.element_bytes, n, indices, static_cast<std::uint64_t>(first)}, seed);
   });
@@ -235,7 +236,7 @@ bool carried_whole(const mpi::Communicator& comm, const layout::BlockMap& map, C
 
 void hash_rows(ColumnView column, std::span<std::uint64_t> hashes, int threads) {
   const index_t bytes = column.element_bytes;
-  machine::parallel(threads, [&] {
+  machine::parallel(machine::team_for(ssize(hashes) * bytes, threads), [&] {
     machine::parallel_for(0, static_cast<index_t>(hashes.size()), grain, [&](index_t begin, index_t end) {
       for (index_t j = begin; j < end; ++j) {
         std::uint64_t& hash = hashes[static_cast<std::size_t>(j)];
