@@ -134,7 +134,15 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   }
   const bool plain = !table.is_group && request.by.size() == 1 && request.by.front().form.number &&
                      table.columns.front().info.is_number();
-  if (request.task == Task::keys && !plain) request.task = Task::permutation;
+  if (request.task == Task::keys && plain && point.text("type") == "auto") {
+    mpi::together(comm, "open input", [&] {
+      const SortColumn& key = request.by.front();
+      request.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
+    });
+  }
+  const bool in_form =
+      request.form || point.text("type") != "auto";  // else rows are moved as they are stored
+  if (request.task == Task::keys && !(plain && in_form)) request.task = Task::permutation;
   if (request.task != Task::keys && point.has("out")) request.carried = table.columns;
 }
 
@@ -265,12 +273,6 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   for (const ElementInfo& row : elements) {
     if (row.name == point.text("type") && !request.by.empty())
       request.by.front().form = KeyForm::of(row.element);
-  }
-  if (request.task == Task::keys && inputs.data && point.text("type") == "auto") {
-    mpi::together(comm, "open input", [&] {
-      const SortColumn& key = request.by.front();
-      request.form = io::NumberForm::of(inputs.data->name(key.column), *key.form.number);
-    });
   }
   request.algorithm = point.text("algorithm");
   for (const auto& row : dist::sort::algorithms()) {

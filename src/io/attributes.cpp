@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,9 +17,24 @@ namespace tessera::io {
 namespace {
 
 /// They tell readers how a dataset lies in its file, and what other datasets stand beside it.
-constexpr std::array<std::string_view, 9> of_its_file = {
-    "CLASS",         "DIMENSION_LIST",      "DIMENSION_LABELS", "REFERENCE_LIST", "_Netcdf4Dimid",
-    "_NCProperties", "_Netcdf4Coordinates", "_nc3_strict",      schema::checksum};
+constexpr std::array<std::string_view, 8> of_its_file = {
+    "DIMENSION_LIST", "DIMENSION_LABELS",    "REFERENCE_LIST", "_Netcdf4Dimid",
+    "_NCProperties",  "_Netcdf4Coordinates", "_nc3_strict",    schema::checksum};
+/// Those of a dimension scale alone: a picture or a table has a CLASS, too.
+constexpr std::array<std::string_view, 2> of_scales = {"CLASS", "NAME"};
+
+bool is_among(std::span<const std::string_view> names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The first extent; none of what is no array.
+std::optional<hsize_t> rows_of(hid_t object) {
+  if (H5Iget_type(object) != H5I_DATASET) return std::nullopt;
+  const Handle space(H5Dget_space(object), H5Sclose);
+  std::array<hsize_t, H5S_MAX_RANK> extents{};
+  return H5Sget_simple_extent_dims(space, extents.data(), nullptr) > 0 ? std::optional(extents[0])
+                                                                       : std::nullopt;
+}
 
 std::vector<std::string> names_of(hid_t object) {
   std::vector<std::string> names;
@@ -79,8 +96,7 @@ class Attribute {
 void for_each_that_goes(hid_t object, const std::string& name, const auto& body) {
   const bool scale = H5Iget_type(object) == H5I_DATASET && H5DSis_scale(object) > 0;
   for (const std::string& one : names_of(object)) {
-    if (std::find(of_its_file.begin(), of_its_file.end(), one) != of_its_file.end()) continue;
-    if (scale && one == "NAME") continue;
+    if (is_among(of_its_file, one) || (scale && is_among(of_scales, one))) continue;
     try {
       const Attribute attribute(object, one);
       if (attribute.can_go()) body(attribute, one);
@@ -100,7 +116,8 @@ void copy_attributes(hid_t from, hid_t to, const std::string& name) {
   const Handle type(data ? H5Dget_type(to) : hid_t{-1}, H5Tclose);
   for_each_that_goes(from, name, [&](const Attribute& attribute, const std::string& one) {
     const bool wrong_type = one == "_FillValue" && data && H5Tequal(attribute.type(), type) <= 0;
-    if (!wrong_type && !has_attribute(to, one)) attribute.write(to);
+    const bool other_rows = one == "NROWS" && rows_of(from) != rows_of(to);  // PyTables' own
+    if (!wrong_type && !other_rows && !has_attribute(to, one)) attribute.write(to);
   });
 }
 

@@ -244,19 +244,44 @@ void require_table(const TableInfo& table, const DatasetName& name) {
   }
 }
 
+namespace {
+
+/// Whether a float of so many bits of fraction and from least to most, in powers of two, holds all values.
+bool holds_floats(hid_t stored, long fraction, long least, long most) {
+  std::size_t sign = 0, exponent = 0, exponent_bits = 0, mantissa = 0, bits = 0;
+  if (H5Tget_fields(stored, &sign, &exponent, &exponent_bits, &mantissa, &bits) < 0 || exponent_bits > 15)
+    return false;
+  const long digits = static_cast<long>(bits) - (H5Tget_norm(stored) == H5T_NORM_IMPLIED ? 0 : 1);
+  const long bias = static_cast<long>(H5Tget_ebias(stored)), greatest = (1L << exponent_bits) - 2 - bias;
+  return digits <= fraction && 1 - bias - digits >= least && greatest <= most;
+}
+
+Element element_of_floats(const Column& column, const std::string& file) {
+  const DatasetName name{file, column.path};
+  const Handle opened = open_file(file), dataset = open_dataset(opened, name);
+  const Handle type = type_of_column(dataset, column);
+  if (holds_floats(type, 23, -149, 127)) return Element::f32;
+  require(holds_floats(type, 52, -1074, 1023), ExitCode::bad_data,
+          fmt::format("{} holds floats that f64 cannot hold; store them in another type", name.text()));
+  return Element::f64;
+}
+
+}  // namespace
+
 Element element_of_numbers(const Column& column, const std::string& file) {
   const DatasetInfo& info = column.info;
   require(
       column.key == Key::number && info.element_bytes <= 8, ExitCode::bad_data,
       fmt::format("{}:{} holds elements of {}; numbers of at most 64 bits and strings of fixed length can "
-                  "be sorted (or bytes of anything: --by 0:{}, of a column {}[0:{}])",
+                  "be sorted (--by 0:{}, of a column {}[0:{}], compares any rows as text, the first byte "
+                  "first: no order of little-endian numbers)",
                   file, column.path, info.type_text(), column.row_bytes(), column.name, column.row_bytes()));
   require(info.shape.size() == 1, ExitCode::bad_data,
-          fmt::format("{}:{} is {}-dimensional ({}) where a key column is needed; give 1-D datasets, or name "
-                      "bytes of its rows (--by 0:8)",
-                      file, column.path, info.shape.size(), info.shape_text()));
+          fmt::format("{}:{} is {}-dimensional ({}) where a key column is needed; give 1-D datasets{}", file,
+                      column.path, info.shape.size(), info.shape_text(),
+                      info.element_bytes == 1 ? ", or name bytes of its rows (--by 0:8)" : ""));
   const bool wide = info.element_bytes > 4;
-  if (info.kind == DatasetInfo::Kind::real) return wide ? Element::f64 : Element::f32;
+  if (info.kind == DatasetInfo::Kind::real) return element_of_floats(column, file);
   if (info.is_signed) return wide ? Element::i64 : Element::i32;
   return wide ? Element::u64 : Element::u32;
 }

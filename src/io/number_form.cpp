@@ -35,6 +35,14 @@ void swap_each(std::byte* numbers, index_t n) {
   });
 }
 
+/// A NaN that tells nothing by its first bit stays so, too.
+std::uint16_t exact_half(float value) {
+  const auto word = __builtin_bit_cast(std::uint32_t, value), payload = word >> 13 & 0x3ffU;
+  const bool is_nan = (word & 0x7fffffffU) > 0x7f800000U;
+  return is_nan && payload != 0 ? static_cast<std::uint16_t>((word >> 16 & 0x8000U) | 0x7c00U | payload)
+                                : half_bits(value);
+}
+
 /// HDF5's type of such numbers in this machine's byte order.
 Handle native(bool real, bool has_sign, index_t bytes) {
   if (real && bytes == 2) return owned_type(Element::f16);
@@ -81,7 +89,7 @@ void NumberForm::convert(const std::byte* elements, index_t n, std::byte* to) co
   if (bytes_ == held_bytes_)
     std::copy_n(elements, n * bytes_, to);
   else if (real_)
-    convert_each<float, std::uint16_t>(elements, n, to, half_bits);
+    convert_each<float, std::uint16_t>(elements, n, to, exact_half);
   else
     (bytes_ == 1 ? cut_each<std::uint8_t> : cut_each<std::uint16_t>)(elements, n, to);
   if (!swapped_) return;
