@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 
 #include "command.hpp"
 #include "dist/stencil/halo_window.hpp"
 #include "dist/stencil/on_devices.hpp"
 #include "io/grid.hpp"
-#include "io/image.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "mpi/agreement.hpp"
@@ -110,27 +108,6 @@ std::vector<std::size_t> add_output(const Point& point, const char* option, cons
   return datasets;
 }
 
-/// The XDMF files beside what was written, one a file of datasets.
-void describe_images(const Point& point, run::Outputs& outputs, const Datasets& datasets) {
-  const auto describe = [&](const char* option, const std::vector<std::size_t>& numbers) {
-    std::map<std::string, std::vector<io::DatasetSpec>> files;
-    const auto names = io::split_names(point.values.text(option));
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      files[io::parse_dataset_name(names[i], option).file].push_back(outputs.spec(numbers[i]));
-    mpi::on_root(point.comm, "write", [&] {
-      for (const auto& [file, specs] : files) {
-        const std::string written = io::write_xdmf(file, specs);
-        if (written.empty())
-          fmt::print(stderr, "note: the XDMF file beside '{}' is of others and stays as it is\n", file);
-        else
-          fmt::print("written: {}\n", written);
-      }
-    });
-  };
-  describe("snapshots", datasets.snapshots);
-  if (point.values.flag("xdmf")) describe("out", datasets.out);
-}
-
 /// The fields where they are computed; the host's memory has what was brought of them.
 template <class T>
 class OnGpus {
@@ -219,11 +196,20 @@ class Run {
     describe(point_, hashes_of(point_, u_), traffic.messages, u_.window() ? "shared" : "messages", measured);
     measured.work *= steps > 0 ? static_cast<double>(steps - begin_.step) / static_cast<double>(steps) : 0;
     const bool right = outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
-    if (right) describe_images(point_, outputs_, datasets_);
+    if (right) {
+      describe_images(point_, "snapshots", specs_of(datasets_.snapshots), true);
+      describe_images(point_, "out", specs_of(datasets_.out), values.flag("xdmf"));
+    }
     return right;
   }
 
  private:
+  [[nodiscard]] std::vector<io::DatasetSpec> specs_of(const std::vector<std::size_t>& datasets) {
+    std::vector<io::DatasetSpec> specs;
+    for (const std::size_t dataset : datasets) specs.push_back(outputs_.spec(dataset));
+    return specs;
+  }
+
   /// On the GPUs, or here, where neighbours of a node may read each other's halos.
   void choose_home() {
     const Request& request = point_.request;

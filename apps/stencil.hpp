@@ -11,6 +11,7 @@
 #include "command.hpp"
 #include "dist/stencil/advance.hpp"
 #include "dist/stencil/plan.hpp"
+#include "io/output_file.hpp"
 #include "points.hpp"
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
@@ -106,6 +107,11 @@ void print_plan(const Request& request);
 [[nodiscard]] Need need_of(const Request& request);
 
 using Point = PointOf<Request, Inputs>;
+
+/// Describes the outputs of an option, one a field, in XDMF files beside theirs where that is asked for; says
+/// what readers of pictures do not find. Collective.
+void describe_images(const Point& point, const char* option, const std::vector<io::DatasetSpec>& specs,
+                     bool xdmf);
 
 /// The initial field of this rank, read or generated from the global position. Local.
 template <class T>

@@ -133,7 +133,7 @@ void add_outputs(OptionSet& set) {
   set.add({.name = "xdmf",
            .kind = Kind::flag,
            .help = "describe also --out in an XDMF file beside it (VTK 9.1 reads 3-D files as they are, 2-D "
-                   "ones it does not)",
+                   "ones it does not, and none of which a dimension before the last is 1)",
            .group = "Between steps",
            .identity = false});
   set.add({.name = "preview",

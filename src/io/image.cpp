@@ -141,9 +141,14 @@ std::vector<std::string> field_names(std::span<const DatasetSpec> specs) {
   return field_names(paths);
 }
 
+bool is_vtk_image(const DatasetSpec& spec) {
+  const auto time = static_cast<std::ptrdiff_t>(spec.time.empty() ? 0 : 1);
+  return spec.image && spec.shape.size() - static_cast<std::size_t>(time) >= 2 &&
+         std::find(spec.shape.begin() + time, spec.shape.end() - 1, 1) == spec.shape.end() - 1;
+}
+
 void link_image(hid_t file, const DatasetSpec& spec, const std::string& name) {
-  const std::size_t dims = spec.shape.size() - (spec.time.empty() ? 0 : 1);
-  if (!spec.image || dims < 2) return;
+  if (!is_vtk_image(spec)) return;
   if (H5Lexists(file, group_name, H5P_DEFAULT) > 0) return link_beside(file, spec, name);
   const Handle group = make_group(file, group_name);
   const std::array<index_t, 2> version{spec.time.empty() ? 1 : 2, 0};
@@ -162,8 +167,7 @@ void link_image(hid_t file, const DatasetSpec& spec, const std::string& name) {
   if (!spec.time.empty()) write_steps(group, spec, name);
 }
 
-constexpr const char* xdmf_begin =
-    "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\"><Domain>\n<Grid Name=\"";
+constexpr const char* xdmf_begin = "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\"><Domain>\n<Grid Name=\"";
 
 std::string xdmf_text(const std::string& file, std::span<const DatasetSpec> specs) {
   const DatasetSpec& first = specs.front();
@@ -199,8 +203,18 @@ bool begins_with(const std::string& file, std::string_view text) {
 
 }  // namespace
 
+bool is_xdmf_name(const std::string& file, const std::string& path) {
+  const std::string name = std::filesystem::path(file).filename().string() + path;
+  return std::none_of(name.begin(), name.end(),
+                      [](char c) { return c == ':' || static_cast<unsigned char>(c) > 126 || c < ' '; });
+}
+
+std::string xdmf_name(const std::string& file) {
+  return std::filesystem::path(file).replace_extension(".xdmf").string();
+}
+
 std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> specs) {
-  const std::string name = std::filesystem::path(file).replace_extension(".xdmf").string();
+  const std::string name = xdmf_name(file);
   if (file_exists(name) && !begins_with(name, xdmf_begin)) return "";
   const std::string partial = partial_name(name);
   {

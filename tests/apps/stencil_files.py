@@ -125,6 +125,43 @@ class Readers(tessera.Case):
                 self.assertEqual(data.tobytes(), values[frame].tobytes())
 
 
+class Pictures(tessera.Case):
+    @unittest.skipUnless(has("vtkmodules"), "no python3-vtk9")
+    def test_vtk_reads_every_image_of_three_dimensions_that_there_is(self):
+        """Of a dimension of 1 it finds the last one alone; where it would find nothing there is no image, and that is said."""
+        for shape in ((5, 6, 7), (5, 6, 1), (1, 5, 6), (4, 1, 6), (1, 1, 6), (5, 1, 1)):
+            name = "x".join(map(str, shape))
+            result = self.succeed("stencil", "--shape", name, "--steps", 3, "--out", "u.h5:/u", "--overwrite", ranks=len(shape) % 2 + 1)
+            u, there = tessera.read_matrix(self.path("u.h5"), "u"), 1 not in shape[:-1]
+            with h5py.File(self.path("u.h5")) as file:
+                self.assertEqual("VTKHDF" in file, there, shape)
+            self.assertEqual(result.out.count("no VTKHDF in u.h5"), 0 if there else 1, result.out)
+            if there:
+                read = python("-c", READ_WITH_VTK, self.path("u.h5"), self.path("vtk.npy"))
+                self.assertEqual(read.returncode, 0, read.stderr)
+                self.assertEqual(numpy.load(self.path("vtk.npy")).tobytes(), u.tobytes())
+
+    def test_images_of_two_dimensions_and_series_have_no_dimension_of_one_but_the_last(self):
+        for shape, there in (("1x8", False), ("8x1", True), ("3x8", True), ("8", False)):
+            words = ("stencil", "--shape", shape, "--steps", 2, "--out", "u.h5:/u", "--snapshots", "s.h5:/u", "--every", 1, "--overwrite")
+            out = self.succeed(*words).out
+            for name in ("u.h5", "s.h5"):
+                with h5py.File(self.path(name)) as file:
+                    self.assertEqual("VTKHDF" in file, there, shape)
+                self.assertEqual(out.count(f"no VTKHDF in {name}"), 1 if shape == "1x8" else 0, out)
+
+    def test_no_xdmf_that_no_reader_would_understand(self):
+        for out, there in (("ü.h5:/u", False), ("a:b.h5:/u", False), ("c.h5:/a:b", False), ("c.h5:/g/ü", False), ("d e.h5:/it's <u>&", True)):
+            file = out[:out.rfind(":/")]
+            result = self.succeed("stencil", "--shape", "4x5", "--steps", 2, "--xdmf", "--out", out, "--overwrite")
+            xdmf = file.replace(".h5", ".xdmf")
+            self.assertEqual(os.path.exists(self.path(xdmf)), there, out)
+            self.assertEqual(result.out.count(f"not written: {xdmf}: XDMF"), 0 if there else 1, result.out)
+            if there:
+                item = xml.etree.ElementTree.parse(self.path(xdmf)).getroot().find("Domain/Grid/Grid/Attribute/DataItem")
+                self.assertEqual(item.text, out)
+
+
 class Checkpoints(tessera.Case):
     SHAPE, STEPS = "900x700", 1500
 
