@@ -312,7 +312,7 @@ Begin resume(const Point& point, DistributedField<T>& u, const std::string& star
       return {found.step, file};
     }
     why = found.step >= 0 ? fmt::format("'{}' does not match its checksum", file) : found.why;
-    if (any && point.comm.is_root() && io::file_exists(file)) mpi::print_error("not resumed: " + why);
+    if (any && point.comm.is_root() && io::file_exists(file)) fmt::print(stderr, "not resumed: {}\n", why);
   }
   mpi::together(point.comm, "resume", [&] {
     if (!any)

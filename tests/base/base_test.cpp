@@ -137,6 +137,8 @@ TEST(Text, NearestFindsTyposAndRefusesStrangers) {
   EXPECT_EQ(nearest("cache", names), "cache_oblivious");
   EXPECT_EQ(nearest("zzzzzz", names), "");
   EXPECT_EQ(nearest("C", {"N", "T"}), "");
+  EXPECT_EQ(nearest("blas", {"cublas", "naive"}), "");
+  EXPECT_EQ(nearest("aive", names), "naive");
   EXPECT_EQ(suggestion("naiv", names), "; did you mean 'naive'?");
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/half.hpp"
 #include "base/text.hpp"
@@ -14,6 +15,28 @@ namespace {
 constexpr index_t line_bytes = 64;
 constexpr index_t page_bytes = 4096;
 
+struct Synonym {
+  std::string_view theirs, ours;
+};
+
+/// What others call them: scipy.ndimage, OpenCV, numpy.pad, torch; in lower case, without '_', '-', "border".
+constexpr Synonym synonyms[] = {
+    {"nearest", "clamp"},           {"replicate", "clamp"},    {"edge", "clamp"},
+    {"wrap", "periodic"},           {"gridwrap", "periodic"},  {"circular", "periodic"},
+    {"reflect101", "mirror"},       {"gridmirror", "reflect"}, {"symmetric", "reflect"},
+    {"gridconstant", "constant:0"}, {"zero", "constant:0"},    {"zeros", "constant:0"}};
+
+/// "; it is 'mirror' here", or what is nearest to it.
+std::string advice(std::string_view text, const std::vector<std::string>& names) {
+  std::string word;
+  for (const char c : text)
+    if (c != '_' && c != '-') word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (word.starts_with("border")) word.erase(0, 6);
+  for (const Synonym& one : synonyms)
+    if (one.theirs == word) return fmt::format("; it is '{}' here", one.ours);
+  return suggestion(text, names);
+}
+
 }  // namespace
 
 Boundary parse_boundary(std::string_view text) {
@@ -22,7 +45,7 @@ Boundary parse_boundary(std::string_view text) {
     if (name(kind) == text) return kind;
     names.emplace_back(name(kind));
   }
-  throw Error(ExitCode::usage, fmt::format("unknown boundary '{}'{}", text, suggestion(text, names)));
+  throw Error(ExitCode::usage, fmt::format("unknown boundary '{}'{}", text, advice(text, names)));
 }
 
 template <class T>
