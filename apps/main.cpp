@@ -18,7 +18,6 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "io/h5.hpp"
-#include "io/probe.hpp"
 #include "mpi/account.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
@@ -202,7 +201,6 @@ int main(int argc, char** argv) {
   using namespace tessera;
   apps::start_as_expected();
   (void)mpi::account();
-  if (argc > 1 && std::strcmp(argv[1], io::probe_command) == 0) return io::probe_main(argc, argv);
   io::quiet_errors();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a line said stands in the log of a job killed after it
   std::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error of its write, not a death

@@ -131,7 +131,7 @@ void SortedFiles::remove_empty_folder() const {
 bool SortedFiles::has(const std::string& file) const {
   try {
     if (io::Notes(file).text(identity_note) != identity_) return false;
-    const io::FileCheck check = io::check_file(file, [] { mpi::heartbeat(); });
+    const io::FileCheck check = io::check_file(file, [](index_t) { mpi::heartbeat(); });
     return std::all_of(check.datasets.begin(), check.datasets.end(),
                        [](const io::DatasetCheck& one) { return one.matches(); });
   } catch (const Error&) {

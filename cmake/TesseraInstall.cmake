@@ -8,7 +8,7 @@ set_target_properties(tessera_library PROPERTIES EXPORT_NAME tessera)
 target_link_libraries(tessera_library INTERFACE ${layers})
 add_library(tessera::tessera ALIAS tessera_library)
 
-install(TARGETS tessera RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS tessera tessera_examine RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS tessera_library ${layers} EXPORT TesseraTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera FILES_MATCHING PATTERN "*.hpp")
 install(DIRECTORY apps/report configs DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera

@@ -192,7 +192,7 @@ index_t Column::row_bytes() const {
   return bytes;
 }
 
-TableInfo inspect_table(const DatasetName& name) {
+TableInfo inspect_table(const DatasetName& name, const std::function<void()>& step) {
   const Handle file = open_file(name.file);
   const Handle object(H5Oopen(file, name.path.c_str(), H5P_DEFAULT), H5Oclose);
   if (object < 0 || H5Iget_type(object) != H5I_GROUP) {
@@ -203,8 +203,10 @@ TableInfo inspect_table(const DatasetName& name) {
   const std::string folder = name.path.ends_with('/') ? name.path : name.path + "/";
   const Names names = names_in(object);
   table.left_out = names.others;
-  for (const std::string& column : names.datasets)
+  for (const std::string& column : names.datasets) {
+    step();
     table.columns.push_back(inspect_column(file, {name.file, folder + column}));
+  }
   require(!table.columns.empty(), ExitCode::bad_data,
           fmt::format("the group {} holds no dataset; name a group of equally long datasets", name.text()));
   return table;

@@ -37,7 +37,8 @@ struct TableInfo {
   std::vector<std::string> left_out = {};  ///< in the group, and no dataset: groups, links to nothing
   [[nodiscard]] index_t rows() const { return columns.front().rows(); }
 };
-[[nodiscard]] TableInfo inspect_table(const DatasetName& name);
+/// `step` is called before each column is looked at.
+[[nodiscard]] TableInfo inspect_table(const DatasetName& name, const std::function<void()>& step = [] {});
 
 /// The table as text and back, for other processes.
 [[nodiscard]] std::string to_text(const TableInfo& table);

@@ -82,6 +82,27 @@ DatasetInfo number_type(std::string_view name) {
               fmt::format("'{}' names no number type; known: f32 f64, c64 c128, i8 to i64, u8 to u64", name));
 }
 
+index_t DatasetInfo::chunk_bytes() const {
+  constexpr index_t beyond = index_t{1} << 40;
+  index_t bytes = chunk.empty() ? 0 : element_bytes;
+  for (const index_t extent : chunk) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) return beyond;
+  }
+  return std::min(bytes, beyond);
+}
+
+index_t bytes_to_read(hid_t dataset, const DatasetInfo& info, index_t chunks, index_t values) {
+  constexpr index_t beyond = index_t{1} << 50, most_of_a_byte = 1032;  // deflate makes no more
+  const Handle file(H5Iget_file_id(dataset), H5Fclose);
+  hsize_t held = 0;
+  index_t bytes = 0, honest = 0;
+  if (__builtin_mul_overflow(info.chunk_bytes(), chunks, &bytes) ||
+      __builtin_add_overflow(bytes, values, &bytes))
+    bytes = beyond;
+  if (H5Fget_filesize(file, &held) < 0 || __builtin_mul_overflow(most_of_a_byte, held, &honest)) return bytes;
+  return std::min(bytes, honest);
+}
+
 Handle number_type(const DatasetInfo& info) {
   if (info.kind == DatasetInfo::Kind::complex) {
     return complex_type(info.element_bytes == 8 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE);
@@ -106,6 +127,8 @@ namespace {
 
 /// A file is not damaged because somebody writes to it, or because no more files can be opened here.
 [[noreturn]] void throw_not_opened(const std::string& file, const std::string& words) {
+  require(h5_code(ExitCode::io) != ExitCode::memory, ExitCode::memory,
+          fmt::format("cannot open '{}' ({}); see ulimit -n and ulimit -v", file, words));
   const auto tells = [&](const char* part) { return words.find(part) != std::string::npos; };
   require(!tells("lock file") || tells(std::strerror(EAGAIN)), ExitCode::io,
           fmt::format("'{}' cannot be locked ({}); where nobody writes to it, export "

@@ -45,6 +45,7 @@ struct DatasetInfo {
   /// "f64", "u16", "c128", "bool", "3 bytes of another kind".
   [[nodiscard]] std::string type_text() const;
   [[nodiscard]] std::string shape_text() const;  ///< "1000 x 20"
+  [[nodiscard]] index_t chunk_bytes() const;     ///< decoded; 0 when stored contiguously, at most 2^40
 };
 
 /// The native number type of that name (type_text's): u8 i8 ... u64 i64 f32 f64 c64 c128. Throws
@@ -60,6 +61,11 @@ struct DatasetInfo {
 void require_complete(hid_t file, const std::string& name);
 [[nodiscard]] Handle open_dataset(hid_t file, const DatasetName& name);
 [[nodiscard]] DatasetInfo inspect(hid_t dataset, const DatasetName& name);
+
+/// Bytes that it takes to read so many bytes of values out of so many chunks of the dataset: the decoded
+/// chunks and the values, and no more than deflate makes of all of its file, for a damaged one can claim any
+/// extents.
+[[nodiscard]] index_t bytes_to_read(hid_t dataset, const DatasetInfo& info, index_t chunks, index_t values);
 
 /// What the name's selection leaves of the dataset; throws Error(usage) where it lies outside.
 [[nodiscard]] DatasetInfo selected(DatasetInfo info, const DatasetName& name);

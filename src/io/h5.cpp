@@ -10,13 +10,14 @@ namespace tessera::io {
 namespace {
 
 struct Words {
-  std::string minor;
   std::string innermost;
+  bool no_memory = false;
 };
 
 herr_t collect(unsigned depth, const H5E_error2_t* error, void* data) {
   auto& words = *static_cast<Words*>(data);
   if (depth == 0 && error->desc != nullptr) words.innermost = error->desc;
+  words.no_memory = words.no_memory || (error->maj_num == H5E_RESOURCE && error->min_num == H5E_NOSPACE);
   return 0;
 }
 
@@ -96,12 +97,18 @@ std::string h5_words() {
   return system_reason(words.innermost);
 }
 
+ExitCode h5_code(ExitCode otherwise) {
+  Words words;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &words);
+  const std::string reason = system_reason(words.innermost);
+  const auto is = [&](int number) { return reason.ends_with(std::strerror(number)); };
+  if (words.no_memory || is(ENOMEM) || is(EMFILE) || is(ENFILE)) return ExitCode::memory;
+  return is(ENOSPC) || is(EDQUOT) || is(EFBIG) ? ExitCode::cannot_create : otherwise;
+}
+
 hid_t h5_check(hid_t result, ExitCode code, const std::string& what) {
   if (result >= 0) return result;
-  const std::string words = h5_words();
-  const bool full = words.ends_with(std::strerror(ENOSPC)) || words.ends_with(std::strerror(EDQUOT)) ||
-                    words.ends_with(std::strerror(EFBIG));
-  throw Error(full ? ExitCode::cannot_create : code, what + " (" + words + ")");
+  throw Error(h5_code(code), what + " (" + h5_words() + ")");
 }
 
 void close_written(Handle& file, ExitCode code, const std::string& what) {

@@ -53,7 +53,10 @@ void quiet_errors();
 /// "1.10.8": the library that runs.
 [[nodiscard]] std::string library_version();
 
-/// Throws Error(code, "<what> (<words>)") if the call failed; cannot_create when it is for want of space.
+/// What a failed call ends with: `memory` when the library got none, or no more files could be opened,
+/// `cannot_create` for want of space, else `otherwise`.
+[[nodiscard]] ExitCode h5_code(ExitCode otherwise);
+/// Throws Error(h5_code(code), "<what> (<words>)") if the call failed.
 hid_t h5_check(hid_t result, ExitCode code, const std::string& what);
 inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
   (void)h5_check(static_cast<hid_t>(result), code, what);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 #include <sstream>
 
 #include "io/checksum.hpp"
@@ -18,10 +20,20 @@ herr_t collect_datasets(hid_t, const char* name, const H5O_info_t* info, void* l
   return 0;
 }
 
+/// Bytes that it takes to read a piece of so many rows.
+index_t bytes_of_piece(hid_t dataset, const DatasetInfo& info, index_t rows, index_t row_bytes) {
+  index_t chunks = info.chunk.empty() ? 0 : ceil_div(rows, info.chunk[0]) + 1;
+  for (std::size_t d = 1; d < info.chunk.size(); ++d) {
+    if (__builtin_mul_overflow(chunks, ceil_div(info.shape[d], info.chunk[d]), &chunks))
+      chunks = std::numeric_limits<index_t>::max();
+  }
+  return bytes_to_read(dataset, info, chunks, rows * row_bytes);
+}
+
 /// The checksum of the whole dataset as outputs of that version have it, read along the first dimension in
 /// pieces of about 64 MiB, unconverted.
 std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const DatasetName& name,
-                               index_t version, const std::function<void()>& progress) {
+                               index_t version, const std::function<void(index_t)>& step) {
   const auto checksum_of = version < 2 ? checksum_version1 : checksum;
   const Handle type(H5Dget_type(dataset), H5Tclose);
   const Handle space(H5Dget_space(dataset), H5Sclose);
@@ -31,7 +43,10 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
   const index_t rows = info.shape.empty() ? 1 : info.shape[0];
   if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return 0;
   const index_t at_once = std::clamp<index_t>((index_t{64} << 20) / (row * info.element_bytes), 1, rows);
-  std::vector<std::byte> buffer(static_cast<std::size_t>(at_once * row * info.element_bytes));
+  const index_t piece_bytes = bytes_of_piece(dataset, info, at_once, row * info.element_bytes);
+  step(piece_bytes);
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(
+      static_cast<std::size_t>(at_once * row * info.element_bytes));
   std::uint64_t sum = 0;
   for (index_t i = 0; i < rows; i += at_once) {
     const index_t now = std::min(at_once, rows - i);
@@ -43,18 +58,18 @@ std::uint64_t dataset_checksum(hid_t dataset, const DatasetInfo& info, const Dat
                   ExitCode::bad_data, name.text());
       memory = Handle(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
     }
-    h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, buffer.data()), ExitCode::bad_data,
+    if (i > 0) step(piece_bytes);
+    h5_check_rc(H5Dread(dataset, type, memory, space, H5P_DEFAULT, buffer.get()), ExitCode::bad_data,
                 "cannot read " + name.text());
     const auto bytes = static_cast<std::size_t>(now * row * info.element_bytes);
-    sum += checksum_of(std::span<const std::byte>(buffer.data(), bytes), info.element_bytes, i * row);
-    progress();
+    sum += checksum_of(std::span<const std::byte>(buffer.get(), bytes), info.element_bytes, i * row);
   }
   return sum;
 }
 
 }  // namespace
 
-FileCheck check_file(const std::string& file, const std::function<void()>& progress) {
+FileCheck check_file(const std::string& file, const std::function<void(index_t)>& step) {
   const Handle in = open_file(file);
   require(H5Aexists(in, schema::schema_version) <= 0, ExitCode::bad_data,
           "'" + file + "' is a results file of Tessera, whose tables have no checksums; see tessera report");
@@ -84,7 +99,8 @@ FileCheck check_file(const std::string& file, const std::function<void()>& progr
     if (!has_attribute(dataset, schema::checksum)) continue;
     const DatasetInfo info = inspect(dataset, name);
     result.datasets.push_back({path, info.shape_text(), read_text_attribute(dataset, schema::checksum),
-                               checksum_text(dataset_checksum(dataset, info, name, version, progress))});
+                               checksum_text(dataset_checksum(dataset, info, name, version, step))});
+    step(0);
   }
   return result;
 }

@@ -192,12 +192,6 @@ Error error_of(const std::exception& exception) {
                             "); see where it goes, the results may be there all the same"};
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 int launcher_rank() { return first_number_in(launcher_rank_variables).value_or(0); }
 
 int launcher_node_ranks() {

@@ -14,7 +14,6 @@
 namespace tessera::mpi {
 namespace {
 
-std::atomic<std::uint64_t> beats{0};
 std::atomic<const char*> phase_name{"start"};
 std::atomic<int> computing{0};
 
@@ -32,7 +31,6 @@ Computing::~Computing() {
   heartbeat();
 }
 
-void heartbeat() noexcept { beats.fetch_add(1, std::memory_order_relaxed); }
 void enter_phase(const char* name) {
   phase_name.store(name, std::memory_order_relaxed);
   heartbeat();
@@ -54,14 +52,14 @@ Watchdog::~Watchdog() {
 
 void Watchdog::watch(double limit_seconds) {
   constexpr double tick = 0.1, busy_seconds = 0.01;  // the watching itself takes microseconds
-  std::uint64_t last = beats.load();
+  std::uint64_t last = heartbeats();
   double used = processor_seconds();
   double still = 0;  // seconds without a beat; those in which the whole process stood still are none
   Timer since_look;
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::duration<double>(tick), [this] { return stop_; })) {
     still += std::min(since_look.restart(), 2 * tick);
-    const std::uint64_t now = beats.load();
+    const std::uint64_t now = heartbeats();
     const double now_used = processor_seconds();
     const bool computes = computing.load() > 0 && now_used - used > busy_seconds;
     used = now_used;

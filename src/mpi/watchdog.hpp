@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@ namespace tessera::mpi {
 
 /// Says "still moving": called by every communication step and between the parts of long computations.
 void heartbeat() noexcept;
+[[nodiscard]] std::uint64_t heartbeats() noexcept;  ///< until now
 
 /// Names what the program is in, for the messages of die() and of the watchdog ("read", "compute", ...).
 void enter_phase(const char* name);

@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "io/probe.hpp"
+#include "io/columns.hpp"
+#include "io/examine.hpp"
 #include "io/results.hpp"
 #include "io/schema.hpp"
 #include "io/verify_file.hpp"
@@ -74,14 +75,17 @@ void read(const std::string& how, const io::DatasetName& name) {
   } else if (how == "results") {
     (void)io::text_column(name.file, io::schema::summary, "point");
   } else {
-    (void)io::check_file(name.file, [] {});
+    (void)io::check_file(name.file, [](index_t) {});
   }
 }
 
 int answer(const std::string& how, const std::string& file, const std::string& path) {
-  std::string program = "reader", command = io::probe_command, name = file, place = path, table = "table";
-  std::array<char*, 5> words{program.data(), command.data(), name.data(), place.data(), table.data()};
-  if (how.starts_with("probe")) return io::probe_main(how == "probe" ? 4 : 5, words.data());
+  if (how.starts_with("probe")) {
+    std::string program = "reader", what = how == "probe" ? io::as_dataset : io::as_table, name = file,
+                place = path;
+    std::array<char*, 4> words{program.data(), what.data(), name.data(), place.data()};
+    return io::examine_main(4, words.data());
+  }
   const rlimit limit{20, 20};
   setrlimit(RLIMIT_CPU, &limit);
   try {
@@ -98,9 +102,8 @@ int answer(const std::string& how, const std::string& file, const std::string& p
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main() {
   using namespace tessera;
-  if (argc > 2 && std::string(argv[1]) == io::probe_command) return io::probe_main(argc, argv);
   io::quiet_errors();
   for (std::string line; std::getline(std::cin, line);) {
     const auto words = split(line, '\t');

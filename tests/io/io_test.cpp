@@ -149,7 +149,7 @@ TEST(OutputFile, TakesAnArrayInSlabsOfAnyShape) {
     std::vector<double> got(360);
     read_slab({file, "/U"}, all, {native_type(Element::f64), got.data(), 8, 3});
     EXPECT_EQ(got, positions(shape, all));
-    const DatasetCheck check = check_file(file, [] {}).datasets.at(0);
+    const DatasetCheck check = check_file(file, [](index_t) {}).datasets.at(0);
     EXPECT_TRUE(check.matches());
     comm.barrier();
   }
@@ -211,7 +211,7 @@ TEST(OutputFile, IsCompleteUnderItsNameAndReadsBack) {
   read_box<float>({file, "/group/M"}, {{4, 7}, {2, 5}}, {part.data(), 3, 3, 4});
   EXPECT_EQ(part[0], 4002.0F);
   EXPECT_EQ(part[2 * 4 + 2], 6004.0F);
-  const FileCheck check = check_file(file, [] {});
+  const FileCheck check = check_file(file, [](index_t) {});
   EXPECT_EQ(check.state, schema::state_complete);
   ASSERT_EQ(check.datasets.size(), 1u);
   EXPECT_TRUE(check.datasets[0].matches());
@@ -239,7 +239,7 @@ TEST(OutputFile, MoreRanksThanRowsAndZeroExtents) {
   write_matrix(folder, folder.file("none.h5"), 0, 5);
   write_matrix(folder, folder.file("thin.h5"), 5, 0);
   for (const char* name : {"one.h5", "none.h5", "thin.h5"}) {
-    const FileCheck check = check_file(folder.file(name), [] {});
+    const FileCheck check = check_file(folder.file(name), [](index_t) {});
     EXPECT_EQ(check.state, schema::state_complete);
     EXPECT_TRUE(check.datasets.at(0).matches()) << name;
   }
@@ -256,7 +256,7 @@ TEST(OutputFile, RefusesToReplaceUnlessTold) {
     EXPECT_EQ(error.code(), ExitCode::cannot_create);
   }
   write_matrix(folder, file, 4, 4, OutputFile::Existing::replace);
-  EXPECT_EQ(check_file(file, [] {}).datasets.at(0).shape, "4 x 4");
+  EXPECT_EQ(check_file(file, [](index_t) {}).datasets.at(0).shape, "4 x 4");
 }
 
 TEST(OutputFile, UnpublishedLeavesNothing) {
@@ -295,7 +295,7 @@ TEST(CheckFile, SeesOneFlippedByte) {
     bytes.put(static_cast<char>(byte ^ 1));
   }
   folder.comm().barrier();
-  EXPECT_FALSE(check_file(file, [] {}).datasets.at(0).matches());
+  EXPECT_FALSE(check_file(file, [](index_t) {}).datasets.at(0).matches());
 }
 
 TEST(DatasetName, NeedsFileAndPath) {

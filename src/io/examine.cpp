@@ -1,0 +1,226 @@
+#include "io/examine.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <new>
+#include <stdexcept>
+
+#include "base/text.hpp"
+#include "io/attributes.hpp"
+#include "io/columns.hpp"
+#include "io/results.hpp"
+#include "io/schema.hpp"
+#include "io/standing.hpp"
+#include "io/verify_file.hpp"
+
+namespace tessera::io {
+namespace {
+
+/// Resident bytes of this process; 0 where the system does not tell. Safe in the handler of a signal.
+index_t resident_bytes() {
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 128> text{};
+  const auto length = read(file, text.data(), text.size() - 1);
+  close(file);
+  index_t pages = 0;
+  bool second = false;  // the first number counts addresses
+  for (ssize_t i = 0; i < length; ++i) {
+    const char c = text[static_cast<std::size_t>(i)];
+    if (c == ' ' && second) break;
+    if (c == ' ') second = true;
+    if (c != ' ' && second) pages = 10 * pages + (c - '0');
+  }
+  static const index_t page = sysconf(_SC_PAGESIZE);
+  return pages * page;
+}
+
+/// Ends the process in a step that takes more than it may. It looks as often as the process, whatever threads
+/// its libraries have started, used another 20 ms of processor time: neither grows without that. Limits of
+/// the system would count what libraries take by the number of cores and devices.
+class Guard {
+ public:
+  explicit Guard(std::string file) : file_(std::move(file)) {
+    held_ = resident_bytes();
+    pthread_getcpuclockid(pthread_self(), &clock_);
+    self_ = this;
+    struct sigaction action {};
+    action.sa_handler = look;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGPROF, &action, nullptr);
+    begin_step(0);
+    const itimerval often{{0, 20000}, {0, 20000}};
+    setitimer(ITIMER_PROF, &often, nullptr);
+  }
+  ~Guard() {
+    const itimerval never{};
+    setitimer(ITIMER_PROF, &never, nullptr);
+    self_ = nullptr;
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  /// From here on: what a step may take that reads so many bytes.
+  void begin_step(index_t bytes) {
+    const Allowance next = allowance_of(bytes);
+    const auto words = [&](const std::string& amount) {
+      return fmt::format(
+          "'{}' could not be examined within {}; see whether h5dump reads it, and make it again if not",
+          file_, amount);
+    };
+    guarding_ = 0;
+    too_long_ = words(fmt::format("{:.0f} s of processor time", next.seconds));
+    too_large_ = words(human_bytes(next.memory_bytes) + " of memory");
+    end_seconds_ = seconds() + next.seconds;
+    end_bytes_ = held_ + next.memory_bytes;
+    guarding_ = 1;
+  }
+
+  [[nodiscard]] const std::string& too_large() const { return too_large_; }
+
+ private:
+  [[nodiscard]] double seconds() const {
+    timespec now{};
+    clock_gettime(clock_, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  }
+
+  static void look(int) {
+    const Guard* const self = self_;
+    if (self == nullptr || self->guarding_ == 0) return;
+    const bool too_long = self->seconds() > self->end_seconds_;
+    if (!too_long && resident_bytes() <= self->end_bytes_) return;
+    const std::string& words = too_long ? self->too_long_ : self->too_large_;
+    [[maybe_unused]] const auto written = write(STDOUT_FILENO, words.data(), words.size());
+    _exit(static_cast<int>(ExitCode::bad_data));
+  }
+
+  static inline Guard* self_ = nullptr;
+  std::string file_, too_long_, too_large_;
+  index_t held_ = 0, end_bytes_ = 0;
+  double end_seconds_ = 0;
+  clockid_t clock_ = CLOCK_THREAD_CPUTIME_ID;
+  volatile std::sig_atomic_t guarding_ = 0;
+};
+
+/// Bytes that it takes to read two elements. The sources of a virtual dataset have chunks that it does not
+/// tell of.
+index_t bytes_to_read_two(hid_t dataset, const DatasetInfo& info) {
+  constexpr index_t largest_chunk = index_t{4} << 30;  // that HDF5 1.x has
+  const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+  if (H5Pget_layout(creation) == H5D_VIRTUAL) return 2 * largest_chunk;
+  return bytes_to_read(dataset, info, 2, 2 * info.element_bytes);
+}
+
+/// Reads the first and the last element: enough to meet a damaged chunk index, a missing filter or a cut
+/// file. In one call, or the library decodes a chunk twice that both lie in.
+void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name, Guard& guard) {
+  if (!info.reads_as_number() || info.shape.empty()) return;
+  if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return;
+  std::vector<hsize_t> points(info.shape.size(), 0);
+  for (const index_t extent : info.shape) points.push_back(static_cast<hsize_t>(extent - 1));
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  const hsize_t two = 2;
+  const Handle memory(H5Screate_simple(1, &two, nullptr), H5Sclose);
+  h5_check_rc(H5Sselect_elements(space, H5S_SELECT_SET, 2, points.data()), ExitCode::bad_data, name.text());
+  std::array<double, 2> values{};
+  guard.begin_step(bytes_to_read_two(dataset, info));
+  h5_check_rc(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values.data()),
+              ExitCode::bad_data, "cannot read " + name.text());
+  guard.begin_step(0);
+}
+
+std::string answer_dataset(DatasetName name, Guard& guard) {
+  const Handle file = open_file(name.file);
+  require_complete(file, name.file);
+  if (H5Oexists_by_name(file, name.path.c_str(), H5P_DEFAULT) <= 0) name.selection = cut_selection(name.path);
+  const Handle dataset = open_dataset(file, name);
+  const DatasetInfo info = inspect(dataset, name);
+  read_sample(dataset, info, name, guard);
+  read_attributes(dataset, name.text());
+  return fmt::format("{} {} {} {} {} {} {} {} {}", name.selection.empty() ? 0 : 1,
+                     static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
+                     info.self_contained ? 1 : 0, info.shape.size(), fmt::join(info.shape, " "),
+                     info.chunk.size(), fmt::join(info.chunk, " "));
+}
+
+std::string answer_table(const DatasetName& name, Guard& guard) {
+  const TableInfo table = inspect_table(name, [&] { guard.begin_step(0); });
+  const Handle file = open_file(name.file);
+  for (const Column& column : table.columns) {
+    const DatasetName part{name.file, column.path};
+    const Handle dataset = open_dataset(file, part);
+    read_sample(dataset, column.info, part, guard);
+    read_attributes(dataset, part.text());
+  }
+  if (table.is_group)
+    read_attributes(Handle(H5Oopen(file, name.path.c_str(), H5P_DEFAULT), H5Oclose), name.text());
+  return to_text(table);
+}
+
+std::string answer(const std::string& how, const DatasetName& name, Guard& guard) {
+  if (how == as_dataset) return answer_dataset(name, guard);
+  if (how == as_table) return answer_table(name, guard);
+  if (how == as_checksums)
+    return to_text(check_file(name.file, [&](index_t bytes) { guard.begin_step(bytes); }));
+  if (how == as_results) (void)text_column(name.file, schema::summary, "point");
+  if (how == as_output) (void)standing_of(name.file);
+  return "";
+}
+
+/// Where memory was refused: by a limit of the user's, or because the file asks for more than there is.
+Error error_of_memory(const DatasetName& name, const std::string& words, const Guard& guard) {
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
+    return {ExitCode::bad_data, fmt::format("{} ({})", guard.too_large(), words)};
+  return {ExitCode::memory,
+          fmt::format("'{}' could not be examined within this address space, {} ({}); ulimit -v unlimited",
+                      name.file, human_bytes(static_cast<double>(space.rlim_cur)), words)};
+}
+
+int tell(const Error& error) {
+  fmt::print("{}", error.what());
+  return static_cast<int>(error.code());
+}
+
+}  // namespace
+
+Allowance allowance_of(index_t bytes) {
+  constexpr index_t most = index_t{16} << 30;  // a damaged file can claim any number
+  const index_t some = std::min(bytes, most);
+  constexpr double rate = 16 << 20;  // bytes a second: half of what bzip2 does
+  return {std::round(10 + static_cast<double>(some) / rate), (index_t{4} << 30) + 4 * some};
+}
+
+int examine_main(int argc, char** argv) {
+  if (argc != 4) return static_cast<int>(ExitCode::usage);
+  const DatasetName name{argv[2], argv[3]};
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  Guard guard(name.file);
+  try {
+    fmt::print("{}", answer(argv[1], name, guard));
+    return 0;
+  } catch (const Error& error) {
+    return tell(error.code() == ExitCode::memory ? error_of_memory(name, error.what(), guard) : error);
+  } catch (const std::bad_alloc&) {
+    return tell(error_of_memory(name, "out of memory", guard));
+  } catch (const std::length_error&) {
+    return tell(error_of_memory(name, "it asks for more than any memory", guard));
+  } catch (const std::exception& error) {
+    return tell({ExitCode::bad_data, error.what()});
+  }
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,27 @@
+// What a process knows and says without MPI, for programs that link io/ alone.
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+
+#include "mpi/runtime.hpp"
+#include "mpi/watchdog.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+std::atomic<std::uint64_t> beats{0};
+
+}  // namespace
+
+void heartbeat() noexcept { beats.fetch_add(1, std::memory_order_relaxed); }
+std::uint64_t heartbeats() noexcept { return beats.load(); }
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace tessera::mpi
