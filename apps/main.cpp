@@ -1,7 +1,5 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,39 +62,10 @@ int fail_without_memory() {
   return static_cast<int>(ExitCode::memory);
 }
 
-/// Libraries that ask for memory again and again where they get none: OpenBLAS, for its buffers of 128 MiB.
-[[noreturn]] void end_start(int) {
-  constexpr std::string_view words =
-      "tessera: error: the libraries do not start in this address space (ulimit -v); ulimit -v unlimited\n";
-  [[maybe_unused]] const auto written = write(STDERR_FILENO, words.data(), words.size());
-  _exit(static_cast<int>(ExitCode::memory));
-}
-
-bool watched = false;  // a profiler may have the timer otherwise
-
-void limit_start(time_t seconds) {
-  const itimerval limit{{0, 0}, {seconds, 0}};
-  setitimer(ITIMER_PROF, &limit, nullptr);
-}
-
-/// Runs before the libraries start.
-__attribute__((no_sanitize("address", "thread", "undefined"))) void watch_start(int, char**, char**) {
-  constexpr time_t processor_seconds = 2;  // they take 0.03
-  rlimit space{};
-  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return;
-  watched = true;
-  std::signal(SIGPROF, end_start);
-  limit_start(processor_seconds);
-}
-
-__attribute__((section(".preinit_array"), used)) void (*const before_libraries)(int, char**,
-                                                                                char**) = watch_start;
-
 /// What the parent left in a way that makes something go wrong here: a descriptor of the three that is closed
 /// would be the next file's, an output perhaps, and get what is said; children whose end is ignored leave no
 /// exit code.
 void start_as_expected() {
-  if (watched) limit_start(0);
   int descriptor = 0;
   do {
     descriptor = open("/dev/null", O_RDWR);

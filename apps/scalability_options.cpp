@@ -154,6 +154,8 @@ run::Values completed(const run::Values& point) {
   }
   require(std::find(names.begin(), names.end(), kernel) != names.end(), ExitCode::usage,
           fmt::format("{} has no kernel '{}' on the host{}", workload, kernel, suggestion(kernel, names)));
+  require_library(
+      *std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.name == kernel; }));
   if (workload == "forkjoin") {
     complete_probe(result, *find_variant(forkjoin::variants(), kernel));
     return result;

@@ -25,10 +25,6 @@ option(TESSERA_HDF5_PARALLEL "Prefer the parallel flavour of HDF5" ON)
 set(HDF5_PREFER_PARALLEL ${TESSERA_HDF5_PARALLEL})
 find_package(HDF5 REQUIRED COMPONENTS C HL)
 
-# Optional: a reference variant and a peer for benches.
-find_library(TESSERA_CBLAS NAMES openblas PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial)
-find_path(TESSERA_CBLAS_INCLUDE NAMES cblas.h PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial openblas)
-
 set(TESSERA_HAVE_CUDA OFF)
 if(TESSERA_CUDA)
   include(CheckLanguage)
@@ -42,5 +38,4 @@ if(TESSERA_CUDA)
     set(TESSERA_HAVE_CUDA ON)
   endif()
 endif()
-message(STATUS "Tessera: CUDA ${TESSERA_HAVE_CUDA}, HDF5 ${HDF5_VERSION} (parallel: ${HDF5_IS_PARALLEL}), "
-               "CBLAS ${TESSERA_CBLAS}")
+message(STATUS "Tessera: CUDA ${TESSERA_HAVE_CUDA}, HDF5 ${HDF5_VERSION} (parallel: ${HDF5_IS_PARALLEL})")

@@ -1,7 +1,18 @@
 #include "kernels/variant.hpp"
 
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
 namespace tessera {
 
 std::string_view name(Space space) { return space == Space::host ? "host" : "device"; }
+
+void require_library(const VariantInfo& row) {
+  const std::string why = row.missing == nullptr ? "" : row.missing();
+  require(why.empty(), ExitCode::usage,
+          fmt::format("--kernel {} needs a library that is not here ({}); {}, or take another kernel",
+                      row.name, why, row.remedy));
+}
 
 }  // namespace tessera

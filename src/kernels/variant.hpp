@@ -17,7 +17,14 @@ struct VariantInfo {
   std::string_view name;
   Space space;
   std::string_view about;  ///< one line for `tessera list`, with its source where there is one
+  /// Of a row that needs a library which is loaded when the row is asked for: why there is none here, ""
+  /// where there is one. nullptr: it needs none.
+  const std::string& (*missing)() = nullptr;
+  std::string_view remedy = {};  ///< how to get the library
 };
+
+/// Throws Error(usage) where the row's library is not here.
+void require_library(const VariantInfo& row);
 
 /// The row of that name, or nullptr.
 template <class Row>

@@ -6,6 +6,7 @@
 
 #include "kernels/variant.hpp"
 #include "machine/gpu.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 #include "run/ceilings.hpp"
 #include "run/options.hpp"
@@ -64,6 +65,7 @@ template <class Row>
     return takes_gpu(comm, point, device, bytes) ? *best_device : best_host;
   }
   const Row& row = *find_variant(table, point.text("kernel"));
+  mpi::together(comm, "plan", [&] { require_library(row); });
   if (row.space == Space::device && !point.flag("plan")) require_gpu(comm, point, row);
   return row;
 }

@@ -1,11 +1,13 @@
 # Peers: OpenBLAS omatcopy and Eigen (Debian: libopenblas-openmp-dev, libeigen3-dev).
 find_package(Eigen3 QUIET NO_MODULE)
-if(TESSERA_CBLAS AND TESSERA_CBLAS_INCLUDE AND Eigen3_FOUND)
+find_library(BENCH_CBLAS NAMES openblas PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial)
+find_path(BENCH_CBLAS_INCLUDE NAMES cblas.h PATH_SUFFIXES openblas-openmp openblas-pthread openblas-serial openblas)
+if(BENCH_CBLAS AND BENCH_CBLAS_INCLUDE AND Eigen3_FOUND)
   add_executable(bench_transpose ${CMAKE_CURRENT_LIST_DIR}/transpose.cpp)
   target_include_directories(bench_transpose PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_include_directories(bench_transpose SYSTEM PRIVATE ${TESSERA_CBLAS_INCLUDE})
+  target_include_directories(bench_transpose SYSTEM PRIVATE ${BENCH_CBLAS_INCLUDE})
   target_link_libraries(bench_transpose PRIVATE tessera_flags tessera_kernels CLI11::CLI11 fmt::fmt Eigen3::Eigen
-                                                ${TESSERA_CBLAS})
+                                                ${BENCH_CBLAS})
 else()
   message(STATUS "bench_transpose needs OpenBLAS and Eigen: apt-get install libopenblas-openmp-dev libeigen3-dev")
 endif()

@@ -212,7 +212,7 @@ TYPED_TEST(Multiply, SummaGivesTheBitsOfOneRankOnEveryGrid) {
 TYPED_TEST(Multiply, EveryKernelPassesTheCheck) {
   const auto comm = mpi::Communicator::world();
   for (const auto& kernel : tessera::matmul::variants()) {
-    if (kernel.space != Space::host) continue;
+    if (kernel.space != Space::host || (kernel.missing != nullptr && !kernel.missing().empty())) continue;
     for (const Algorithm algorithm : {Algorithm::recursive, Algorithm::summa}) {
       const Case x{70, 45, 3000, Op::none, Op::transpose, 2, -1};
       const auto got = run<TypeParam>(comm, x, {.algorithm = algorithm, .kernel = &kernel, .grid = {0, 0}});

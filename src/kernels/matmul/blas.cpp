@@ -1,0 +1,132 @@
+#include "kernels/matmul/blas.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "base/text.hpp"
+#include "kernels/matmul/operand.hpp"
+#include "machine/fork_join.hpp"
+#include "machine/topology.hpp"
+
+namespace tessera::matmul {
+namespace {
+
+// The interface of CBLAS (BLAS Technical Forum 2001), as far as it is used.
+enum Order : int { row_major = 101 };
+enum Transpose : int { no_transpose = 111, transpose = 112, conjugate_transpose = 113 };
+template <class T, class Scalar>
+using Multiply = void (*)(Order, Transpose, Transpose, int m, int n, int k, Scalar alpha, const T* a, int lda,
+                          const T* b, int ldb, Scalar beta, T* c, int ldc);
+
+struct Library {
+  std::string missing;
+  void (*set_threads)(int) = nullptr;
+  Multiply<float, float> sgemm = nullptr;
+  Multiply<double, double> dgemm = nullptr;
+  Multiply<Complex<float>, const Complex<float>*> cgemm = nullptr;
+  Multiply<Complex<double>, const Complex<double>*> zgemm = nullptr;
+};
+
+template <class Function>
+void find(void* file, const char* name, Function& function, std::string& missing) {
+  void* const symbol = dlsym(file, name);
+  function = reinterpret_cast<Function>(symbol);
+  if (symbol == nullptr && missing.empty()) missing = std::string("the library has no ") + name;
+}
+
+/// Where its threads do not get their buffers the library asks for them without end.
+void require_address_space(int threads) {
+  constexpr index_t thread_bytes = index_t{160} << 20;  // 128 MiB of buffer, and a stack
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const index_t free = machine::available_memory();  // knows of the limit
+  require(
+      free >= (threads + 1) * thread_bytes, ExitCode::memory,
+      fmt::format("OpenBLAS needs {} of address space for {} and {} are free (ulimit -v); ulimit -v "
+                  "unlimited, or take another --kernel",
+                  human_bytes((threads + 1) * thread_bytes), counted(threads, "thread"), human_bytes(free)));
+}
+
+/// Threads that it starts when it is loaded: one for every core where nobody says otherwise.
+int threads_at_start() {
+  const char* const wanted = std::getenv("OPENBLAS_NUM_THREADS");
+  if (wanted != nullptr && std::atoi(wanted) > 0) return std::atoi(wanted);
+  const int threads = machine::default_threads();
+  setenv("OPENBLAS_NUM_THREADS", std::to_string(threads).c_str(), 1);
+  return threads;
+}
+
+Library load() {
+  Library found;
+  require_address_space(threads_at_start());
+  void* file = nullptr;
+  for (const char* const name : {"libopenblas.so.0", "libopenblas.so"}) {
+    if (file == nullptr) file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  }
+  if (file == nullptr) {
+    const char* const why = dlerror();
+    found.missing = why != nullptr ? why : "libopenblas.so cannot be loaded";
+    return found;
+  }
+  find(file, "openblas_set_num_threads", found.set_threads, found.missing);
+  find(file, "cblas_sgemm", found.sgemm, found.missing);
+  find(file, "cblas_dgemm", found.dgemm, found.missing);
+  find(file, "cblas_cgemm", found.cgemm, found.missing);
+  find(file, "cblas_zgemm", found.zgemm, found.missing);
+  return found;
+}
+
+const Library& library() {
+  static const Library found = load();
+  return found;
+}
+
+Transpose cblas_op(Op op) {
+  return op == Op::none ? no_transpose : op == Op::transpose ? transpose : conjugate_transpose;
+}
+
+void call(int m, int n, int k, const Gemm<float>& g, int lda, int ldb, int ldc) {
+  library().sgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda, g.b.data,
+                  ldb, g.beta, g.c.data, ldc);
+}
+void call(int m, int n, int k, const Gemm<double>& g, int lda, int ldb, int ldc) {
+  library().dgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, g.alpha, g.a.data, lda, g.b.data,
+                  ldb, g.beta, g.c.data, ldc);
+}
+void call(int m, int n, int k, const Gemm<Complex<float>>& g, int lda, int ldb, int ldc) {
+  library().cgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda, g.b.data,
+                  ldb, &g.beta, g.c.data, ldc);
+}
+void call(int m, int n, int k, const Gemm<Complex<double>>& g, int lda, int ldb, int ldc) {
+  library().zgemm(row_major, cblas_op(g.op_a), cblas_op(g.op_b), m, n, k, &g.alpha, g.a.data, lda, g.b.data,
+                  ldb, &g.beta, g.c.data, ldc);
+}
+
+template <class T>
+void blas(const Gemm<T>& g, const Tuning&) {
+  library().set_threads(machine::default_threads());
+  if (only_scales(g) || g.c.empty()) return scale(g.c, g.beta);
+  call(narrow<int>(g.m()), narrow<int>(g.n()), narrow<int>(g.k()), g, narrow<int>(g.a.ld),
+       narrow<int>(g.b.ld), narrow<int>(g.c.ld));
+}
+
+}  // namespace
+
+const std::string& blas_missing() { return library().missing; }
+
+Variant blas_row() {
+  return {{"blas", Space::host, "OpenBLAS, loaded where it is asked for, on threads of its own", blas_missing,
+           "apt-get install libopenblas0"},
+          blas<float>,
+          blas<double>,
+          {},
+          blas<Complex<float>>,
+          blas<Complex<double>>};
+}
+
+}  // namespace tessera::matmul
