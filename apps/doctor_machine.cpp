@@ -12,43 +12,13 @@
 
 #include "base/text.hpp"
 #include "doctor.hpp"
-#include "machine/control_group.hpp"
+#include "machine/cpu_quota.hpp"
 #include "machine/topology.hpp"
 
 namespace tessera::apps::doctor {
 namespace {
 
 constexpr double mebi = 1024.0 * 1024.0;
-
-/// Processors' worth of time that the control group grants; nothing where it sets no limit. A parent's limit
-/// holds for its children.
-std::optional<double> quota(const Surroundings& here) {
-  std::optional<double> least;
-  const auto take = [&](double limit, double period) {
-    if (limit > 0 && period > 0) least = std::min(least.value_or(limit / period), limit / period);
-  };
-  const std::string groups = here.read("/proc/self/cgroup").value_or("0::/");
-  for (const std::string& line : split(groups, '\n')) {
-    const bool v2 = line.starts_with("0::");
-    if (!v2 && line.find("cpu,") == std::string::npos && line.find(":cpu:") == std::string::npos) continue;
-    std::string path = machine::control_group_path(line);
-    while (true) {
-      if (path == "/") path.clear();
-      if (v2) {
-        const auto words = split(here.read("/sys/fs/cgroup" + path + "/cpu.max").value_or("max 1"), ' ');
-        if (words.size() == 2 && words[0] != "max")
-          take(std::atof(words[0].c_str()), std::atof(words[1].c_str()));
-      } else {
-        const std::string base = "/sys/fs/cgroup/cpu" + path;
-        take(std::atof(here.read(base + "/cpu.cfs_quota_us").value_or("-1").c_str()),
-             std::atof(here.read(base + "/cpu.cfs_period_us").value_or("0").c_str()));
-      }
-      if (path.empty()) break;
-      path.resize(std::min(path.rfind('/'), path.size() - 1));
-    }
-  }
-  return least;
-}
 
 void look_at_governor(const Surroundings& here, Findings& found) {
   std::map<std::string, int> governors;
@@ -91,7 +61,7 @@ void look_at_machine(const Surroundings& here, Findings& found) {
   found.push_back({Level::fine, "machine",
                    fmt::format("{}, {} for us (cpus {}), {}", t.processor, counted(t.cores, "core"),
                                t.cpu_list, counted(t.numa_nodes, "NUMA node"))});
-  if (const auto share = quota(here); share && *share < here.cores - 0.01) {
+  if (const auto share = machine::cpu_quota(here.root); share && *share < here.cores - 0.01) {
     const int whole = std::max(1, static_cast<int>(std::floor(*share)));
     found.push_back(
         {Level::hurts, "quota",

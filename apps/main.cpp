@@ -16,9 +16,11 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "io/h5.hpp"
+#include "machine/fork_join.hpp"
 #include "mpi/account.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
+#include "run/limits.hpp"
 #include "run/provenance.hpp"
 #include "run/threads.hpp"
 
@@ -102,11 +104,13 @@ int run_command(const Command& command, const Arguments& arguments, int argc, ch
   }
   if (!body) return static_cast<int>(code);
   run::require_threads_can_start();
+  run::require_room_for_mpi();
   const double stall_limit = parsed.lists.contains("stall-limit") ? parsed.real("stall-limit") : 600;
   bool tells = false;
   const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
     const mpi::Watchdog watchdog(stall_limit);
     run::set_thread_default(comm);
+    run::require_teams(comm, std::max(most_threads(parsed), machine::default_threads()));
     tells = comm.is_root() && command.plan && parsed.lists.at("plan").front() != "true";
     const ExitCode end = body(comm);
     mpi::account().enter("close");

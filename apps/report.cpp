@@ -66,6 +66,7 @@ Command script_command(run::OptionSet set, const Script& script) {
             std::vector<std::string> words{find_python(script.modules + (draws ? " matplotlib" : "")),
                                            find_script(script.name)};
             setenv("TESSERA_PROGRAM", own_program().c_str(), 1);
+            setenv("OPENBLAS_NUM_THREADS", "1", 0);  // numpy's: one for every core, and none is needed
             for (std::string& word : words_of(declared, parsed)) words.push_back(std::move(word));
             code = static_cast<ExitCode>(run_program(std::move(words)));
             return {};

@@ -24,8 +24,9 @@ if [ "${1:-}" = --all ]; then
 fi
 if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then exclude="$exclude|^cuda$"; fi # nothing there to run them on
 
-# What the tests of files read them with.
-tessera_packages+=(python3-scipy python3-pandas python3-xarray python3-h5netcdf python3-netcdf4 netcdf-bin python3-vtk9)
+# What the tests of files read them with; what starts a thread for every core (apps_processors).
+tessera_packages+=(python3-scipy python3-pandas python3-xarray python3-h5netcdf python3-netcdf4 netcdf-bin python3-vtk9
+  libopenblas0-pthread)
 tessera_install
 tessera_build all
 TESSERA_PYTHON=$(tessera_python) && export TESSERA_PYTHON

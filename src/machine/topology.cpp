@@ -2,7 +2,6 @@
 
 #include <hwloc.h>
 #include <omp.h>
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <fstream>
 #include <memory>
 
+#include "machine/affinity.hpp"
 #include "machine/control_group.hpp"
 
 namespace tessera::machine {
@@ -30,6 +30,12 @@ TopologyHandle load_topology() {
   TopologyHandle topology(raw);
   require(hwloc_topology_load(raw) == 0, ExitCode::internal, "hwloc cannot read the machine");
   return topology;
+}
+
+/// The hardware, read once: the system tells of it in some files for every core.
+hwloc_topology_t hardware() {
+  static const TopologyHandle loaded = load_topology();
+  return loaded.get();
 }
 
 std::string processor_name() {
@@ -58,20 +64,14 @@ std::vector<int> usable_units() {
     units.resize(before + static_cast<std::size_t>(omp_get_place_num_procs(place)));
     omp_get_place_proc_ids(place, units.data() + before);
   }
-  cpu_set_t mask;
-  if (units.empty() && sched_getaffinity(0, sizeof mask, &mask) == 0) {
-    for (int unit = 0; unit < CPU_SETSIZE; ++unit) {
-      if (CPU_ISSET(unit, &mask)) units.push_back(unit);
-    }
-  }
+  if (units.empty()) units = units_of(0);
   std::sort(units.begin(), units.end());
   units.erase(std::unique(units.begin(), units.end()), units.end());
   return units;
 }
 
 Topology topology() {
-  const TopologyHandle handle = load_topology();
-  hwloc_topology_t hw = handle.get();
+  hwloc_topology_t hw = hardware();
   Topology result;
   result.processor = processor_name();
   std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> mask(hwloc_bitmap_alloc(), hwloc_bitmap_free);

@@ -187,6 +187,9 @@ void die(ExitCode code, const std::string& cause) noexcept {
 
 Error error_of(const std::exception& exception) {
   const auto* const system = dynamic_cast<const std::system_error*>(&exception);
+  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
+    return {ExitCode::memory,
+            "a thread cannot start (" + system->code().message() + "); see ulimit -u and ulimit -v"};
   if (system == nullptr || std::ferror(stdout) == 0) return {ExitCode::internal, exception.what()};
   return {ExitCode::io, "cannot write to standard output (" + system->code().message() +
                             "); see where it goes, the results may be there all the same"};

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <omp.h>
-#include <pthread.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,39 +14,17 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "machine/affinity.hpp"
+#include "machine/cpu_quota.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
 #include "mpi/runtime.hpp"
+#include "run/limits.hpp"
 
 namespace tessera::run {
 namespace {
 
 bool is_set(const char* variable) { return std::getenv(variable) != nullptr; }
-
-/// How many processing units the parent may run on; 0 when the system does not tell.
-int units_of_parent() {
-  cpu_set_t set;
-  return sched_getaffinity(getppid(), sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-}
-
-/// Undoes what OpenMP did to the first thread: the program that comes next would take it for its own mask.
-void run_on(const std::vector<int>& units) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int unit : units) CPU_SET(unit, &set);
-  sched_setaffinity(0, sizeof set, &set);
-}
-
-bool a_thread_starts(index_t stack) {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_t thread{};
-  const bool started = pthread_attr_setstacksize(&attributes, static_cast<std::size_t>(stack)) == 0 &&
-                       pthread_create(
-                           &thread, &attributes, [](void*) -> void* { return nullptr; }, nullptr) == 0;
-  pthread_attr_destroy(&attributes);
-  return started && pthread_join(thread, nullptr) == 0;
-}
 
 }  // namespace
 
@@ -62,9 +38,10 @@ void sleep_while_waiting_when_crowded(char** argv, int threads) {
   if (threads == 0 && wanted != nullptr) threads = std::atoi(wanted);
   const std::vector<int> units = machine::usable_units();
   const auto count = static_cast<int>(units.size());
-  const bool bound = count < units_of_parent();  // the launcher gave this rank its own
+  const bool bound =
+      units.size() < machine::units_of(getppid()).size();  // the launcher gave this rank its own
   if (!is_crowded(bound ? 1 : mpi::launcher_node_ranks(), threads, count)) return;
-  run_on(units);
+  machine::run_on(units);  // undoes what OpenMP did to this thread: the program that comes next would take it
   setenv("OMP_WAIT_POLICY", "passive", 1);
   execv("/proc/self/exe", argv);  // returns only if it cannot: slower then, but right
 }
@@ -95,7 +72,7 @@ void require_threads_can_start() {
   require(*of_threads >= least_stack, ExitCode::memory,
           fmt::format("OMP_STACKSIZE gives threads {} and recursion takes up to {}; unset it",
                       human_bytes(*of_threads), human_bytes(least_stack)));
-  require(a_thread_starts(*of_threads), ExitCode::memory,
+  require(ThreadTrial(1, *of_threads).all_run(), ExitCode::memory,
           fmt::format("OMP_STACKSIZE gives threads {}, which the system does not have; unset it",
                       human_bytes(*of_threads)));
 }
@@ -115,10 +92,12 @@ void set_thread_default(const mpi::Communicator& comm) {
   const auto mask = static_cast<index_t>(std::hash<std::string>()(mine.cpu_list));
   const auto masks = node.all_gather(mask);
   const auto sharing = static_cast<int>(std::count(masks.begin(), masks.end(), mask));
+  const int cores = std::max(1, mine.cores / sharing);
   const char* const wanted = std::getenv("OMP_NUM_THREADS");
   const bool asked = wanted != nullptr && *wanted != '\0';
   machine::set_default_threads(
-      std::min(limit, asked ? machine::default_threads() : std::max(1, mine.cores / sharing)));
+      std::min(limit, asked ? machine::default_threads()
+                            : machine::busy_threads(cores, node.size(), machine::cpu_quota())));
 }
 
 }  // namespace tessera::run

@@ -98,6 +98,7 @@ class Job:
         if DEVICE:
             env.update(TESSERA_DEVICE=DEVICE)
         env.update(environment or {})
+        env = {name: value for name, value in env.items() if value is not None}  # None: unset
         name, value = self.mark.split("=")
         env[name] = value
         self.command = command

@@ -1,0 +1,98 @@
+#include "run/limits.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.hpp"
+#include "machine/topology.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+#include "run/threads.hpp"
+
+namespace tessera::run {
+namespace {
+
+// Beside what a program holds when it starts, as met with Open MPI 4.1 on one node.
+constexpr index_t mpi_bytes = index_t{128} << 20;      // works with 80 MiB
+constexpr index_t mpi_rank_bytes = index_t{16} << 20;  // shared with each of the others
+constexpr int mpi_files = 20;                          // works with 10
+constexpr int mpi_threads = 3;                         // its own, the watchdog's, and one
+
+void require_address_space(int ranks) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const index_t free = machine::available_memory(), needed = mpi_bytes + ranks * mpi_rank_bytes;
+  require(free >= needed, ExitCode::memory,
+          fmt::format("{} of address space and memory are free (ulimit -v {}) and MPI alone takes {}; ulimit "
+                      "-v unlimited",
+                      human_bytes(free), limit.rlim_cur / 1024, human_bytes(needed)));
+}
+
+void require_files(int ranks) {
+  std::vector<int> files;
+  const auto wanted = static_cast<std::size_t>(mpi_files + ranks);
+  while (files.size() < wanted && (files.empty() || files.back() >= 0))
+    files.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const bool enough = files.back() >= 0;
+  const int reason = errno;
+  for (const int file : files) {
+    if (file >= 0) close(file);
+  }
+  require(enough, ExitCode::memory,
+          fmt::format("{} more files can be opened here ({}) and MPI alone takes {}; ulimit -n 1024",
+                      files.size() - 1, std::strerror(reason), wanted));
+}
+
+}  // namespace
+
+ThreadTrial::ThreadTrial(int threads, index_t stack_bytes) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return;
+  all_run_ =
+      stack_bytes == 0 || pthread_attr_setstacksize(&attributes, static_cast<std::size_t>(stack_bytes)) == 0;
+  for (int t = 0; t < threads && all_run_; ++t) {
+    pthread_t thread{};
+    all_run_ = pthread_create(&thread, &attributes, wait, this) == 0;
+    if (all_run_) threads_.push_back(thread);
+  }
+  pthread_attr_destroy(&attributes);
+}
+
+ThreadTrial::~ThreadTrial() {
+  ended_ = true;
+  ended_.notify_all();
+  for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+}
+
+void* ThreadTrial::wait(void* self) {
+  static_cast<ThreadTrial*>(self)->ended_.wait(false);
+  return nullptr;
+}
+
+void require_room_for_mpi() {
+  const int ranks = mpi::launcher_node_ranks();
+  require_address_space(ranks);
+  require_files(ranks);
+  require(ThreadTrial(mpi_threads).all_run(), ExitCode::memory,
+          fmt::format("{} threads cannot run here at once and MPI alone takes two; see ulimit -u, ulimit -v "
+                      "and ulimit -s",
+                      mpi_threads));
+}
+
+void require_teams(const mpi::Communicator& comm, int threads) {
+  const ThreadTrial trial(threads - 1, openmp_stack().value_or(0));  // the first thread is there
+  mpi::together(comm, "start threads", [&] {
+    require(trial.all_run(), ExitCode::memory,
+            fmt::format("{} threads a rank cannot run here at once (of {} on this node); take fewer "
+                        "(--threads, OMP_NUM_THREADS), or see ulimit -u, ulimit -v and ulimit -s",
+                        threads, counted(mpi::launcher_node_ranks(), "rank")));
+  });
+}
+
+}  // namespace tessera::run
