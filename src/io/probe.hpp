@@ -28,4 +28,7 @@ inline constexpr const char* examiner_name = "tessera-examine";
 /// Whether results can be read that are appended to; throws as probe().
 void probe_results(const std::string& file);
 
+/// Whether what stands under the name of an output can be looked at (io/standing.hpp); throws as probe().
+void probe_output(const std::string& file);
+
 }  // namespace tessera::io
