@@ -76,6 +76,8 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
         "--by says the order of every column; write --by=-name instead of --descending");
   usage((!given("by") && !given("apply")) || parsed.lists.at("type").front() == "auto",
         "--type is that of plain keys; the rows of --by and --apply keep the types they are stored in");
+  usage(!given("in") || !given("out") || !given("argsort") || parsed.lists.at("type").front() == "auto",
+        "--out beside --argsort keeps the type that the keys are stored in; drop --type, or sort twice");
   const int parts = int{given("top")} + int{flagged("unique")} + int{given("quantiles")};
   usage(parts == 0 || !given("apply"), "--top, --unique and --quantiles go with a sort, not with --apply");
   usage(parts <= 1, "--top, --unique and --quantiles each take another part of the sorted order; name one");

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/half.hpp"
+#include "io/halves.hpp"
 #include "io/schema.hpp"
 #include "mpi/watchdog.hpp"
 
@@ -288,20 +290,43 @@ Element element_of_numbers(const Column& column, const std::string& file) {
   return wide ? Element::u64 : Element::u32;
 }
 
+namespace {
+
+/// Rows of a key column as numbers of one type.
+class NumberReader {
+ public:
+  NumberReader(const std::string& file, const Column& column, Element element)
+      : reader_(file, column), type_(reader_.stored_type()) {
+    halves_ = element == Element::f32 && column.member.empty() && is_half(type_);
+    if (!halves_) type_ = as_member(column, owned_type(element));
+  }
+
+  void read(layout::Range rows, std::byte* to) {
+    std::byte* const here = to + (halves_ ? index_t{sizeof(Half)} * rows.size() : 0);
+    reader_.read(rows, type_, here);
+    if (halves_) widen_halves(type_, here, rows.size(), to);
+  }
+
+ private:
+  RowReader reader_;
+  Handle type_;
+  bool halves_ = false;  // as they are stored
+};
+
+}  // namespace
+
 void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
                   std::byte* to) {
-  if (rows.empty()) return;
-  RowReader(file, column).read(rows, as_member(column, owned_type(element)), to);
+  if (!rows.empty()) NumberReader(file, column, element).read(rows, to);
 }
 
 void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
                   std::byte* to, index_t at_once, const std::function<void(layout::Range)>& arrived) {
   if (rows.empty()) return;
-  RowReader reader(file, column);
-  const Handle type = as_member(column, owned_type(element));
+  NumberReader reader(file, column, element);
   for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
     const layout::Range some{begin, std::min(rows.end, begin + at_once)};
-    reader.read(some, type, to + (begin - rows.begin) * static_cast<index_t>(bytes(element)));
+    reader.read(some, to + (begin - rows.begin) * static_cast<index_t>(bytes(element)));
     arrived(some);
   }
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "io/halves.hpp"
 #include "io/schema.hpp"
 #include "io/storage.hpp"
 
@@ -352,13 +353,6 @@ bool is_stored_as(const DatasetName& name, Element element) {
   return H5Tequal(stored_type(name), owned_type(element)) > 0;
 }
 
-bool holds_halves(const DatasetName& name) {
-  const Handle stored = stored_type(name), half = owned_type(Element::f16);
-  if (H5Tequal(stored, half) > 0) return true;
-  const H5T_order_t own = H5Tget_order(half);
-  h5_check_rc(H5Tset_order(half, own == H5T_ORDER_LE ? H5T_ORDER_BE : H5T_ORDER_LE), ExitCode::internal,
-              "H5Tset_order");
-  return H5Tequal(stored, half) > 0;
-}
+bool holds_halves(const DatasetName& name) { return is_half(stored_type(name)); }
 
 }  // namespace tessera::io

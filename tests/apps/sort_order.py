@@ -61,6 +61,8 @@ class OneOrder(tessera.Case):
                         if beside:
                             self.assertEqual(tessera.read_matrix(self.path("p.h5"), "P").tolist(), want.tolist())
                 self.assertEqual(held, {values[want].tobytes()}, (kind, down, part))
+            self.fail_with(tessera.USAGE, "sort", "--in", "in.h5:/K", "--out", "out.h5:/K", "--argsort", "p.h5:/P", "--type", "f64",
+                           words="drop --type")
             with h5py.File(self.path("t.h5"), "w") as file:
                 file["T/x"], file["T/row"] = values, numpy.arange(n)
             for ways in ((), ("--out-of-core", "always", "--memory", "64KiB")):

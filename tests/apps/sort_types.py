@@ -60,7 +60,7 @@ class Types(tessera.Case):
             add(name, integer(bits, size, order, signed), codes, values)
         for name, layout, size, bias, order in (("bfloat16", (8, 7), 2, 127, "LE"), ("bfloat16 big", (8, 7), 2, 127, "BE"),
                                                 ("f24", (8, 15), 3, 127, "LE"), ("viirs", (11, 20), 4, 1023, "BE"),
-                                                ("minifloat", (4, 3), 1, 7, "LE")):
+                                                ("minifloat", (4, 3), 1, 7, "LE"), ("f16", (5, 10), 2, 15, "LE"), ("f16 big", (5, 10), 2, 15, "BE")):
             exponent, mantissa = layout
             codes = rng.integers(0, 1 << 1 + exponent + mantissa, self.N)
             codes[:40] = rng.choice([0, 1 << exponent + mantissa], 40)  # zeros of both signs
