@@ -2,101 +2,102 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
-#include <set>
 
-#include "base/text.hpp"
+#include "io/home_file.hpp"
 #include "io/raw_file.hpp"
 
 namespace tessera::io {
 namespace {
 
+namespace fs = std::filesystem;
+
+/// How to come by a filter: h5repack without its plugin drops the dataset, and says nothing.
+std::string advice_for(H5Z_filter_t filter) {
+  constexpr H5Z_filter_t lzf = 32000, szip = 4;
+  if (filter == lzf)
+    return "it is h5py's own: copy the dataset with h5py into one without it, or with "
+           "compression='gzip'";
+  if (filter == szip)
+    return "take a library that is built with it, or write the data again without";
+  return "name the folder of its plugin in HDF5_PLUGIN_PATH, of blosc, zstd, bitshuffle and others "
+         "that of "
+         "'pip install hdf5plugin': export HDF5_PLUGIN_PATH=$(python3 -c 'import hdf5plugin; "
+         "print(hdf5plugin.PLUGIN_PATH)')";
+}
+
 /// What compressed the chunks, or the library says no more than that it found no plugin.
-void require_known_filters(hid_t creation, const std::string& what) {
+void require_known_filters(hid_t creation, const std::string& name) {
   for (int f = 0; f < H5Pget_nfilters(creation); ++f) {
     std::array<char, 64> called{};
     unsigned flags = 0;
     std::size_t values = 0;
-    const H5Z_filter_t id = H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values, nullptr,
-                                           called.size() - 1, called.data(), nullptr);
-    require(H5Zfilter_avail(id) > 0, ExitCode::bad_data,
-            fmt::format("{} is stored through the filter '{}' (number {}), which this HDF5 library does not "
-                        "have; write it again without (h5repack -f NONE), or name its plugin's folder in "
-                        "HDF5_PLUGIN_PATH",
-                        what, called.data(), id));
+    const H5Z_filter_t id = H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values,
+                                           nullptr, called.size() - 1, called.data(), nullptr);
+    require(
+        H5Zfilter_avail(id) > 0, ExitCode::bad_data,
+        fmt::format(
+            "{} is stored through the filter '{}' (number {}), which this HDF5 library does not "
+            "have; {}",
+            name, called.data(), id, advice_for(id)));
   }
 }
 
-using GetName = ssize_t (*)(hid_t, std::size_t, char*, std::size_t);
-
-/// The name of a source's file or dataset.
-std::string name_of_source(GetName get, hid_t creation, std::size_t source) {
-  const ssize_t length = get(creation, source, nullptr, 0);
-  std::string text(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
-  if (!text.empty()) get(creation, source, text.data(), text.size() + 1);
-  return text;
+/// Where the library looks for a raw file of a dataset that lies in that file: in the folder of
+/// HDF5_EXTFILE_PREFIX, else here.
+std::string place_of_raw(const std::string& raw, const std::string& of) {
+  const char* const variable = std::getenv("HDF5_EXTFILE_PREFIX");
+  std::string prefix = variable == nullptr ? "" : variable;
+  const std::string origin = "${ORIGIN}";
+  if (prefix.starts_with(origin)) prefix = directory_of(of) + prefix.substr(origin.size());
+  return prefix == "." ? raw : (fs::path(prefix) / raw).string();
 }
 
-/// Where the library looks for a source's file: in the folders of HDF5_VDS_PREFIX, that of the virtual
-/// dataset's file, and here; there also for the last part of the name alone.
-std::optional<std::string> place_of(const std::string& source, const std::string& of) {
-  namespace fs = std::filesystem;
-  const char* const prefix = std::getenv("HDF5_VDS_PREFIX");
-  std::vector<std::string> folders = split(prefix == nullptr ? "" : prefix, ':');
-  folders.insert(folders.end(), {directory_of(of), directory_of(behind_links(of)), ""});
-  for (const fs::path& name : {fs::path(source), fs::path(source).filename()}) {
-    for (const std::string& folder : folders) {
-      const std::string place = fs::path(folder) / name;  // of an absolute name that name
-      if (file_exists(place)) return place;
-    }
-  }
-  return {};
-}
-
-bool has_fill_value(hid_t creation) {
-  H5D_fill_value_t fill = H5D_FILL_VALUE_ERROR;
-  return H5Pfill_value_defined(creation, &fill) >= 0 && fill == H5D_FILL_VALUE_USER_DEFINED;
-}
-
-/// Whether a source, as "file:/path", is there. Throws where it is stored through an unknown filter.
-bool is_there(const std::string& file, const std::string& path, const std::string& source,
-              const DatasetName& of) {
-  const Handle in(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  if (in < 0) return false;
-  const Handle dataset(H5Dopen2(in, path.c_str(), H5P_DEFAULT), H5Dclose);
-  if (dataset < 0) return false;
-  const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
-  require_known_filters(creation, fmt::format("{}, of which {} is made,", source, of.text()));
-  return true;
-}
-
-void require_sources(hid_t creation, const DatasetName& name) {
-  std::size_t count = 0;
-  if (H5Pget_virtual_count(creation, &count) < 0) return;
-  std::set<std::string> seen;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string file = name_of_source(H5Pget_virtual_filename, creation, i);
-    const std::string path = name_of_source(H5Pget_virtual_dsetname, creation, i);
-    const std::string source = fmt::format("{}:{}{}", file, path.starts_with('/') ? "" : "/", path);
-    const bool is_pattern = source.find('%') != std::string::npos;  // as many as there are
-    if (is_pattern || !seen.insert(source).second) continue;
-    const auto place = file == "." ? name.file : place_of(file, name.file);
-    require((place && is_there(*place, path, source, name)) || has_fill_value(creation),
-            ExitCode::missing_input,
-            fmt::format("{} is virtual and its source {} cannot be read, of which the library would make "
-                        "zeros; bring it back, or give the dataset a fill value",
-                        name.text(), source));
+void require_raw_files(hid_t dataset, hid_t creation, const DatasetName& name) {
+  const int count = H5Pget_external_count(creation);
+  if (count <= 0) return;
+  const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
+  const Handle type(h5_check(H5Dget_type(dataset), ExitCode::bad_data, name.text()), H5Tclose);
+  hsize_t left = static_cast<hsize_t>(H5Sget_simple_extent_npoints(space)) * H5Tget_size(type);
+  for (int i = 0; i < count && left > 0; ++i) {
+    std::array<char, 4096> raw{};
+    off_t offset = 0;
+    hsize_t bytes = 0;
+    h5_check_rc(H5Pget_external(creation, static_cast<unsigned>(i), raw.size() - 1, raw.data(),
+                                &offset, &bytes),
+                ExitCode::bad_data, name.text());
+    const std::string place = place_of_raw(raw.data(), home_of(dataset));
+    const hsize_t wanted = std::min(left, bytes);  // H5F_UNLIMITED is the largest
+    std::error_code error;
+    const auto size = fs::file_size(place, error);
+    require(
+        !error, ExitCode::missing_input,
+        fmt::format(
+            "{} keeps its data in the raw file '{}', which cannot be read ({}); bring it back, or "
+            "name its folder in HDF5_EXTFILE_PREFIX",
+            name.text(), place, error.message()));
+    const hsize_t end = static_cast<hsize_t>(offset) + wanted;
+    require(
+        size >= end, ExitCode::bad_data,
+        fmt::format(
+            "{} keeps its data in the raw file '{}', which has {} bytes where {} are wanted, and "
+            "the library would make zeros of the rest; bring back the whole file",
+            name.text(), place, size, end));
+    left -= wanted;
   }
 }
 
 }  // namespace
 
-void require_readable(hid_t creation, const DatasetName& name) {
+void require_readable(hid_t dataset, const DatasetName& name, int depth) {
+  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()),
+                        H5Pclose);
   require_known_filters(creation, name.text());
-  if (H5Pget_layout(creation) == H5D_VIRTUAL) require_sources(creation, name);
+  require_raw_files(dataset, creation, name);
+  if (H5Pget_layout(creation) == H5D_VIRTUAL) require_sources(dataset, creation, name, depth);
 }
 
 }  // namespace tessera::io

@@ -1,13 +1,19 @@
 #pragma once
-// What else it takes to read a dataset: filters of its chunks, files of which a virtual one is made.
+// What else it takes to read a dataset: filters of its chunks, raw files beside its own, files of
+// which a virtual one is made.
 
 #include "io/dataset.hpp"
 
 namespace tessera::io {
 
-/// Throws Error(bad_data) where the dataset, or a source of a virtual one, is stored through a filter that
-/// the library does not have, and Error(missing_input) where a source is not there and nobody said which
-/// value stands in. creation: the dataset's list of properties.
-void require_readable(hid_t creation, const DatasetName& name);
+/// Throws where the library would give zeros or no reason for what it does not have:
+/// Error(bad_data) for a filter and for raw files (external storage) that are too short,
+/// Error(missing_input) for raw files and sources of virtual datasets that are not there. `depth`
+/// counts virtual datasets over virtual ones.
+void require_readable(hid_t dataset, const DatasetName& name, int depth = 0);
+
+/// Throws Error(missing_input) unless every mapping of a virtual dataset can be read whole from its
+/// source, and what is mapped to none has a fill value that somebody chose.
+void require_sources(hid_t dataset, hid_t creation, const DatasetName& name, int depth);
 
 }  // namespace tessera::io
