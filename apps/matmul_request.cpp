@@ -45,7 +45,7 @@ Element resolve_element(const Values& point, const std::vector<io::DatasetInfo>&
   for (const io::DatasetInfo& info : operands) {
     complex = complex || info.kind == Kind::complex;
     single = single && (info.kind == Kind::real ? info.element_bytes <= 4
-                                                : info.kind == Kind::complex && info.element_bytes == 8);
+                                                : info.kind == Kind::complex && info.element_bytes <= 8);
   }
   if (complex) return single ? Element::c64 : Element::c128;
   return single ? Element::f32 : Element::f64;

@@ -84,7 +84,7 @@ void generate(const Request& request, std::uint64_t stream, const std::vector<in
 io::Handle type_of(const Request& request, const run::Input* input) {
   if (request.as_stored) return io::stored_type(input->name());
   const bool named = input != nullptr && request.element.kind == io::DatasetInfo::Kind::complex;
-  return named ? io::native_form(input->name())
+  return named ? io::complex_form(input->name(), request.element.element_bytes)
                : io::number_type(request.element);  // its own names of the parts
 }
 

@@ -84,7 +84,7 @@ void resolve_extents(const Values& point, const io::DatasetInfo* info, const std
 /// What to compute in; opaque where there is no arithmetic.
 Number number_of(const io::DatasetInfo& element) {
   using Kind = io::DatasetInfo::Kind;
-  if (element.kind == Kind::complex) return element.element_bytes == 8 ? Number::c64 : Number::c128;
+  if (element.kind == Kind::complex) return element.element_bytes <= 8 ? Number::c64 : Number::c128;
   if (element.kind != Kind::real || element.element_bytes < 4 || element.element_bytes > 8)
     return Number::opaque;
   return element.element_bytes == 4 ? Number::f32 : Number::f64;
@@ -141,6 +141,8 @@ void resolve_element(const Values& point, const io::DatasetInfo* info, const std
     for (const auto& [option, value] : {std::pair{"alpha", scale.alpha}, {"beta", scale.beta}})
       run::require_held(element_of(scale.number), value, fmt::format("--{} {}", option, point.text(option)));
     request.as_stored = false;  // computing needs the machine's own byte order
+    if (request.element.kind == Kind::complex)  // and parts that it has
+      request.element.element_bytes = scale.number == Number::c64 ? 8 : 16;
   }
   request.shape.element_bytes = request.element.element_bytes;
 }

@@ -12,13 +12,26 @@
 
 #include "base/text.hpp"
 #include "io/halves.hpp"
+#include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "io/storage.hpp"
+#include "io/type_name.hpp"
 
 namespace tessera::io {
 
+std::size_t end_of_file_name(std::string_view text) {
+  const std::size_t last = text.rfind(":/");
+  std::size_t in_folder = std::string_view::npos;
+  for (std::size_t at = last; at != std::string_view::npos && at > 0; at = text.rfind(":/", at - 1)) {
+    const std::string file(text.substr(0, at));
+    if (file_exists(file)) return at;
+    if (in_folder == std::string_view::npos && file_exists(directory_of(file))) in_folder = at;
+  }
+  return in_folder == std::string_view::npos ? last : in_folder;
+}
+
 DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
-  const auto colon = text.rfind(":/");
+  const auto colon = end_of_file_name(text);
   require(colon != std::string_view::npos && colon > 0 && colon + 2 < text.size(), ExitCode::usage,
           fmt::format("--{} '{}' does not name a dataset; write file.h5:/path/to/dataset", option, text));
   const std::string path(text.substr(colon + 1));
@@ -30,7 +43,7 @@ DatasetName parse_dataset_name(std::string_view text, std::string_view option) {
 }
 
 DatasetName parse_table_name(std::string_view text, std::string_view option) {
-  const auto colon = text.rfind(":/");
+  const auto colon = end_of_file_name(text);
   if (colon != std::string_view::npos && colon > 0 && colon + 2 == text.size())
     return {std::string(text.substr(0, colon)), "/"};
   return parse_dataset_name(text, option);
@@ -42,10 +55,14 @@ std::vector<std::string> split_names(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
     std::string& name = names.back();
-    const std::size_t colon = name.rfind(":/");
+    if (text[i] != ',' || depth != 0) {
+      name += text[i];
+      continue;
+    }
+    const std::size_t colon = end_of_file_name(name);
     const std::string next = text.substr(i + 1, text.find(',', i + 1) - i - 1);
     const bool elsewhere = next.find(":/") != std::string::npos, beside = !elsewhere && next.starts_with('/');
-    if (text[i] != ',' || depth != 0 || colon == std::string::npos || (!beside && !elsewhere)) {
+    if (colon == std::string::npos || (!beside && !elsewhere)) {
       name += text[i];
     } else {
       names.push_back(beside ? name.substr(0, colon + 1) : "");
@@ -55,7 +72,7 @@ std::vector<std::string> split_names(const std::string& text) {
 }
 
 std::string DatasetInfo::type_text() const {
-  if (kind == Kind::other) return fmt::format("{} bytes of another kind", element_bytes);
+  if (kind == Kind::other) return other;
   if (kind == Kind::boolean) return "bool";
   const char letter = kind == Kind::complex ? 'c' : kind == Kind::real ? 'f' : is_signed ? 'i' : 'u';
   return fmt::format("{}{}", letter, 8 * element_bytes);
@@ -243,22 +260,6 @@ bool is_self_contained(hid_t type) {
   return true;
 }
 
-/// Two floats of one size, named real and imaginary or by words that begin so.
-bool is_complex(hid_t type) {
-  if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) return false;
-  const Handle real(H5Tget_member_type(type, 0), H5Tclose), imaginary(H5Tget_member_type(type, 1), H5Tclose);
-  const std::size_t half = H5Tget_size(real);
-  const auto begins_with = [&](unsigned member, char letter) {
-    char* const name = H5Tget_member_name(type, member);
-    const bool begins = name != nullptr && name[0] == letter;
-    H5free_memory(name);
-    return begins;
-  };
-  return H5Tget_class(real) == H5T_FLOAT && H5Tequal(real, imaginary) > 0 && (half == 4 || half == 8) &&
-         H5Tget_size(type) == 2 * half && H5Tget_member_offset(type, 0) == 0 && begins_with(0, 'r') &&
-         begins_with(1, 'i');
-}
-
 /// What h5py makes of numpy's bool: an enumeration of FALSE and TRUE in a byte. Others are names, not
 /// numbers.
 bool is_boolean(hid_t type) {
@@ -302,13 +303,14 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   }
   const H5T_class_t type_class = H5Tget_class(type);
   info.element_bytes = static_cast<index_t>(H5Tget_size(type));
-  info.kind = type_class == H5T_FLOAT     ? DatasetInfo::Kind::real
-              : type_class == H5T_INTEGER ? DatasetInfo::Kind::integer
-              : is_boolean(type)          ? DatasetInfo::Kind::boolean
-              : is_complex(type)          ? DatasetInfo::Kind::complex
-                                          : DatasetInfo::Kind::other;
+  info.kind = type_class == H5T_FLOAT                ? DatasetInfo::Kind::real
+              : type_class == H5T_INTEGER            ? DatasetInfo::Kind::integer
+              : is_boolean(type)                     ? DatasetInfo::Kind::boolean
+              : real_part_of(type) != RealPart::none ? DatasetInfo::Kind::complex
+                                                     : DatasetInfo::Kind::other;
   info.is_signed = type_class != H5T_INTEGER || H5Tget_sign(type) == H5T_SGN_2;
   info.self_contained = is_self_contained(type);
+  if (info.kind == DatasetInfo::Kind::other) info.other = type_name(type);
   const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()), H5Pclose);
   const H5D_layout_t layout = H5Pget_layout(creation);
   require_possible_size(dataset, layout, info, name);
@@ -344,9 +346,13 @@ Handle stored_type(const DatasetName& name) {
   return {h5_check(H5Tcopy(type), ExitCode::bad_data, name.text()), H5Tclose};
 }
 
-Handle native_form(const DatasetName& name) {
+Handle complex_form(const DatasetName& name, index_t bytes) {
   const Handle stored = stored_type(name);
-  return {h5_check(H5Tget_native_type(stored, H5T_DIR_ASCEND), ExitCode::bad_data, name.text()), H5Tclose};
+  const RealPart real = real_part_of(stored);
+  require(real != RealPart::none, ExitCode::bad_data, name.text() + " holds no complex numbers");
+  return complex_type(bytes == 8 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
+                      member_name(stored, real == RealPart::first ? 0 : 1),
+                      member_name(stored, real == RealPart::first ? 1 : 0));
 }
 
 bool is_stored_as(const DatasetName& name, Element element) {

@@ -21,6 +21,11 @@ struct DatasetName {
   [[nodiscard]] std::string text() const { return file + ":" + path; }
 };
 
+/// Where in "file.h5:/path" the file's name ends; npos where nothing parts them. A path may have a colon
+/// before a slash, too ("f.h5:/PV:/x"): then it is the last place at which a file of that name is there, else
+/// the last at which there is a folder for one.
+[[nodiscard]] std::size_t end_of_file_name(std::string_view text);
+
 /// Throws Error(usage) naming the option when the text has no "file:/path" form.
 [[nodiscard]] DatasetName parse_dataset_name(std::string_view text, std::string_view option);
 /// The same, where "file.h5:/", the root group, is a name too.
@@ -37,12 +42,13 @@ struct DatasetInfo {
   Kind kind = Kind::other;
   index_t element_bytes = 0;
   bool is_signed = true;
-  bool self_contained = true;  ///< an element's bytes say all: no references, no parts of variable length
+  std::string other = "bytes";  ///< what it holds where it holds no numbers, as type_name() says it
+  bool self_contained = true;   ///< an element's bytes say all: no references, no parts of variable length
 
   [[nodiscard]] bool is_number() const { return kind == Kind::real || kind == Kind::integer; }
   /// Whether HDF5 converts its elements to real numbers; what is written again should keep its own type.
   [[nodiscard]] bool reads_as_number() const { return is_number() || kind == Kind::boolean; }
-  /// "f64", "u16", "c128", "bool", "3 bytes of another kind".
+  /// "f64", "u16", "c128", "bool", "bitfield of 8 bits".
   [[nodiscard]] std::string type_text() const;
   [[nodiscard]] std::string shape_text() const;  ///< "1000 x 20"
   [[nodiscard]] index_t chunk_bytes() const;     ///< decoded; 0 when stored contiguously, at most 2^40
@@ -76,8 +82,9 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name);
 /// The type that the dataset is stored in. Reading with it converts nothing, and a dataset of it holds the
 /// same elements bit by bit.
 [[nodiscard]] Handle stored_type(const DatasetName& name);
-/// The same in this machine's byte order.
-[[nodiscard]] Handle native_form(const DatasetName& name);
+/// Of complex numbers as they are held in memory, the real part first, in elements of so many bytes: its
+/// members are named as in the dataset, for HDF5 finds them by their names.
+[[nodiscard]] Handle complex_form(const DatasetName& name, index_t bytes);
 
 /// Whether it is stored as such numbers are held in memory.
 [[nodiscard]] bool is_stored_as(const DatasetName& name, Element element);
@@ -94,8 +101,8 @@ struct SlabTarget {
 };
 
 /// A slab of the dataset, or of what the name selects of it, a range a dimension, converted to the target's
-/// type. Reads pieces of at most 1 GiB along the first dimension. Every rank opens the file for itself:
-/// reading needs no agreement.
+/// type (floats are rounded to nearest, ties to even). Every rank opens the file for itself: reading needs no
+/// agreement. Throws Error(bad_data) with the number and its position that the type cannot hold.
 void read_slab(const DatasetName& name, std::span<const layout::Range> slab, const SlabTarget& to);
 
 /// Lets the device begin with a slab that read_slab will be asked for: its runs travel side by side and under

@@ -149,10 +149,10 @@ std::string answer_dataset(DatasetName name, Guard& guard) {
   const DatasetInfo info = inspect(dataset, name);
   read_sample(dataset, info, name, guard);
   read_attributes(dataset, name.text());
-  return fmt::format("{} {} {} {} {} {} {} {} {}", name.selection.empty() ? 0 : 1,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {}", name.selection.empty() ? 0 : 1,
                      static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
                      info.self_contained ? 1 : 0, info.shape.size(), fmt::join(info.shape, " "),
-                     info.chunk.size(), fmt::join(info.chunk, " "));
+                     info.chunk.size(), fmt::join(info.chunk, " "), info.other);
 }
 
 std::string answer_table(const DatasetName& name, Guard& guard) {

@@ -203,6 +203,7 @@ DatasetInfo probe(DatasetName& name) {
   words >> rank;
   info.chunk.resize(words.fail() ? 0 : rank);
   for (index_t& extent : info.chunk) words >> extent;
+  std::getline(words >> std::ws, info.other);
   require(!words.fail(), ExitCode::internal, "the process that looks at the input gave no answer");
   if (is_part != 0) name.selection = cut_selection(name.path);
   return info;

@@ -37,6 +37,7 @@ io::DatasetInfo Input::share(const mpi::Communicator& comm) {
   comm.broadcast(std::span(info.shape), 0);
   info.chunk.resize(static_cast<std::size_t>(chunk_rank));
   comm.broadcast(std::span(info.chunk), 0);
+  info.other = comm.broadcast(info.other, 0);
   info.kind = static_cast<io::DatasetInfo::Kind>(kind);
   info.is_signed = is_signed != 0;
   info.self_contained = self_contained != 0;
@@ -79,7 +80,7 @@ void require_own_file(const std::string& results, const OptionSet& options, cons
   for (const Option& option : options.options()) {
     const std::string& text = parsed.lists.at(option.name).front();
     for (const std::string& name : io::split_names(text)) {
-      const auto colon = name.rfind(":/");
+      const auto colon = io::end_of_file_name(name);
       if (option.kind != Kind::text || colon == std::string::npos) continue;
       require(!io::same_file(results, name.substr(0, colon)), ExitCode::usage,
               fmt::format(

@@ -285,6 +285,70 @@ class Named(Storage):
                                (f"number {number}", "HDF5_PLUGIN_PATH", "hdf5plugin"))
             self.assertNotIn("h5repack", result.err)
 
+    def test_paths_with_colons(self):
+        with h5py.File(self.path("f.h5"), "w") as file:
+            file["PV:/x"] = VALUES
+            file["a:/b:/c"] = VALUES + 1
+        self.transposed("f.h5:/PV:/x", VALUES)
+        self.transposed("f.h5:/PV:/x[2:5,:]", VALUES[2:5])
+        self.transposed("f.h5:/a:/b:/c", VALUES + 1)
+        self.source("folder:/x.h5")
+        self.transposed("folder:/x.h5:/A", VALUES)
+        self.succeed("transpose", "--in", "f.h5:/PV:/x", "--out", "o.h5:/R:/y")
+        numpy.testing.assert_array_equal(tessera.read_matrix(self.path("o.h5"), "R:/y"), VALUES.T)
+        self.refuse(MISSING, "transpose", "--in", "gone.h5:/PV:/x", words="'gone.h5'")
+
+    def test_types_by_their_names(self):
+        kinds = {
+            "bitfield of 8 bits":
+            h5py.h5t.STD_B8LE, "opaque of 7 bytes":
+            h5py.h5t.create(h5py.h5t.OPAQUE, 7), "reference":
+            h5py.h5t.STD_REF_OBJ, "array of 3 f64":
+            h5py.h5t.array_create(h5py.h5t.IEEE_F64LE, (3,)), "time of 32 bits":
+            h5py.h5t.UNIX_D32LE, "compound {x f64, n i32}":
+            h5py.h5t.py_create(numpy.dtype([("x", "f8"),
+                                            ("n", "i4")])), "compound {rate f64, index f64}":
+            h5py.h5t.py_create(numpy.dtype([("rate", "f8"),
+                                            ("index", "f8")])), "enumeration {no, yes}":
+            h5py.h5t.py_create(h5py.enum_dtype({"no": 0, "yes": 1}), logical=True),
+            "string of 4 bytes":
+            h5py.h5t.py_create(numpy.dtype("S4")), "string of variable length":
+            h5py.h5t.py_create(h5py.string_dtype(), logical=True)
+        }
+        with h5py.File(self.path("e.h5"), "w") as file:
+            for number, kind in enumerate(kinds.values()):
+                h5py.h5d.create(file.id, f"d{number}".encode(), kind, h5py.h5s.create_simple(
+                    (3, 3)))
+        for number, words in enumerate(kinds):
+            self.refuse(BAD_DATA, "matmul", "--a", f"e.h5:/d{number}", "--b", f"e.h5:/d{number}",
+                        words=words, ranks=(0, 2) if number == 0 else (0,))
+
+    def test_complex_numbers_by_other_names(self):
+        values = VALUES[:, :10] + 1j * VALUES[:, 10:]
+        with h5py.File(self.path("c.h5"), "w") as file:
+            for number, (first, second) in enumerate(
+                (("Real", "Imag"), ("i", "r"), ("RE", "IM"), ("imaginary", "real"))):
+                for order in "<>":
+                    stored = numpy.zeros(values.shape, [(first, order + "f8"),
+                                                        (second, order + "f8")])
+                    turned = first[0] in "iI"
+                    stored[second if turned else first], stored[
+                        first if turned else second] = values.real, values.imag
+                    file[f"c{number}{'big' if order == '>' else ''}"] = stored
+        for name in ("c0", "c1", "c1big", "c2", "c3big"):
+            self.succeed("matmul", "--a", f"c.h5:/{name}", "--b", f"c.h5:/{name}", "--trans-b", "H",
+                         "--out", "o.h5:/C", "--overwrite")
+            numpy.testing.assert_allclose(tessera.read_matrix(self.path("o.h5"), "C"),
+                                          values @ values.conj().T)
+            self.succeed("transpose", "--in", f"c.h5:/{name}", "--op", "H", "--alpha", 2, "--out",
+                         "o.h5:/T", "--overwrite")
+            found = tessera.read_matrix(self.path("o.h5"), "T")
+            if found.dtype.kind != "c":
+                real, imaginary = (next(n for n in found.dtype.names if n[0] in letters)
+                                   for letters in ("rR", "iI"))
+                found = found[real] + 1j * found[imaginary]
+            numpy.testing.assert_array_equal(found, 2 * values.conj().T)
+
 
 if __name__ == "__main__":
     tessera.main()

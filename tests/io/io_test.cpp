@@ -307,10 +307,26 @@ TEST(DatasetName, NeedsFileAndPath) {
   EXPECT_EQ(split_names("/a.h5:/u,/d/b.h5:/v,/w"), (Names{"/a.h5:/u", "/d/b.h5:/v", "/d/b.h5:/w"}));
   EXPECT_EQ(split_names("u,/v"), (Names{"u,/v"}));
   EXPECT_EQ(split_names(""), (Names{""}));
-  EXPECT_EQ(parse_dataset_name("dir:/x.h5:/g/A", "a").file, "dir:/x.h5");
   for (const char* bad : {"a.h5", "a.h5:", "a.h5:/", ":/A", ""}) {
     EXPECT_THROW((void)parse_dataset_name(bad, "a"), Error) << bad;
   }
+}
+
+TEST(DatasetName, IsPartedWhereAFileIsOrCouldBe) {
+  const Folder folder;
+  const auto parse = [&](const std::string& text) {
+    return parse_dataset_name(folder.file(text), "a");
+  };
+  EXPECT_EQ(parse("x.h5:/PV:/g").path, "/PV:/g");  // neither is there, one has a folder
+  EXPECT_EQ(parse_dataset_name("x.h5:/a:/b:/c", "a").file, "x.h5");
+  if (folder.comm().is_root()) fs::create_directories(folder.file("dir:"));
+  folder.comm().barrier();
+  EXPECT_EQ(parse("dir:/x.h5:/g/A").file, folder.file("dir:/x.h5"));
+  write_matrix(folder, folder.file("x.h5"), 2, 2);
+  folder.comm().barrier();
+  EXPECT_EQ(parse("x.h5:/PV:/g").file, folder.file("x.h5"));
+  EXPECT_EQ(parse_table_name(folder.file("x.h5") + ":/", "a").path, "/");
+  EXPECT_EQ(split_names(folder.file("x.h5") + ":/PV:/g,/u").at(1), folder.file("x.h5") + ":/u");
 }
 
 TEST(OpenDataset, NamesWhatIsThere) {
