@@ -7,10 +7,9 @@
 #include <filesystem>
 #include <sstream>
 
-#include "base/half.hpp"
-#include "io/halves.hpp"
+#include "io/pieces.hpp"
 #include "io/schema.hpp"
-#include "mpi/watchdog.hpp"
+#include "io/type_name.hpp"
 
 namespace tessera::io {
 namespace {
@@ -52,6 +51,7 @@ void describe(hid_t type, Column& column) {
                                                                                                 : Key::bytes;
   if (column.key != Key::number) {
     if (info.kind != DatasetInfo::Kind::complex) info.kind = DatasetInfo::Kind::other;
+    info.other = type_name(type);
     return;
   }
   const Handle base(type_class == H5T_ENUM ? H5Tget_super(type) : H5Tcopy(type), H5Tclose);
@@ -120,37 +120,24 @@ class RowReader {
         column_(column),
         file_(open_file(file)),
         dataset_(open_dataset(file_, name_)),
-        space_(h5_check(H5Dget_space(dataset_), ExitCode::bad_data, name_.text()), H5Sclose) {
-    for (const index_t extent : column.info.shape) count_.push_back(static_cast<hsize_t>(extent));
-    start_.assign(count_.size(), 0);
+        extents_(column.info.shape) {
+    for (const index_t extent : extents_) box_.push_back({0, extent});
   }
 
   [[nodiscard]] Handle stored_type() const { return type_of_column(dataset_, column_); }
 
-  /// In calls of at most 1 GiB: larger ones have failed in HDF5.
   void read(layout::Range rows, hid_t type, std::byte* to) {
-    index_t row_bytes = static_cast<index_t>(H5Tget_size(type));
-    for (std::size_t d = 1; d < count_.size(); ++d) row_bytes *= static_cast<index_t>(count_[d]);
-    const index_t at_once = std::max<index_t>(1, (index_t{1} << 30) / std::max<index_t>(1, row_bytes));
-    for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
-      start_[0] = static_cast<hsize_t>(begin);
-      count_[0] = static_cast<hsize_t>(std::min(at_once, rows.end - begin));
-      h5_check_rc(H5Sselect_hyperslab(space_, H5S_SELECT_SET, start_.data(), nullptr, count_.data(), nullptr),
-                  ExitCode::bad_data, name_.text());
-      const Handle memory(H5Screate_simple(static_cast<int>(count_.size()), count_.data(), nullptr),
-                          H5Sclose);
-      transfer_.check(H5Dread(dataset_, type, memory, space_, transfer_, to), type, name_.text());
-      to += static_cast<index_t>(count_[0]) * row_bytes;
-      mpi::heartbeat();
-    }
+    box_[0] = rows;
+    extents_[0] = rows.size();
+    read_pieces(dataset_, name_.text(), box_, {type, to, static_cast<index_t>(H5Tget_size(type)), extents_});
   }
 
  private:
   DatasetName name_;
   const Column& column_;
-  Handle file_, dataset_, space_;
-  Transfer transfer_;
-  std::vector<hsize_t> start_, count_;
+  Handle file_, dataset_;
+  std::vector<index_t> extents_;
+  Ranges box_;
 };
 
 std::string text_of(const std::string& word) { return fmt::format(" {} {}", word.size(), word); }
@@ -160,7 +147,7 @@ std::string line_of(const Column& column) {
   std::string line = fmt::format("{} {} {} {} {}", static_cast<int>(column.key), static_cast<int>(info.kind),
                                  info.element_bytes, info.is_signed ? 1 : 0, info.shape.size());
   for (const index_t extent : info.shape) line += fmt::format(" {}", extent);
-  for (const std::string* word : {&column.path, &column.member}) line += text_of(*word);
+  for (const std::string* word : {&column.path, &column.member, &info.other}) line += text_of(*word);
   return line + "\n";
 }
 
@@ -181,7 +168,7 @@ Column parse_column(std::istringstream& words) {
   column.key = static_cast<Key>(key);
   column.info.kind = static_cast<DatasetInfo::Kind>(kind);
   for (std::size_t d = 0; d < rank && words; ++d) words >> column.info.shape.emplace_back();
-  for (std::string* word : {&column.path, &column.member}) *word = parse_text(words);
+  for (std::string* word : {&column.path, &column.member, &column.info.other}) *word = parse_text(words);
   column.name = column.member.empty() ? last_part(column.path) : column.member;
   return column;
 }
@@ -290,43 +277,20 @@ Element element_of_numbers(const Column& column, const std::string& file) {
   return wide ? Element::u64 : Element::u32;
 }
 
-namespace {
-
-/// Rows of a key column as numbers of one type.
-class NumberReader {
- public:
-  NumberReader(const std::string& file, const Column& column, Element element)
-      : reader_(file, column), type_(reader_.stored_type()) {
-    halves_ = element == Element::f32 && column.member.empty() && is_half(type_);
-    if (!halves_) type_ = as_member(column, owned_type(element));
-  }
-
-  void read(layout::Range rows, std::byte* to) {
-    std::byte* const here = to + (halves_ ? index_t{sizeof(Half)} * rows.size() : 0);
-    reader_.read(rows, type_, here);
-    if (halves_) widen_halves(type_, here, rows.size(), to);
-  }
-
- private:
-  RowReader reader_;
-  Handle type_;
-  bool halves_ = false;  // as they are stored
-};
-
-}  // namespace
-
 void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
                   std::byte* to) {
-  if (!rows.empty()) NumberReader(file, column, element).read(rows, to);
+  if (rows.empty()) return;
+  RowReader(file, column).read(rows, as_member(column, owned_type(element)), to);
 }
 
 void read_numbers(const std::string& file, const Column& column, layout::Range rows, Element element,
                   std::byte* to, index_t at_once, const std::function<void(layout::Range)>& arrived) {
   if (rows.empty()) return;
-  NumberReader reader(file, column, element);
+  RowReader reader(file, column);
+  const Handle type = as_member(column, owned_type(element));
   for (index_t begin = rows.begin; begin < rows.end; begin += at_once) {
     const layout::Range some{begin, std::min(rows.end, begin + at_once)};
-    reader.read(some, to + (begin - rows.begin) * static_cast<index_t>(bytes(element)));
+    reader.read(some, type, to + (begin - rows.begin) * static_cast<index_t>(bytes(element)));
     arrived(some);
   }
 }

@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "base/text.hpp"
-#include "io/halves.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "io/storage.hpp"
@@ -358,7 +357,5 @@ Handle complex_form(const DatasetName& name, index_t bytes) {
 bool is_stored_as(const DatasetName& name, Element element) {
   return H5Tequal(stored_type(name), owned_type(element)) > 0;
 }
-
-bool holds_halves(const DatasetName& name) { return is_half(stored_type(name)); }
 
 }  // namespace tessera::io

@@ -89,9 +89,6 @@ void require_matrix(const DatasetInfo& info, const DatasetName& name);
 /// Whether it is stored as such numbers are held in memory.
 [[nodiscard]] bool is_stored_as(const DatasetName& name, Element element);
 
-/// Whether its elements are IEEE halves, in either byte order: reading them as such changes no bit.
-[[nodiscard]] bool holds_halves(const DatasetName& name);
-
 /// What `read_slab` fills: elements of `type`, the last dimension fastest, in rows of `ld` elements.
 struct SlabTarget {
   hid_t type;

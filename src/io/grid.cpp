@@ -1,7 +1,6 @@
 #include "io/grid.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace tessera::io {
@@ -60,38 +59,6 @@ void read_grid(const DatasetName& name, const Box3& box, const GridView<T>& to) 
   });
 }
 
-/// As io::Transfer does: none that was finite has become infinite.
-void require_held(std::span<const double> wide, std::span<const Half> halves, const DatasetName& name) {
-  for (std::size_t i = 0; i < wide.size(); ++i) {
-    require(std::isfinite(static_cast<float>(halves[i])) || !std::isfinite(wide[i]), ExitCode::bad_data,
-            name.text() + " holds numbers that f16 cannot hold (beyond its range); take another type");
-  }
-}
-
-/// HDF5 does not round to even, and makes large integers NaN (1.10): what is not kept in halves is read as
-/// f64 and rounded here.
-template <>
-void read_grid(const DatasetName& name, const Box3& box, const GridView<Half>& to) {
-  if (box.empty()) return;
-  std::vector<double> wide;
-  std::vector<Half> packed;
-  const bool same = holds_halves(name);
-  each_part(box, sizeof(double) + sizeof(Half), [&](const Box3& part) {
-    packed.resize(static_cast<std::size_t>(part.volume()));
-    const auto slab = slab_of(part, to.dims);
-    if (same) {
-      read_slab(name, slab, {native_type(Element::f16), packed.data(), sizeof(Half), part.size()[2]});
-    } else {
-      wide.resize(packed.size());
-      read_slab(name, slab, {native_type(Element::f64), wide.data(), sizeof(double), part.size()[2]});
-      std::transform(wide.begin(), wide.end(), packed.begin(), [](double value) { return Half(value); });
-      require_held(wide, packed, name);
-    }
-    each_row(to, box, part, packed.data(),
-             [](Half* row, const Half* from, std::size_t bytes) { std::memcpy(row, from, bytes); });
-  });
-}
-
 template <class T>
 void write_grid(const Box3& box, const GridView<const T>& from, const PutSlab& put) {
   std::vector<T> packed;
@@ -106,7 +73,7 @@ void write_grid(const Box3& box, const GridView<const T>& from, const PutSlab& p
 #define TESSERA_INSTANTIATE(T)                                                  \
   template void read_grid(const DatasetName&, const Box3&, const GridView<T>&); \
   template void write_grid(const Box3&, const GridView<const T>&, const PutSlab&);
-template void write_grid(const Box3&, const GridView<const Half>&, const PutSlab&);  // read: see above
+TESSERA_INSTANTIATE(Half)
 TESSERA_INSTANTIATE(float)
 TESSERA_INSTANTIATE(double)
 #undef TESSERA_INSTANTIATE

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
+
+#include "io/conversion.hpp"
 
 namespace tessera::io {
 namespace {
@@ -36,15 +37,6 @@ std::string system_reason(std::string words) {
 }
 
 Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose}; }
-
-/// "u32", "f32", "c64"; a compound of one member has that one's.
-std::string number_name(hid_t type) {
-  const bool compound = H5Tget_class(type) == H5T_COMPOUND, real = H5Tget_class(type) == H5T_FLOAT;
-  if (compound && H5Tget_nmembers(type) == 1)
-    return number_name(Handle(H5Tget_member_type(type, 0), H5Tclose));
-  const bool has_sign = !compound && !real && H5Tget_sign(type) != H5T_SGN_NONE;
-  return (compound ? "c" : real ? "f" : has_sign ? "i" : "u") + std::to_string(8 * H5Tget_size(type));
-}
 
 Handle text_type() {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -82,6 +74,7 @@ T read_scalar(hid_t object, const std::string& name, hid_t type) {
 void quiet_errors() {
   [[maybe_unused]] static const herr_t once = H5dont_atexit();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  [[maybe_unused]] static const bool ours = (register_conversions(), true);
 }
 
 std::string library_version() {
@@ -114,45 +107,6 @@ hid_t h5_check(hid_t result, ExitCode code, const std::string& what) {
 void close_written(Handle& file, ExitCode code, const std::string& what) {
   h5_check_rc(H5Fflush(file, H5F_SCOPE_GLOBAL), code, what);
   h5_check_rc(file.finish(), code, what);
-}
-
-namespace {
-
-/// Between this machine's types the library calls infinities, too, beyond the range of a narrower one.
-bool is_infinite(hid_t type, const void* number) {
-  const auto holds = [&]<class T>(hid_t native, T value) {
-    if (H5Tequal(type, native) <= 0) return false;
-    std::memcpy(&value, number, sizeof value);
-    return std::isinf(value);
-  };
-  return holds(H5T_NATIVE_DOUBLE, 0.0) || holds(H5T_NATIVE_LDOUBLE, 0.0L);
-}
-
-/// Called by the library where a number does not become what it is.
-H5T_conv_ret_t refuse_others(H5T_conv_except_t what, hid_t from, hid_t to, void* number, void*,
-                             void* refused) {
-  const bool beyond = what == H5T_CONV_EXCEPT_RANGE_HI || what == H5T_CONV_EXCEPT_RANGE_LOW;
-  if (H5Tget_class(to) != H5T_INTEGER && (!beyond || is_infinite(from, number))) return H5T_CONV_UNHANDLED;
-  *static_cast<bool*>(refused) = true;
-  return H5T_CONV_ABORT;
-}
-
-}  // namespace
-
-Transfer::Transfer()
-    : list_(h5_check(H5Pcreate(H5P_DATASET_XFER), ExitCode::internal, "H5Pcreate"), H5Pclose) {
-  h5_check_rc(H5Pset_type_conv_cb(list_, refuse_others, &refused_), ExitCode::internal,
-              "H5Pset_type_conv_cb");
-}
-
-void Transfer::check(herr_t result, hid_t to, const std::string& name) const {
-  if (result < 0 && refused_) {
-    const std::string type = number_name(to);
-    const bool whole = type.front() == 'i' || type.front() == 'u';
-    throw Error(ExitCode::bad_data, name + " holds numbers that " + type + " cannot hold (beyond its range" +
-                                        (whole ? ", or no whole ones" : "") + "); take another type");
-  }
-  h5_check_rc(result, ExitCode::bad_data, "cannot read " + name);
 }
 
 namespace {

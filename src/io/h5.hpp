@@ -43,7 +43,7 @@ class Handle {
 /// Silences the library's own printing (its words travel in our errors instead) and its end: after a write
 /// that failed, HDF5 1.10.8 crashes when it terminates, at exit or in MPI_Finalize. Called by every entry
 /// point here, and by main before MPI is initialised, for only then does the library stay out of
-/// MPI_Finalize.
+/// MPI_Finalize. Numbers are converted by our functions from then on (conversion.hpp).
 void quiet_errors();
 
 /// The innermost words of the library's error stack on one line, e.g. "unable to open file: truncated file:
@@ -65,23 +65,6 @@ inline void h5_check_rc(herr_t result, ExitCode code, const std::string& what) {
 /// Closes a file that was written. What the library still holds goes there now, and a failure is told: throws
 /// Error(code).
 void close_written(Handle& file, ExitCode code, const std::string& what);
-
-/// The property list of transfers that turn no number into another: an integer in memory takes no fraction,
-/// no NaN and nothing beyond its range, of which the library would make the nearest that it has. Floats
-/// round, and take nothing beyond their range, which would become infinite.
-class Transfer {
- public:
-  Transfer();
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
-  operator hid_t() const { return list_; }  // NOLINT: as of a Handle
-  /// Of a transfer of `name` to elements of that type. Throws Error(bad_data) if it failed.
-  void check(herr_t result, hid_t to, const std::string& name) const;
-
- private:
-  Handle list_;
-  bool refused_ = false;
-};
 
 /// Of real numbers and integers.
 [[nodiscard]] hid_t native_type(Element element);

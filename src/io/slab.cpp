@@ -7,9 +7,9 @@
 
 #include "base/error.hpp"
 #include "io/dataset.hpp"
+#include "io/pieces.hpp"
 #include "io/raw_file.hpp"
 #include "io/runs.hpp"
-#include "mpi/watchdog.hpp"
 
 namespace tessera::io {
 namespace {
@@ -32,9 +32,9 @@ std::vector<index_t> extents_of(hid_t space) {
 }
 
 /// A slab of what the name selects as a slab of the dataset.
-std::vector<layout::Range> in_dataset(const DatasetName& name, const std::vector<index_t>& extents,
-                                      std::span<const layout::Range> slab) {
-  std::vector<layout::Range> whole = resolve(name.selection, extents, name.text());
+Ranges in_dataset(const DatasetName& name, const std::vector<index_t>& extents,
+                  std::span<const layout::Range> slab) {
+  Ranges whole = resolve(name.selection, extents, name.text());
   std::size_t d = 0;
   for (std::size_t k = 0; k < whole.size(); ++k) {
     if (k < name.selection.size() && name.selection[k].is_index) continue;
@@ -62,40 +62,15 @@ void read_slab(const DatasetName& name, std::span<const layout::Range> slab, con
   const Handle file = open_file(name.file, access);
   const Handle dataset = open_dataset(file, name);
   const Handle space(h5_check(H5Dget_space(dataset), ExitCode::bad_data, name.text()), H5Sclose);
-  const std::size_t rank = slab.size();
-  std::vector<hsize_t> start, count, memory_extents;
-  for (const layout::Range& range : in_dataset(name, extents_of(space), slab)) {
-    start.push_back(static_cast<hsize_t>(range.begin));
-    count.push_back(static_cast<hsize_t>(range.size()));
+  const Ranges box = in_dataset(name, extents_of(space), slab);
+  HeldArray held{to.type, to.data, to.element_bytes, {}};
+  std::size_t last = 0;  // the slab's last dimension in the dataset
+  for (std::size_t d = 0; d < box.size(); ++d) {
+    held.extents.push_back(box[d].size());
+    if (d >= name.selection.size() || !name.selection[d].is_index) last = d;
   }
-  for (const layout::Range& range : slab) memory_extents.push_back(static_cast<hsize_t>(range.size()));
-  std::vector<hsize_t> memory_count = memory_extents;
-  if (rank > 1) memory_extents.back() = static_cast<hsize_t>(to.ld);
-  index_t row_bytes = to.element_bytes;  // of one index of the slab's first dimension
-  for (std::size_t d = 1; d < rank; ++d) row_bytes *= static_cast<index_t>(memory_extents[d]);
-  constexpr index_t piece_bytes =
-      index_t{1} << 30;  // one call moves no more: larger ones have failed in HDF5 and MPI-IO
-  const index_t at_once = std::max<index_t>(1, piece_bytes / row_bytes);
-  const auto first =
-      static_cast<std::size_t>(std::find_if_not(name.selection.begin(), name.selection.end(),
-                                                [](auto pick) { return pick.is_index; }) -
-                               name.selection.begin());  // the slab's first dimension in the dataset
-  const hsize_t begin = start[first];
-  const Transfer transfer;
-  const std::vector<hsize_t> memory_start(rank, 0);
-  for (index_t i = 0; i < slab[0].size(); i += at_once) {
-    start[first] = begin + static_cast<hsize_t>(i);
-    count[first] = memory_count[0] = memory_extents[0] =
-        static_cast<hsize_t>(std::min(at_once, slab[0].size() - i));
-    h5_check_rc(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-                ExitCode::bad_data, name.text() + " has no such block");
-    const Handle memory(H5Screate_simple(static_cast<int>(rank), memory_extents.data(), nullptr), H5Sclose);
-    H5Sselect_hyperslab(memory, H5S_SELECT_SET, memory_start.data(), nullptr, memory_count.data(), nullptr);
-    transfer.check(
-        H5Dread(dataset, to.type, memory, space, transfer, static_cast<std::byte*>(to.data) + i * row_bytes),
-        to.type, name.text());
-    mpi::heartbeat();
-  }
+  if (slab.size() > 1) held.extents[last] = to.ld;
+  read_pieces(dataset, name.text(), box, held);
 }
 
 void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
@@ -122,33 +97,20 @@ void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to)
   read_slab(name, slab, {native_type(element_of<T>), to.data, index_t{sizeof(T)}, to.ld});
 }
 
-/// The type of complex numbers with such parts in memory, its members named as in the dataset: HDF5 finds
-/// them by their names.
-Handle complex_type_of(const DatasetName& name, hid_t part) {
-  const Handle stored = stored_type(name);
-  const auto member = [&](unsigned which) {
-    char* const text = H5Tget_member_name(stored, which);
-    const std::string word = text == nullptr ? "" : text;
-    H5free_memory(text);
-    return word;
-  };
-  return complex_type(part, member(0), member(1));
-}
-
 template <class T>
 requires is_complex<T>
 void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
   require_view(box, to);
   const layout::Range slab[] = {box.rows, box.cols};
-  const hid_t part = native_type(element_of<Real<T>>);
   if (box.empty()) return;
   if (H5Tget_class(stored_type(name)) == H5T_COMPOUND) {
-    const Handle type = complex_type_of(name, part);
+    const Handle type = complex_form(name, index_t{sizeof(T)});
     return read_slab(name, slab, {type, to.data, index_t{sizeof(T)}, to.ld});
   }
   // Real numbers go to the ends of their rows, which then spread them over themselves.
   auto* const parts = reinterpret_cast<Real<T>*>(to.data);
-  read_slab(name, slab, {part, parts + to.cols, index_t{sizeof(Real<T>)}, 2 * to.ld});
+  read_slab(name, slab,
+            {native_type(element_of<Real<T>>), parts + to.cols, index_t{sizeof(Real<T>)}, 2 * to.ld});
   for (index_t i = 0; i < to.rows; ++i) {
     Real<T>* const row = parts + 2 * i * to.ld;
     for (index_t j = 0; j < to.cols; ++j) {

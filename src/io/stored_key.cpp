@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "io/halves.hpp"
+#include "io/conversion.hpp"
 
 namespace tessera::io {
 namespace {
@@ -44,20 +44,14 @@ void StoredKey::convert(const std::byte* rows, index_t n, std::byte* to) const {
   std::vector<std::byte> elements(static_cast<std::size_t>(at_once * elements_ * widest)),
       background(elements.size());
   const Transfer transfer;
-  const bool halves = is_half(stored_) && H5Tequal(wanted_, H5T_NATIVE_FLOAT) > 0;
   for (index_t j = 0; j < n; j += at_once) {
     const index_t some = std::min(at_once, n - j);
     for (index_t e = 0; e < some * elements_; ++e)
       std::memcpy(elements.data() + e * from, rows + (j * elements_ + e) * from_element_ + begin_,
                   static_cast<std::size_t>(from));
-    if (halves) {
-      std::swap(elements, background);
-      widen_halves(stored_, background.data(), some * elements_, elements.data());
-    } else {
-      transfer.check(H5Tconvert(stored_, wanted_, static_cast<std::size_t>(some * elements_), elements.data(),
-                                background.data(), transfer),
-                     wanted_, "the key column");
-    }
+    transfer.check(H5Tconvert(stored_, wanted_, static_cast<std::size_t>(some * elements_), elements.data(),
+                              background.data(), transfer),
+                   wanted_, "the key column");
     for (index_t i = 0; i < some; ++i, to += bytes_.size())
       std::memcpy(to, elements.data() + i * elements_ * wanted + bytes_.begin,
                   static_cast<std::size_t>(bytes_.size()));

@@ -161,7 +161,7 @@ class AgainstNumpy(Random):
 
 class Rounding(tessera.Case):
     def test_files_are_rounded_as_numpy_rounds(self):
-        """Everything that lies in the middle between two halves, and beside it; infinity and NaN."""
+        """What lies in the middle between two halves, and beside it; infinity and NaN; integers."""
         halves = numpy.arange(0x7c00, dtype="u2").view("f2").astype("f8")
         middle = (halves[1:] + halves[:-1]) / 2
         values = numpy.concatenate([middle, middle * (1 + 1e-15), middle * (1 - 1e-15), halves,
@@ -169,7 +169,8 @@ class Rounding(tessera.Case):
         values = numpy.concatenate([values, -values, [numpy.nan]])
         for kind in ("f8", "f4", ">f8", "i4", "u8"):
             with self.subTest(kind=kind):
-                stored = values.astype(kind) if "f" in kind else numpy.arange(0, 65520, 7).astype(kind)
+                stored = values.astype(kind) if "f" in kind else \
+                    numpy.abs(halves[halves == numpy.round(halves)]).astype(kind)
                 if kind == "f4":
                     stored = stored[numpy.isinf(stored) | (abs(stored) < 65520) | numpy.isnan(stored)]
                 name = tessera.write_matrix(self.path(f"{kind[-2:]}.h5"), stored, name="u")
@@ -181,7 +182,7 @@ class Rounding(tessera.Case):
                 self.assertTrue(same.all(), f"{(~same).sum()} of {same.size}, {stored[~same][:5]}")
 
     def test_what_halves_cannot_hold_is_refused(self):
-        for kind, value in (("f8", 65520), ("f8", -1e300), ("i4", 65520)):
+        for kind, value in (("f8", 65520), ("f8", -1e300), ("i4", 65520), ("u8", 2049)):
             tessera.write_matrix(self.path("u.h5"), numpy.array([1, value, 3]).astype(kind), name="u")
             self.fail_with(tessera.BAD_DATA, "stencil", "--in", "u.h5:/u", "--type", "f16", "--steps", 0, words="f16 cannot hold")
 

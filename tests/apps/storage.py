@@ -350,5 +350,43 @@ class Named(Storage):
             numpy.testing.assert_array_equal(found, 2 * values.conj().T)
 
 
+class Integers(Storage):
+    def test_what_floats_do_not_hold(self):
+        """Neither products nor stencils nor casts round integers."""
+        with h5py.File(self.path("i.h5"), "w") as file:
+            for kind in ("<i8", ">i8", "<u8", ">u8"):
+                values = numpy.zeros((30, 20), kind)
+                values[17, 3] = 2**53
+                file[f"fits{kind[1:]}{'big' if kind[0] == '>' else ''}"] = values
+                values[17, 3] = 2**53 + 1
+                file[f"not{kind[1:]}{'big' if kind[0] == '>' else ''}"] = values
+            file["narrow"] = numpy.full((30, 20), 2**24 + 1, "i4")
+        for kind in ("i8", "i8big", "u8", "u8big"):
+            name, words = f"i.h5:/not{kind}", (f"i.h5:/not{kind}", "9007199254740993 at [17, 3]",
+                                               "f64 cannot hold", "store floats")
+            ranks = SOME if kind == "i8big" else (0,)
+            self.refuse(BAD_DATA, "matmul", "--a", name, "--b", name, "--trans-b", "T", words=words,
+                        ranks=ranks)
+            self.refuse(BAD_DATA, "stencil", "--in", name, "--steps", 1, words=words,
+                        ranks=(0, 3) if kind == "u8" else (0,))
+            self.refuse(BAD_DATA, "transpose", "--in", name, "--type", "f64", words=words,
+                        ranks=(0,))
+            self.succeed("transpose", "--in", f"i.h5:/fits{kind}", "--type", "f64")
+            self.succeed("transpose", "--in", name)  # as they are stored
+        self.refuse(BAD_DATA, "transpose", "--in", "i.h5:/narrow", "--type", "f32",
+                    words=("16777217 at [0, 0]", "f32 cannot hold", "take f64"))
+        self.succeed("transpose", "--in", "i.h5:/narrow", "--type", "f64")
+
+    def test_integers_of_other_integers(self):
+        with h5py.File(self.path("i.h5"), "w") as file:
+            for number, (kind, value) in enumerate(
+                ((">i8", -1), ("<i8", 2**32), (">u8", 2**63), ("<i2", -5))):
+                file[f"k{number}"] = numpy.array([1, value, 3], kind)
+        for number, target, text in ((0, "u64", "-1"), (1, "u32", "4294967296"),
+                                     (2, "i64", "9223372036854775808"), (3, "u32", "-5")):
+            self.refuse(BAD_DATA, "sort", "--in", f"i.h5:/k{number}", "--type", target,
+                        words=(f"{text} at [1]", f"{target} cannot hold"))
+
+
 if __name__ == "__main__":
     tessera.main()
