@@ -13,7 +13,6 @@
 #include "mpi/agreement.hpp"
 #include "mpi/transfer.hpp"
 #include "points.hpp"
-#include "run/memory_plan.hpp"
 #include "run/outputs.hpp"
 
 namespace tessera::apps {
@@ -250,9 +249,10 @@ bool run_point(const Point& point) {
 }
 
 /// What this rank will hold; where a plan is for fewer ranks, the last one's.
-index_t own_memory(const mpi::Communicator& comm, const Request& request) {
+run::Held held_here(const mpi::Communicator& comm, const Request& request) {
   const auto forecasts = forecast(request.shape, request.method);
-  return forecasts[std::min(static_cast<std::size_t>(comm.rank()), forecasts.size() - 1)].memory();
+  const auto& mine = forecasts[std::min(static_cast<std::size_t>(comm.rank()), forecasts.size() - 1)];
+  return {mine.memory(), mine.seen_bytes};
 }
 
 PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
@@ -262,10 +262,11 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
     const index_t per_node =
         point.has("ranks") ? std::min<index_t>(point.integer("ranks"), machine::default_threads()) : on_node;
     const auto stream = stream_if_needed(comm, point, request, *inputs);
-    if (stream && comm.is_root()) print_stream(request, *stream);
+    const index_t program = run::program_memory(comm, point);
+    if (stream && comm.is_root()) print_stream(request, *stream, program);
     if (stream) return;
-    if (comm.is_root()) print_plan(request, session.ceilings(), per_node);
-    run::print_if_too_large(comm, point, own_memory(comm, request),
+    if (comm.is_root()) print_plan(request, session.ceilings(), per_node, program);
+    run::print_if_too_large(comm, point, held_here(comm, request),
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const Values& values, run::Session& session) {
@@ -273,8 +274,8 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
     const Point point{comm, values, request, *inputs, session};
     if (const auto stream = stream_if_needed(comm, values, request, *inputs))
       return run_stream(point, *stream);
-    run::require_memory(comm, values, own_memory(comm, request),
-                        [&](index_t ranks) { return most_memory(request, ranks); });
+    session.plan_memory(run::require_memory(comm, values, held_here(comm, request),
+                                            [&](index_t ranks) { return most_memory(request, ranks); }));
     return dispatch_field(request.element, [&]<class T>(Type<T>) { return run_point<T>(point); });
   };
   const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {

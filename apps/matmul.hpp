@@ -13,6 +13,7 @@
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
+#include "run/memory_plan.hpp"
 #include "run/options.hpp"
 #include "run/outputs.hpp"
 #include "run/session.hpp"
@@ -77,7 +78,7 @@ using Point = PointOf<Request, Inputs>;
                                                                    const Inputs& inputs);
 /// Whether the result is right. Collective.
 [[nodiscard]] bool run_stream(const Point& point, const dist::matmul::Stream& stream);
-void print_stream(const Request& request, const dist::matmul::Stream& stream);
+void print_stream(const Request& request, const dist::matmul::Stream& stream, index_t program);
 
 /// The options of the command.
 [[nodiscard]] run::OptionSet declare();
@@ -104,13 +105,19 @@ template <class T>
 /// FLOP a second of this rank's kernel, by a short product like the one that is asked for.
 [[nodiscard]] double speed_of(const Request& request);
 
-/// The largest memory of any rank.
+/// What every rank holds if there were so many.
+[[nodiscard]] std::vector<dist::matmul::Forecast> forecasts_on(const Request& request, index_t ranks);
+/// Whether every rank may hold its part.
+[[nodiscard]] bool fits(const Request& request, const run::Allowance& allowance);
+/// The largest memory of any of them that is resident.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
 
-/// Prints what every rank will hold, send and take, and how long that should last on the measured machine.
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
+/// Prints what every rank will hold beside a program of so many bytes, send and take, and how long that
+/// should last on the measured machine.
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
+                index_t program);
 
 }  // namespace tessera::apps::matmul

@@ -63,7 +63,7 @@ std::string ceiling_of(const Request& request) {
   return single ? "gpu_fma_f32" : "gpu_mma_f64";
 }
 
-index_t most_memory(const Request& request, index_t ranks) {
+std::vector<Forecast> forecasts_on(const Request& request, index_t ranks) {
   auto shape = request.shape;
   auto method = request.method;
   shape.ranks = ranks;
@@ -71,8 +71,12 @@ index_t most_memory(const Request& request, index_t ranks) {
     method.grid = {0, 0};
     shape.seen = {};
   }
+  return forecast(shape, method);
+}
+
+index_t most_memory(const Request& request, index_t ranks) {
   index_t most = 0;
-  for (const Forecast& f : forecast(shape, method)) most = std::max(most, f.memory());
+  for (const Forecast& f : forecasts_on(request, ranks)) most = std::max(most, f.resident());
   return most;
 }
 
@@ -87,7 +91,8 @@ Need need_of(const Request& request, const run::Ceilings& ceilings, index_t rank
   return need;
 }
 
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
+                index_t program) {
   const auto& q = request.shape;
   const auto forecasts = forecast(q, request.method);
   fmt::print("plan: {} x {} x {} {} on {} x {}, algorithm {}, kernel {}\n", q.m, q.n, q.k,
@@ -118,7 +123,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
     all_words += f.received_bytes;
-    most = std::max(most, f.memory());
+    most = std::max(most, f.resident());
     if (static_cast<index_t>(r) < most_rows) table.add(plan_row(std::to_string(r), f, seconds));
   }
   fmt::print("{}", table.text());
@@ -127,7 +132,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   const auto total =
       static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k) * q.flops_each * 1e-9;
   fmt::print("in all {} GFLOP; a rank receives {}, the worst {}, and holds up to {}; predicted {}\n",
-             human_number(total), human_bytes(all_words / q.ranks), human_bytes(words), human_bytes(most),
+             human_number(total), human_bytes(all_words / q.ranks), human_bytes(words),
+             run::held_text(most, program),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
   const bool through = request.gpus == nullptr && request.method.kernel->space == Space::device;
   if (q.ranks == 1 && through) print_pieces(request);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.hpp"
 #include "dist/matmul/on_devices.hpp"
@@ -11,7 +12,6 @@
 #include "mpi/shared_memory.hpp"
 #include "run/device.hpp"
 #include "run/held.hpp"
-#include "run/memory_plan.hpp"
 #include "run/session.hpp"
 #include "run/shares.hpp"
 
@@ -214,22 +214,33 @@ bool may_live_anywhere(const Request& request, const Inputs& inputs) {
 void choose_order(const mpi::Communicator& comm, const Values& point, Request& request) {
   constexpr index_t most_rounds = 256;
   Method& method = request.method;
-  const auto& q = request.shape;
+  auto& q = request.shape;
   if (method.algorithm != dist::matmul::Algorithm::recursive || request.gpus != nullptr || q.ranks == 1)
     return;
-  const index_t allowance = run::memory_allowance(comm, point);
+  const run::Allowance allowance(comm, point);
   const index_t wanted = point.integer("slices");
-  if (!q.seen.all()) method.slices = wanted > 0 ? wanted : slices_that_pay(q, method);
-  if (most_memory(request, q.ranks) <= allowance) return;
-  if (wanted == 0) method.slices = 1;
-  if (most_memory(request, q.ranks) <= allowance) return;
-  for (method.rounds = 2; method.rounds <= most_rounds; method.rounds *= 2) {
-    if (most_memory(request, q.ranks) <= allowance) return;
-  }
-  method.rounds = 1;
+  const dist::matmul::Seen shared = q.seen;
+  do {  // memory that ranks share is resident with each of them
+    if (!q.seen.all()) method.slices = wanted > 0 ? wanted : slices_that_pay(q, method);
+    if (fits(request, allowance)) return;
+    if (wanted == 0) method.slices = 1;
+    if (fits(request, allowance)) return;
+    for (method.rounds = 2; method.rounds <= most_rounds; method.rounds *= 2) {
+      if (fits(request, allowance)) return;
+    }
+    method.rounds = 1;
+  } while (std::exchange(q.seen, {}).any());
+  q.seen = shared;
 }
 
 }  // namespace
+
+bool fits(const Request& request, const run::Allowance& allowance) {
+  const auto all = forecast(request.shape, request.method);
+  return std::all_of(all.begin(), all.end(), [&](const dist::matmul::Forecast& f) {
+    return allowance.holds({f.memory(), f.seen_bytes});
+  });
+}
 
 layout::ProcessGrid parse_grid(const std::string& text) {
   if (text.empty()) return {0, 0};

@@ -11,7 +11,6 @@
 #include "io/mapped.hpp"
 #include "matmul.hpp"
 #include "mpi/agreement.hpp"
-#include "run/memory_plan.hpp"
 #include "run/stop.hpp"
 
 namespace tessera::apps::matmul {
@@ -177,6 +176,7 @@ template <class T>
 bool run(const Point& point, const Stream& stream) {
   const auto& comm = point.comm;
   const auto& request = point.request;
+  point.session.plan_memory(stream.rank_bytes + run::program_memory(comm, point.values));
   run::Outputs outputs = open_output(comm, point.values, request);
   Sources sources;
   mpi::together(comm, "open input", [&] { sources = sources_of(point, stream); });
@@ -226,11 +226,14 @@ std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run:
             "--out-of-core always goes with --out, and not with matrices that stay on GPUs (--gpu-exchange "
             "host)");
   });
+  if (wanted == "auto" && fits(request, run::Allowance(comm, values))) return std::nullopt;
   const index_t allowance = run::memory_allowance(comm, values);
-  if (wanted == "auto" && most_memory(request, request.shape.ranks) <= allowance) return std::nullopt;
   std::optional<Stream> stream;
-  const bool maps_a = can_map(comm, inputs.a, request.element),
-             maps_b = can_map(comm, inputs.b, request.element);
+  // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when somebody
+  // needs the room: but --memory is to be the most that is resident.
+  const bool maps = values.bytes("memory") == 0;
+  const bool maps_a = maps && can_map(comm, inputs.a, request.element),
+             maps_b = maps && can_map(comm, inputs.b, request.element);
   const bool device_here = request.method.kernel->space == Space::device;
   const bool on_device = comm.max(index_t{device_here ? 0 : 1}) == 0;  // one plan for all ranks
   const index_t cache = run::free_share(comm);
@@ -246,17 +249,18 @@ bool run_stream(const Point& point, const Stream& stream) {
   return dispatch_field(point.request.element, [&]<class T>(Type<T>) { return run<T>(point, stream); });
 }
 
-void print_stream(const Request& request, const Stream& stream) {
+void print_stream(const Request& request, const Stream& stream, index_t program) {
   const auto& q = request.shape;
   fmt::print(
       "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along k; "
-      "reads {} (A {}, B {}){}, writes {}, holds {} a rank\n",
+      "reads {} (A {}, B {}){}, writes {}, holds {} a rank{}\n",
       name(request.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
       counted(request.method.threads, "thread"), request.method.kernel->name, counted(stream.tiles(), "tile"),
       stream.m, stream.n, stream.k, human_bytes(stream.read_bytes), counted(stream.tiles_n(), "time"),
       counted(stream.tiles_m(), "time"),
       stream.maps_a || stream.maps_b ? " where the file cache holds them" : "",
-      human_bytes(q.m * q.n * q.element_bytes), human_bytes(stream.rank_bytes));
+      human_bytes(q.m * q.n * q.element_bytes), human_bytes(stream.rank_bytes + program),
+      run::of_program_text(program));
 }
 
 }  // namespace tessera::apps::matmul

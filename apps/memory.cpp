@@ -163,7 +163,7 @@ class Probes {
     const ProbeVariant& row = row_of(point);
     const Walk walk = walk_of(point);
     const index_t bytes = planned_bytes(row, walk) * (point.flag("no-verify") ? 1 : 2);
-    run::require_memory(comm_, point, bytes, [&](index_t) { return bytes; });
+    session.plan_memory(run::require_memory(comm_, point, {bytes}, [&](index_t) { return bytes; }));
     std::unique_ptr<memory::Probe> probe;
     mpi::together(comm_, "allocate", [&] { probe = row.make(walk); });
     run::Measured measured = run::measure(

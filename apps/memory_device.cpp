@@ -119,7 +119,7 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
   mpi::together(comm, "options", [&] { walk = walk_of(point); });
   run::require_gpu(comm, point, row);
   const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "the arrays of a probe");
-  run::require_memory(comm, point, on_host, [&](index_t) { return on_host; });
+  session.plan_memory(run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; }));
   std::unique_ptr<memory::DeviceProbe> probe;
   mpi::together(comm, "allocate", [&] {
     const index_t needed = device_bytes(row, walk), free = machine::free_gpu_memory();

@@ -198,7 +198,7 @@ std::vector<Forecast> forecasts_of(const Values& point, const Program& program,
 
 bool run_group(const mpi::Communicator& comm, const Group& group, run::Session& session) {
   const auto bytes = static_cast<index_t>(bytes_of(group.first()));
-  run::require_memory(comm, group.first(), bytes, [&](index_t) { return bytes; });
+  session.plan_memory(run::require_memory(comm, group.first(), {bytes}, [&](index_t) { return bytes; }));
   std::map<int, double> contentions;
   mpi::together(comm, "contention", [&] {
     for (const Values& point : group.points) {

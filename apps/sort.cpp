@@ -77,8 +77,9 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
     const index_t on_node = comm.node().size();
     const index_t per_node =
         values.has("ranks") ? std::min<index_t>(request.ranks, machine::default_threads()) : on_node;
-    if (comm.is_root()) print_plan(request, session.ceilings(), per_node);
-    run::print_if_too_large(comm, values, own_memory(comm, request),
+    const index_t program = run::program_memory(comm, values);
+    if (comm.is_root()) print_plan(request, session.ceilings(), per_node, program);
+    run::print_if_too_large(comm, values, {own_memory(comm, request)},
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const Values& values, run::Session& session) {
@@ -89,8 +90,8 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
     if (goes_out_of_core(comm, values, request)) return run_external(point);
     if (values.has("scratch") && comm.is_root())
       fmt::print("--scratch was not needed: all is in memory (--out-of-core always goes through files)\n");
-    run::require_memory(comm, values, own_memory(comm, request),
-                        [&](index_t ranks) { return most_memory(request, ranks); });
+    session.plan_memory(run::require_memory(comm, values, {own_memory(comm, request)},
+                                            [&](index_t ranks) { return most_memory(request, ranks); }));
     return request.task == Task::keys ? run_keys(point) : run_table(point);
   };
   const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {

@@ -89,7 +89,9 @@ using Point = PointOf<Request, Inputs>;
 [[nodiscard]] std::vector<dist::sort::Forecast> forecast_of(const Request& request, index_t ranks);
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
-void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node);
+/// Beside a program of so many bytes.
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
+                index_t program);
 
 /// One measured point each, verified and written. Return whether it is right. Collective.
 [[nodiscard]] bool run_keys(const Point& point);

@@ -37,8 +37,10 @@ class BlockwiseApply {
     // A row of a block: its source, that with its place twice, a column's element and hash. A quarter is for
     // elements of the input, with their hashes.
     const index_t allowance = run::memory_allowance(comm_, values_);
-    block_rows_ = allowance / 4 * 3 / (8 + 2 * 16 + 8 + widest);
-    piece_rows_ = allowance / 4 / (8 + widest);
+    row_bytes_ = 8 + 2 * 16 + 8 + widest;
+    piece_row_bytes_ = 8 + widest;
+    block_rows_ = allowance / 4 * 3 / row_bytes_;
+    piece_rows_ = allowance / 4 / piece_row_bytes_;
     mpi::together(comm_, "plan", [&] {
       require(block_rows_ > 0 && piece_rows_ > 0, ExitCode::memory,
               human_bytes(allowance) + " of memory are too few for a row; allow more");
@@ -46,6 +48,7 @@ class BlockwiseApply {
   }
 
   bool run(run::Session& session) {
+    session.plan_memory(held() + run::program_memory(comm_, values_));
     open();
     mpi::Phases once;
     phases_ = &once;
@@ -69,13 +72,22 @@ class BlockwiseApply {
     return outputs_.conclude(comm_, values_, session, measured, [] {});
   }
 
-  void print() const {
-    fmt::print("plan: out of core, {} in blocks of {}; a look at the input for each block\n",
-               counted(request_.n, "row"),
-               std::min(block_rows_, ceil_div(request_.n, index_t{comm_.size()})));
+  void print(index_t program) const {
+    fmt::print(
+        "plan: out of core, {} in blocks of {}; a look at the input for each block; holds {} a rank{}\n",
+        counted(request_.n, "row"), most_rows(), human_bytes(held() + program),
+        run::of_program_text(program));
+  }
+
+  /// Bytes a rank.
+  [[nodiscard]] index_t held() const {
+    return most_rows() * row_bytes_ + std::min(piece_rows_, request_.n) * piece_row_bytes_;
   }
 
  private:
+  [[nodiscard]] index_t most_rows() const {
+    return std::min(block_rows_, ceil_div(request_.n, index_t{comm_.size()}));
+  }
   void open() {
     mpi::together(comm_, "create output", [&] {
       const io::DatasetName out = io::parse_table_name(values_.text("out"), "out");
@@ -189,6 +201,7 @@ class BlockwiseApply {
   const Request& request_;
   bool verify_;
   layout::Range mine_;
+  index_t row_bytes_ = 0, piece_row_bytes_ = 0;  // of a block and of a piece of the input
   index_t block_rows_ = 0, piece_rows_ = 0;
   run::Outputs outputs_;
   std::vector<std::size_t> places_;  // of the columns in the output
@@ -202,7 +215,8 @@ bool run_apply_in_blocks(const Point& point) { return BlockwiseApply(point).run(
 
 void print_apply_in_blocks(const Point& point) {
   const BlockwiseApply apply(point);
-  if (point.comm.is_root()) apply.print();
+  const index_t program = run::program_memory(point.comm, point.values);
+  if (point.comm.is_root()) apply.print(program);
 }
 
 }  // namespace tessera::apps::sort

@@ -1,8 +1,7 @@
 // Out of core: the rows become runs in files, and parts of all runs that follow each other in the sorted
 // order are brought together, sorted and written. Runs are divided by value where a sample of the input tells
-// how (and all rows are wanted), else sorted. Two reads and two writes; a third of what is left where each
-// key is wanted once, because only then is known how much that is. Runs and parts that are there already from
-// an attempt before are not made again. Files are read and written under the sorting.
+// how (and all rows are wanted), else sorted. Two reads and two writes; a third where each key is wanted
+// once, for only then is known how much is left. Runs and parts of an attempt before are not made again.
 
 #include <fmt/format.h>
 
@@ -53,6 +52,7 @@ class External {
   ~External() { queue_.finish(); }  // before what its work uses
 
   bool run(run::Session& session) {
+    session.plan_memory(held() + run::program_memory(comm_, values_));
     open(outputs_, request_.unique ? 0 : request_.rows_out());
     run::Measured measured = run::measure_once(comm_, values_, [&](mpi::Phases& phases) { sort(phases); });
     if (verify_) measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(all_faults()), 0};
@@ -75,15 +75,20 @@ class External {
       fmt::print(stderr, "an earlier attempt left runs in '{}': --overwrite goes on with them\n", folder_);
   }
 
+  /// Collective.
   void print() const {
+    const index_t program = run::program_memory(comm_, values_);
+    if (!comm_.is_root()) return;
     index_t stored = 0;
     for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();
-    fmt::print("plan: out of core, {} in {} of {} in '{}', {} a rank; two reads and two writes of {}{}\n",
+    fmt::print("plan: out of core, {} in {} of {} in '{}', holds {} a rank{}; reads and writes {} twice{}\n",
                counted(plan_.rows, "row"), counted(plan_.runs, "run"), ceil_div(plan_.rows, plan_.runs),
-               folder_, human_bytes(std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes()),
+               folder_, human_bytes(held() + program), run::of_program_text(program),
                human_bytes(stored * plan_.rows),
-               request_.unique ? " at most, and one more of what is left" : "");
+               request_.unique ? " at most, and once more what is left" : "");
   }
+
+  [[nodiscard]] index_t held() const { return std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes(); }
 
  private:
   /// All of it, from the input to what only has to be published. Collective.
@@ -247,8 +252,6 @@ class External {
     tell_found(found, parts.count(), "parts");
   }
 
-  [[nodiscard]] index_t whole() const { return std::max<index_t>(1, plan_.rows); }
-
   [[nodiscard]] std::vector<Slice> slices_of(const Parts& parts, index_t part,
                                              const std::vector<index_t>& from,
                                              const std::vector<index_t>& to) const {
@@ -262,14 +265,14 @@ class External {
 
   void make_part(index_t part, const std::vector<Slice>& slices, mpi::Phases& phases) {
     faults_ += files_->make(files_->part(part), [&](const Pieces::Sink& sink) {
-      return pieces_->sort(slices, plan_.rows, whole(), sink, phases);
+      return pieces_->sort(slices, plan_.rows, std::max<index_t>(1, plan_.rows), sink, phases);
     });
   }
 
   /// To the result, from its row `first` on.
   void write_part(const std::vector<Slice>& slices, index_t first, mpi::Phases& phases) {
     const Sorted sorted = pieces_->sort(
-        slices, plan_.rows, whole(),
+        slices, plan_.rows, std::max<index_t>(1, plan_.rows),
         [&](const Sorted&, std::size_t column, std::span<const std::byte> data,
             const std::shared_ptr<const void>& memory) {
           if (!places_[column]) return;
@@ -389,12 +392,8 @@ bool run_external(const Point& point) {
 }
 
 void print_external(const Point& point) {
-  if (point.request.task == Task::apply) {
-    print_apply_in_blocks(point);
-    return;
-  }
-  const External external(point);
-  if (point.comm.is_root()) external.print();
+  if (point.request.task == Task::apply) return print_apply_in_blocks(point);
+  External(point).print();
 }
 
 }  // namespace tessera::apps::sort

@@ -135,10 +135,13 @@ void print_quantiles_plan(const Point& point) {
   const Request& request = point.request;
   const index_t allowance = run::memory_allowance(point.comm, point.values);
   const auto [held, bytes] = key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance);
+  const index_t program = run::program_memory(point.comm, point.values);
   if (!point.comm.is_root()) return;
-  fmt::print("plan: {} of {} on {}, by counting, three passes as a rule; {} a rank, the keys are {}\n",
-             counted(ssize(request.quantiles), "quantile"), counted(request.n, "row"),
-             counted(request.ranks, "rank"), human_bytes(bytes), held ? "in memory" : "read anew in each");
+  fmt::print(
+      "plan: {} of {} on {}, by counting, three passes as a rule; holds {} a rank{}, the keys are {}\n",
+      counted(ssize(request.quantiles), "quantile"), counted(request.n, "row"),
+      counted(request.ranks, "rank"), human_bytes(bytes + program), run::of_program_text(program),
+      held ? "in memory" : "read anew in each");
 }
 
 bool run_quantiles(const Point& point) {
@@ -152,6 +155,7 @@ bool run_quantiles(const Point& point) {
   outputs.open(comm, values);
   mpi::Phases once;
   const index_t allowance = run::memory_allowance(comm, values);
+  point.session.plan_memory(quantiles_memory(request, allowance) + run::program_memory(comm, values));
   std::optional<Keys> keys;
   mpi::together(comm, "read", [&] {
     const mpi::PhaseScope scope(once, "read");

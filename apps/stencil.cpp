@@ -282,14 +282,15 @@ class Run {
 PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
   const auto plan = [&comm, inputs](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, *inputs, session.ceilings());
-    if (comm.is_root()) print_plan(request);
-    run::print_if_too_large(comm, values, values.has("ranks") ? 0 : memory_of(request, comm.rank()),
+    const index_t program = run::program_memory(comm, values);
+    if (comm.is_root()) print_plan(request, program);
+    run::print_if_too_large(comm, values, {values.has("ranks") ? 0 : memory_of(request, comm.rank())},
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, *inputs, session.ceilings());
-    run::require_memory(comm, values, memory_of(request, comm.rank()),
-                        [&](index_t ranks) { return most_memory(request, ranks); });
+    session.plan_memory(run::require_memory(comm, values, {memory_of(request, comm.rank())},
+                                            [&](index_t ranks) { return most_memory(request, ranks); }));
     const Point point{comm, values, request, *inputs, session};
     return dispatch_kept(request.element, [&]<class T>(Type<T>) { return Run<T>(point).run(); });
   };

@@ -44,6 +44,7 @@ struct Request {
   index_t every = 0;                     ///< steps between two snapshots
   std::vector<Index3> probes;
   bool snapshots = false;  ///< a copy of the field is held while it is written
+  bool files = false;      ///< fields or terms come from files, or go there
   std::uint64_t seed = 1;
 
   [[nodiscard]] const dist::stencil::Problem& problem() const { return shape.problem; }
@@ -102,7 +103,8 @@ void choose_place(const mpi::Communicator& comm, const run::Values& point, const
 /// The largest memory of any rank if there were so many.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 /// Prints what every rank will hold, send and compute, and how long that should last on the measured machine.
-void print_plan(const Request& request);
+/// Beside a program of so many bytes.
+void print_plan(const Request& request, index_t program);
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request);
 

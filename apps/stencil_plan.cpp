@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "dist/stencil/samples.hpp"
 #include "io/grid.hpp"
+#include "run/memory_plan.hpp"
 #include "run/shares.hpp"
 #include "stencil.hpp"
 
@@ -21,10 +22,9 @@ index_t beside(const Request& request, index_t rank) {
   index_t points = 1;
   for (int d = 0; d < 3; ++d)
     points *= 2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, request.plan.halo_steps) + 1;
-  const index_t copy = request.snapshots ? request.shape.fields * request.plan.grid.of(rank).volume() *
-                                               request.shape.element_bytes
-                                         : 0;
-  return copy + io::grid_staging_bytes +
+  const index_t field = request.plan.grid.of(rank).volume() * request.shape.element_bytes;
+  const index_t copy = request.snapshots ? request.shape.fields * field : 0;
+  return copy + (request.files ? std::min(io::grid_staging_bytes, field) : 0) +
          2 * samples * 16 * request.shape.fields * std::min(points, longest_sample);
 }
 
@@ -72,7 +72,7 @@ void print_slabs(const Request& request) {
 
 }  // namespace
 
-void print_plan(const Request& request) {
+void print_plan(const Request& request, index_t program) {
   const auto& grid = request.plan.grid;
   const int dims = request.dims();
   std::string with;
@@ -119,7 +119,7 @@ void print_plan(const Request& request) {
   const double needed = request.updates();
   fmt::print(
       "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted {}{}\n",
-      human_number(all), human_number(all - needed), human_bytes(words), human_bytes(most),
+      human_number(all), human_number(all - needed), human_bytes(words), run::held_text(most, program),
       human_seconds(slowest),
       request.shape.rates.measured ? ""
                                    : " on a common machine (run `tessera machine` once to know this one)");

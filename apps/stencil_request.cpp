@@ -263,6 +263,10 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   Request request;
   request.init = point.text("init");
   request.snapshots = point.has("snapshots");
+  request.files =
+      request.snapshots || point.has("out") || point.has("checkpoint") || !inputs.in.empty() ||
+      !inputs.given.empty() ||
+      std::any_of(inputs.terms.begin(), inputs.terms.end(), [](const auto& t) { return t != nullptr; });
   request.every = point.integer("every");
   request.seed = static_cast<std::uint64_t>(point.integer("seed"));
   const auto in = shared(comm, inputs.in), past = shared(comm, inputs.past),

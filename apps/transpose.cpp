@@ -11,7 +11,6 @@
 #include "kernels/transpose/permute.hpp"
 #include "mpi/agreement.hpp"
 #include "points.hpp"
-#include "run/memory_plan.hpp"
 
 namespace tessera::apps {
 namespace transpose {
@@ -246,27 +245,27 @@ std::optional<dist::transpose::Tiles> tiles_if_needed(const mpi::Communicator& c
             "--out-of-core always goes with --out, and not with --in-place, --alpha, --beta, or --op H of "
             "complex numbers");
   });
-  const index_t allowance = run::memory_allowance(comm, values);
-  if (wanted == "auto" && most_memory(request, request.shape.ranks) <= allowance) return std::nullopt;
-  return tiles_of(request, allowance);
+  if (wanted == "auto" && fits(request, run::Allowance(comm, values))) return std::nullopt;
+  return tiles_of(request, run::memory_allowance(comm, values));
 }
 
 PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
   const auto plan = [&comm, inputs](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, *inputs);
     const auto tiles = tiles_if_needed(comm, values, request);
-    if (tiles && comm.is_root()) print_tiles(request, *tiles);
+    const index_t program = run::program_memory(comm, values);
+    if (tiles && comm.is_root()) print_tiles(request, *tiles, program);
     if (tiles) return;
-    if (comm.is_root()) print_plan(request, session.ceilings());
-    run::print_if_too_large(comm, values, values.has("ranks") ? 0 : memory_of(request, comm.rank()),
+    if (comm.is_root()) print_plan(request, session.ceilings(), program);
+    run::print_if_too_large(comm, values, values.has("ranks") ? run::Held{} : held_by(request, comm.rank()),
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {
     const Request request = resolve(comm, values, *inputs);
     const Point point{comm, values, request, *inputs, session};
     if (const auto tiles = tiles_if_needed(comm, values, request)) return run_tiles(point, *tiles);
-    run::require_memory(comm, values, memory_of(request, comm.rank()),
-                        [&](index_t ranks) { return most_memory(request, ranks); });
+    session.plan_memory(run::require_memory(comm, values, held_by(request, comm.rank()),
+                                            [&](index_t ranks) { return most_memory(request, ranks); }));
     return request.permutes() ? run_axes(point) : run_matrix(point);
   };
   const auto need = [&comm, inputs](const run::Values& values, const run::Ceilings& ceilings,

@@ -12,6 +12,7 @@
 #include "run/ceilings.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/inputs.hpp"
+#include "run/memory_plan.hpp"
 #include "run/options.hpp"
 #include "run/outputs.hpp"
 
@@ -53,13 +54,16 @@ void check_options(const run::OptionSet& set, const run::Parsed& parsed);
 [[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs);
 
 /// What a rank plans to hold, of everything.
-[[nodiscard]] index_t memory_of(const Request& request, index_t rank);
+[[nodiscard]] run::Held held_by(const Request& request, index_t rank);
+/// Whether every rank may hold its part.
+[[nodiscard]] bool fits(const Request& request, const run::Allowance& allowance);
 /// The largest memory of any rank if there were so many.
 [[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
 /// What the worst rank will hold, and the slowest take.
 [[nodiscard]] Need need_of(const Request& request, const run::Ceilings& ceilings);
 /// Prints what every rank will hold, send and take, and how long that should last on the measured machine.
-void print_plan(const Request& request, const run::Ceilings& ceilings);
+/// Beside a program of so many bytes.
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t program);
 
 /// The elements of a slab of an array of those extents, read or generated from the global position;
 /// contiguous.
@@ -84,6 +88,8 @@ void describe(const Request& request, run::Measured& measured);
 [[nodiscard]] bool can_stream(const run::Values& values, const Request& request);
 [[nodiscard]] dist::transpose::Tiles tiles_of(const Request& request, index_t allowance);
 bool run_tiles(const Point& point, const dist::transpose::Tiles& tiles);
-void print_tiles(const Request& request, const dist::transpose::Tiles& tiles);
+void print_tiles(const Request& request, const dist::transpose::Tiles& tiles, index_t program);
+/// Bytes that a rank holds of them.
+[[nodiscard]] index_t held_of(const dist::transpose::Tiles& tiles);
 
 }  // namespace tessera::apps::transpose

@@ -66,8 +66,16 @@ double exchange_of(const Request& request, const run::Ceilings& ceilings) {
 
 }  // namespace
 
-index_t memory_of(const Request& request, index_t rank) {
-  return forecast_of(request)[static_cast<std::size_t>(rank)].memory();
+run::Held held_by(const Request& request, index_t rank) {
+  const Forecast f = forecast_of(request)[static_cast<std::size_t>(rank)];
+  return {f.memory(), f.seen_bytes};
+}
+
+bool fits(const Request& request, const run::Allowance& allowance) {
+  const auto all = forecast_of(request);
+  return std::all_of(all.begin(), all.end(), [&](const Forecast& f) {
+    return allowance.holds({f.memory(), f.seen_bytes});
+  });
 }
 
 index_t most_memory(const Request& request, index_t ranks) {
@@ -75,7 +83,7 @@ index_t most_memory(const Request& request, index_t ranks) {
   other.shape.ranks = ranks;
   other.shape.ranks_per_node = std::min(ranks, request.shape.ranks_per_node);
   index_t most = 0;
-  for (const Forecast& f : forecast_of(other)) most = std::max(most, f.memory());
+  for (const Forecast& f : forecast_of(other)) most = std::max(most, f.resident());
   return most;
 }
 
@@ -90,7 +98,7 @@ Need need_of(const Request& request, const run::Ceilings& ceilings) {
   return need;
 }
 
-void print_plan(const Request& request, const run::Ceilings& ceilings) {
+void print_plan(const Request& request, const run::Ceilings& ceilings, index_t program) {
   const auto forecasts = forecast_of(request);
   fmt::print("plan: {} {} to {} on {} x {}, algorithm {}, kernel {}\n", request.element.type_text(),
              fmt::join(request.extents, " x "), fmt::join(request.result_extents(), " x "),
@@ -112,7 +120,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings) {
     const double seconds = predicted_seconds(request, f, r, ceilings, exchange);
     slowest = seconds < 0 ? -1 : std::max(slowest, seconds);
     words = std::max(words, f.received_bytes);
-    most = std::max(most, f.memory());
+    most = std::max(most, f.resident());
     if (static_cast<index_t>(r) >= most_rows) continue;
     table.add({std::to_string(r), human_bytes(f.touched_bytes), human_bytes(f.received_bytes),
                human_bytes(f.sent_bytes), std::to_string(f.messages), human_bytes(f.home_bytes),
@@ -122,7 +130,7 @@ void print_plan(const Request& request, const run::Ceilings& ceilings) {
   if (ssize(forecasts) > most_rows)
     fmt::print("... and {} more\n", counted(ssize(forecasts) - most_rows, "rank"));
   fmt::print("in all {} read once and written once; the worst rank receives {} and holds {}; predicted {}\n",
-             human_bytes(request.moved_bytes()), human_bytes(words), human_bytes(most),
+             human_bytes(request.moved_bytes()), human_bytes(words), run::held_text(most, program),
              slowest < 0 ? "unknown (run `tessera machine` once)" : human_seconds(slowest));
 }
 

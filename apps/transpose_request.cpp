@@ -260,6 +260,14 @@ void choose_exchange(const mpi::Communicator& comm, const Values& point, const I
   request.method.algorithm = Algorithm::pairwise;  // the host's matrices need no shared memory
 }
 
+/// Memory that ranks share is resident with each of them, which --memory may not allow.
+void share_if_it_fits(const mpi::Communicator& comm, const Values& point, Request& request) {
+  const bool chosen = point.text("algorithm") == "auto" && request.method.algorithm == Algorithm::shared;
+  if (!chosen || point.bytes("memory") == 0 || fits(request, run::Allowance(comm, point))) return;
+  request.algorithm = "pairwise";
+  request.method.algorithm = Algorithm::pairwise;
+}
+
 }  // namespace
 
 std::vector<index_t> Request::result_extents() const {
@@ -312,6 +320,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   choose_place(comm, point, request);
   choose_exchange(comm, point, inputs, request);
   if (request.gpus == nullptr) weigh_ranks(comm, point, request);
+  share_if_it_fits(comm, point, request);
   return request;
 }
 

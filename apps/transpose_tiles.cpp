@@ -12,7 +12,6 @@
 #include "kernels/transpose/permute.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/watchdog.hpp"
-#include "run/memory_plan.hpp"
 #include "run/stop.hpp"
 #include "transpose.hpp"
 
@@ -263,6 +262,7 @@ void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, i
 
 bool run_tiles(const Point& point, const Tiles& tiles) {
   const auto& comm = point.comm;
+  point.session.plan_memory(held_of(tiles) + run::program_memory(comm, point.values));
   const std::string problem = problem_text(point, tiles);
   run::Outputs outputs = open_output(point, point.values.has("resume") ? problem : "");
   Done all = parse_done(outputs.kept());
@@ -297,14 +297,16 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
   return outputs.conclude(comm, point.values, point.session, measured, [] {});
 }
 
-void print_tiles(const Request& request, const Tiles& tiles) {
+index_t held_of(const Tiles& tiles) { return tiles_held * tiles.bytes; }
+
+void print_tiles(const Request& request, const Tiles& tiles, index_t program) {
   fmt::print(
       "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of {}, "
-      "holds {} a rank\n",
+      "holds {} a rank{}\n",
       request.element.type_text(), fmt::join(request.extents, " x "),
       fmt::join(request.result_extents(), " x "), counted(tiles.total(), "tile"),
       fmt::join(tiles.tile, " x "), counted(request.shape.ranks, "rank"), human_bytes(tiles.read_run),
-      human_bytes(tiles.write_run), human_bytes(tiles_held * tiles.bytes));
+      human_bytes(tiles.write_run), human_bytes(held_of(tiles) + program), run::of_program_text(program));
 }
 
 }  // namespace tessera::apps::transpose

@@ -1,5 +1,7 @@
 #include "layout/matrix_layout.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,6 +82,12 @@ MatrixLayout in_bytes(const MatrixLayout& layout, index_t bytes) {
     result.boxes.push_back({box.rows, {box.cols.begin * bytes, box.cols.end * bytes}});
   }
   return result;
+}
+
+index_t resident_bytes(const Box& box, index_t cols, index_t element_bytes, index_t around) {
+  if (box.empty()) return 0;
+  const index_t row = cols * element_bytes, run = box.cols.size() * element_bytes;
+  return box.rows.size() * std::min(row, run + (run < row ? around : 0));
 }
 
 std::vector<Piece> outgoing(const MatrixLayout& home, const MatrixLayout& need, index_t rank) {

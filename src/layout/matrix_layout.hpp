@@ -61,6 +61,10 @@ struct MatrixLayout {
 /// The layout of the bytes of elements of `bytes` bytes: every column becomes so many.
 [[nodiscard]] MatrixLayout in_bytes(const MatrixLayout& layout, index_t bytes);
 
+/// Bytes of a row-major matrix of so many columns that become resident where a box of it is touched, and
+/// every touch brings the `around` bytes that it falls into: a page, or as many as the kernel maps around it.
+[[nodiscard]] index_t resident_bytes(const Box& box, index_t cols, index_t element_bytes, index_t around);
+
 /// A block that goes to, or comes from, a peer.
 struct Piece {
   index_t peer = 0;

@@ -3,17 +3,22 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <map>
 
 namespace tessera::machine {
 namespace {
 
-/// Where a version of the control groups keeps what, and what a line of a group's statistics begins with.
+/// Where a version of the control groups keeps what, and what lines of a group's statistics begin with: those
+/// of pages of files, of pages that are mapped (files and shared memory), of shared memory, and of what the
+/// kernel keeps of its own until somebody needs the room (version 1 does not tell).
 struct Names {
-  const char *folder, *limit, *used, *unused_files;
+  const char *folder, *limit, *used, *inactive, *active, *mapped, *shared, *slabs;
 };
-constexpr Names version1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-                         "total_inactive_file"};
-constexpr Names version2{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
+constexpr Names version1{
+    "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file",
+    "total_active_file",     "total_mapped_file",     "total_shmem",           ""};
+constexpr Names version2{"/sys/fs/cgroup", "memory.max",  "memory.current", "inactive_file",
+                         "active_file",    "file_mapped", "shmem",          "slab_reclaimable"};
 
 /// -1 where there is none, as in "max".
 index_t number_in(const std::string& file) {
@@ -22,22 +27,29 @@ index_t number_in(const std::string& file) {
   return in >> value ? value : -1;
 }
 
-/// Of a file of "word number" lines; 0 where the word is not there.
-index_t number_after(const std::string& wanted, const std::string& file) {
+/// Of a file of "word number" lines.
+std::map<std::string, index_t> numbers_in(const std::string& file) {
   std::ifstream in(file);
+  std::map<std::string, index_t> numbers;
   std::string word;
-  index_t value = 0;
-  while (in >> word >> value)
-    if (word == wanted) return value;
-  return 0;
+  for (index_t value = 0; in >> word >> value;) numbers[word] = value;
+  return numbers;
+}
+
+/// Of what a group uses, the bytes that the kernel takes back before it kills anybody: pages of files, but
+/// not those that processes have mapped, for a program whose own pages go comes to a standstill.
+index_t reclaimable(const std::string& folder, const Names& names) {
+  auto numbers = numbers_in(folder + "memory.stat");
+  const index_t files = numbers[names.inactive] + numbers[names.active];
+  const index_t mapped = std::max<index_t>(0, numbers[names.mapped] - numbers[names.shared]);
+  return std::max<index_t>(0, files - mapped) + numbers[names.slabs];
 }
 
 /// What one group leaves.
 index_t left_in(const std::string& folder, const Names& names) {
   const index_t limit = number_in(folder + names.limit), used = number_in(folder + names.used);
   if (limit < 0 || used < 0) return std::numeric_limits<index_t>::max();
-  const index_t files = number_after(names.unused_files, folder + "memory.stat");
-  return std::max<index_t>(0, limit - std::max<index_t>(0, used - files));
+  return std::max<index_t>(0, limit - std::max<index_t>(0, used - reclaimable(folder, names)));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "machine/affinity.hpp"
 #include "machine/control_group.hpp"
+#include "machine/pages.hpp"
 
 namespace tessera::machine {
 namespace {
@@ -137,6 +138,13 @@ index_t available_memory() {
                      std::max<index_t>(0, static_cast<index_t>(limit.rlim_cur) - std::max<index_t>(0, used)));
   }
   return least;
+}
+
+index_t resident() {
+  give_back_released();
+  // Exact: VmRSS is a sum of counters of all cores, each of which may lag by 32 pages and more.
+  if (const index_t exact = kilobytes_line("/proc/self/smaps_rollup", "Rss"); exact >= 0) return exact;
+  return std::max<index_t>(0, kilobytes_line("/proc/self/status", "VmRSS"));
 }
 
 index_t peak_resident() { return std::max<index_t>(0, kilobytes_line("/proc/self/status", "VmHWM")); }

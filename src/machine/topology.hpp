@@ -52,6 +52,8 @@ void share_last_caches(int processes);
 /// Bytes that can still be had on this node: the least of MemAvailable, what the control group leaves and the
 /// address space limit.
 [[nodiscard]] index_t available_memory();
+/// The resident size of this process now, bytes, after what malloc keeps of released blocks was given back.
+[[nodiscard]] index_t resident();
 /// The largest resident size of this process so far, bytes.
 [[nodiscard]] index_t peak_resident();
 

@@ -9,11 +9,6 @@
 #include "mpi/agreement.hpp"
 
 namespace tessera::mpi {
-namespace {
-
-constexpr index_t page = 4096;
-
-}  // namespace
 
 SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node) {
   // A segment is only reserved when it is made; a file system that is full shows later, as a bus error.

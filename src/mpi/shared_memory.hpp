@@ -27,6 +27,9 @@ class SharedMemory {
   /// What this rank wrote before is seen by whoever hears from it after, and the other way round. Local.
   void sync() const;
 
+  /// Touching memory for the first time makes a page of it resident; reading, those around it that are there.
+  static constexpr index_t page = 4096, fault_around = 1 << 16;
+
   /// The bytes that this system can still give to shared segments.
   [[nodiscard]] static index_t available();
 

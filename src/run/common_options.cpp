@@ -21,7 +21,8 @@ void add_machine_options(OptionSet& options) {
       {.name = "memory",
        .kind = Kind::bytes,
        .help =
-           "most memory that a rank may plan to use (64MiB, 1.5G); default: 90 % of what the node has free",
+           "most memory that a rank may have resident, the program and its libraries with it (512MiB, 1.5G); "
+           "default: 90 % of what the node has free",
        .group = "Machine",
        .identity = false,
        .low = 0});

@@ -3,14 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
 
 #include "base/text.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
+#include "run/session.hpp"
 
 namespace tessera::run {
 namespace {
+
+// What processes took for themselves between their plan and their end, of all workloads from and to files:
+// pages of libraries that are run for the first time and HDF5's caches; and messages on their way.
+constexpr index_t later_bytes = index_t{5} << 20, later_of_messages = index_t{4} << 20;
+constexpr index_t later_of_thread = index_t{1} << 18;  // the used part of a stack, and an arena of malloc
 
 /// The smallest number of ranks, of those tried, on which no rank needs more than `allowed`; 0 if none does.
 index_t smallest_fit(index_t ranks, index_t allowed, const std::function<index_t(index_t)>& most_on) {
@@ -21,51 +29,99 @@ index_t smallest_fit(index_t ranks, index_t allowed, const std::function<index_t
   return 0;
 }
 
+/// What a process takes for itself from now on; of this one, with its libraries, what it holds now.
+struct Program {
+  index_t now = 0, later = 0;
+  [[nodiscard]] index_t bytes() const { return now + later; }
+};
+
+Program program_here(const mpi::Communicator& comm, const Values& point) {
+  const char* const told = std::getenv("TESSERA_PROGRAM_MEMORY");
+  if (told != nullptr && *told != '\0') return {parse_bytes(told), 0};
+  const index_t messages = comm.size() > 1 ? later_of_messages : 0;
+  return {machine::resident(), later_bytes + messages + threads_of(point) * later_of_thread};
+}
+
 /// What a node's ranks may plan to use together.
 index_t free_memory() { return static_cast<index_t>(0.9 * static_cast<double>(machine::available_memory())); }
 
+/// What --memory leaves beside a program of so many bytes.
+index_t left_of(index_t limit, index_t program) {
+  constexpr index_t coarsest = index_t{32} << 20;
+  const auto part = static_cast<std::uint64_t>(std::clamp<index_t>(limit / 16, 1, coarsest));
+  return limit - round_up(program, static_cast<index_t>(std::bit_floor(part)));
+}
+
 }  // namespace
+
+index_t program_memory(const mpi::Communicator& comm, const Values& point) {
+  return comm.max(program_here(comm, point).bytes());
+}
+
+std::string of_program_text(index_t program) {
+  return program == 0 ? "" : fmt::format(", {} of them the program itself", human_bytes(program));
+}
+
+std::string held_text(index_t bytes, index_t program) {
+  return human_bytes(bytes + program) + of_program_text(program);
+}
 
 index_t free_share(const mpi::Communicator& comm) { return -comm.max(-(free_memory() / comm.node().size())); }
 
-index_t memory_allowance(const mpi::Communicator& comm, const Values& point) {
-  const index_t limit = point.bytes("memory"), share = free_share(comm);
-  return limit > 0 ? std::min(limit, share) : share;
+Allowance::Allowance(const mpi::Communicator& comm, const Values& point)
+    : limit(point.bytes("memory")), program(program_memory(comm, point)) {
+  free = std::max<index_t>(0, free_share(comm) - comm.max(program_here(comm, point).later));
 }
 
-void require_memory(const mpi::Communicator& comm, const Values& point, index_t bytes,
-                    const std::function<index_t(index_t)>& most_on) {
+index_t memory_allowance(const mpi::Communicator& comm, const Values& point) {
+  const Allowance all(comm, point);
+  if (all.limit == 0) return all.free;
+  const index_t left = left_of(all.limit, all.program);
+  mpi::together(comm, "plan", [&] {
+    require(left > 0, ExitCode::memory,
+            fmt::format("--memory allows {} and the program itself, with its libraries, takes {}; allow more",
+                        human_bytes(all.limit), human_bytes(all.program)));
+  });
+  return std::min(left, all.free);
+}
+
+index_t require_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
+                       const std::function<index_t(index_t)>& most_on) {
   const mpi::Communicator node = comm.node();
   const index_t limit = point.bytes("memory");
   const index_t free = free_memory();
-  const index_t on_node = node.sum(bytes);
+  const Program program = program_here(comm, point);
+  const index_t on_node = node.sum(held.own + program.later);
+  const index_t resident = held.resident() + program.bytes();
   mpi::together(comm, "plan", [&] {
-    const bool over_limit = limit > 0 && bytes > limit;
+    const bool over_limit = limit > 0 && resident > limit;
     if (!over_limit && on_node <= free) return;
-    const std::string need = over_limit
-                                 ? fmt::format("this would take {} on rank {} and --memory allows {}",
-                                               human_bytes(bytes), comm.rank(), human_bytes(limit))
-                                 : fmt::format("{} on {} would take {} and 90 % of its free memory is {}",
-                                               counted(node.size(), "rank"), mpi::host_name(),
-                                               human_bytes(on_node), human_bytes(free));
-    const index_t fit = over_limit ? smallest_fit(comm.size(), limit, most_on) : 0;
+    const std::string need =
+        over_limit ? fmt::format("this would take {} on rank {} and --memory allows {}",
+                                 held_text(held.resident(), program.bytes()), comm.rank(), human_bytes(limit))
+                   : fmt::format("{} on {} would take {} and 90 % of its free memory is {}",
+                                 counted(node.size(), "rank"), mpi::host_name(), human_bytes(on_node),
+                                 human_bytes(free));
+    const index_t fit = over_limit ? smallest_fit(comm.size(), limit - program.bytes(), most_on) : 0;
     throw Error(ExitCode::memory, need + (fit > 0      ? fmt::format("; {} would fit", counted(fit, "rank"))
                                           : over_limit ? "; allow more or choose smaller sizes"
                                                        : "; use more nodes or smaller sizes"));
   });
+  return resident;
 }
 
-void print_if_too_large(const mpi::Communicator& comm, const Values& point, index_t bytes,
+void print_if_too_large(const mpi::Communicator& comm, const Values& point, const Held& held,
                         const std::function<index_t(index_t)>& most_on) {
   if (point.has("ranks")) {
-    const index_t limit = point.bytes("memory"), most = most_on(point.integer("ranks"));
-    if (comm.is_root() && limit > 0 && most > limit)
-      fmt::print("it would not run: a rank would take {} and --memory allows {}\n", human_bytes(most),
+    const index_t limit = point.bytes("memory"), program = program_memory(comm, point);
+    const index_t most = most_on(point.integer("ranks"));
+    if (comm.is_root() && limit > 0 && most + program > limit)
+      fmt::print("it would not run: a rank would take {} and --memory allows {}\n", held_text(most, program),
                  human_bytes(limit));
     return;
   }
   try {
-    require_memory(comm, point, bytes, most_on);
+    (void)require_memory(comm, point, held, most_on);
   } catch (const mpi::AgreedError& error) {
     if (comm.is_root()) fmt::print("it would not run: {}\n", error.what());
   }

@@ -2,29 +2,59 @@
 // Does the plan fit? Asked before anything is allocated.
 
 #include <functional>
-#include <vector>
+#include <string>
 
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
 namespace tessera::run {
 
-/// Throws AgreedError(memory) with the numbers when `bytes` (of this rank, as planned) exceed --memory, or
-/// when the ranks of a node together exceed 90 % of what the node has free. most_on(ranks) is the largest
-/// need of a rank if there were so many ranks: with it the message names the smallest number that fits.
-/// Collective.
-void require_memory(const mpi::Communicator& comm, const Values& point, index_t bytes,
-                    const std::function<index_t(index_t ranks)>& most_on);
+/// What a rank is to hold at the peak, bytes, beside the program.
+struct Held {
+  index_t own = 0;   ///< memory that no other rank counts
+  index_t seen = 0;  ///< resident pages of memory that ranks of the node share and another one counts
+  [[nodiscard]] index_t resident() const { return own + seen; }
+};
+
+/// What a rank holds whatever it computes, bytes: the program and its libraries (MPI, HDF5, CUDA) as they lie
+/// in memory now, and what they take on the way. The most of any rank. TESSERA_PROGRAM_MEMORY (bytes) says
+/// instead what is to count. Collective.
+[[nodiscard]] index_t program_memory(const mpi::Communicator& comm, const Values& point);
+
+/// What any rank may plan to hold. Collective.
+struct Allowance {
+  index_t free = 0;     ///< bytes of its own: its share of 90 % of what its node has free
+  index_t limit = 0;    ///< --memory, bytes, with the program; 0: none
+  index_t program = 0;  ///< program_memory()
+
+  Allowance(const mpi::Communicator& comm, const Values& point);
+  [[nodiscard]] bool holds(const Held& held) const {
+    return held.own <= free && (limit == 0 || program + held.resident() <= limit);
+  }
+};
+
+/// Throws AgreedError(memory) with the numbers when `held` (by this rank, as planned) and the program exceed
+/// --memory, or when the ranks of a node together exceed 90 % of what the node has free. most_on(ranks) is
+/// the largest resident need of a rank if there were so many ranks: with it the message names the smallest
+/// number that fits. Returns what this rank plans to have resident, the program with it. Collective.
+index_t require_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
+                       const std::function<index_t(index_t ranks)>& most_on);
 
 /// For --plan: says in a line where require_memory() would end the run; of --ranks it knows --memory alone,
 /// for they run elsewhere. Collective.
-void print_if_too_large(const mpi::Communicator& comm, const Values& point, index_t bytes,
+void print_if_too_large(const mpi::Communicator& comm, const Values& point, const Held& held,
                         const std::function<index_t(index_t ranks)>& most_on);
 
 /// The bytes that are any rank's share of 90 % of what its node has free. Collective.
 [[nodiscard]] index_t free_share(const mpi::Communicator& comm);
-/// The bytes that any rank may plan to hold: --memory, and its share of 90 % of what the node has free.
-/// Collective.
+/// The bytes that any rank may plan to hold beside the program: what --memory leaves it, and its share of
+/// 90 % of what the node has free. Of the program so much is counted that runs of the same command agree,
+/// which go on with each other's files. Throws AgreedError(memory) where --memory leaves nothing. Collective.
 [[nodiscard]] index_t memory_allowance(const mpi::Communicator& comm, const Values& point);
+
+/// "183 MiB, 27 MiB of them the program itself", of planned bytes beside the program.
+[[nodiscard]] std::string held_text(index_t bytes, index_t program);
+/// ", 27 MiB of them the program itself"; nothing where it does not count.
+[[nodiscard]] std::string of_program_text(index_t program);
 
 }  // namespace tessera::run

@@ -280,12 +280,13 @@ void Session::record(const Values& point, Measured measured) {
   if (!wrote_ranks_) {
     const auto hosts = comm_.gather(mpi::host_name(), 0);
     const auto cpus = comm_.gather(machine::topology().cpu_list, 0);
-    const auto peaks = comm_.all_gather(machine::peak_resident());
+    const auto peaks = comm_.all_gather(machine::peak_resident()), planned = comm_.all_gather(planned_);
     io::TableRows ranks{io::schema::ranks, {}};
     for (std::size_t r = 0; r < hosts.size(); ++r) {
       ranks.rows.push_back({{"rank", static_cast<index_t>(r), ""},
                             {"host", hosts[r], ""},
                             {"cpus", cpus[r], ""},
+                            {"planned_resident", planned[r], "B"},
                             {"peak_resident", peaks[r], "B"}});
     }
     io::TableRows machine{io::schema::machine, {}};

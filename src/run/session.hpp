@@ -1,6 +1,7 @@
 #pragma once
 // One run of a sub-command: its points, timings, verdicts, table and results file.
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -150,6 +151,9 @@ class Session {
   [[nodiscard]] bool has(const Values& point) const;
   void skip(const Values& point);
 
+  /// What this rank plans to have resident at most, bytes: the results file has it beside what it had.
+  void plan_memory(index_t bytes) { planned_ = std::max(planned_, bytes); }
+
   /// Adds a point to the table and to the results file. Collective.
   void record(const Values& point, Measured measured);
 
@@ -195,6 +199,7 @@ class Session {
   std::optional<Table> counters_;
   std::string no_counters_;  ///< why there are none
   int skipped_ = 0;
+  index_t planned_ = 0;
   bool wrote_ranks_ = false;
   bool asks_repetitions_ = false, ran_once_ = false;  ///< by a flag; and some point knows no repetitions
 };

@@ -134,7 +134,7 @@ class Streams(tessera.Case):
     def test_an_operand_that_is_cut_short_is_an_io_error(self):
         """Its pages are gone while they are computed with, or when they are asked for; a slow kernel leaves the time to cut it."""
         numbers = numpy.random.default_rng(tessera.SEED).random((2500, 2500))
-        job = tessera.Job(["matmul", *self.write(a=numbers, b=numbers), "--out", "out.h5:/C", "--memory", "24MiB",
+        job = tessera.Job(["matmul", *self.write(a=numbers, b=numbers), "--out", "out.h5:/C", "--out-of-core", "always",
                            "--kernel", "tiled"], folder=self.folder)
         self.addCleanup(job.end)
         while job.process.poll() is None:  # the plan has looked at both, and closed them, before there is a result

@@ -100,5 +100,13 @@ TEST(MatrixLayout, TransposesAndCountsInBytes) {
   EXPECT_EQ(bytes.of(1), (Box{{0, 5}, {36, 60}}));
 }
 
+TEST(MatrixLayout, ResidentBytesAreWholeRowsWhereGapsAreShort) {
+  constexpr index_t page = 4096;
+  EXPECT_EQ(resident_bytes({{0, 3}, {5, 5}}, 100, 8, page), 0);
+  EXPECT_EQ(resident_bytes({{2, 7}, {0, 1000}}, 1000, 8, page), 5 * 8000);  // contiguous
+  EXPECT_EQ(resident_bytes({{0, 10}, {0, 1000}}, 100000, 8, page), 10 * (8000 + page));
+  EXPECT_EQ(resident_bytes({{0, 10}, {0, 900}}, 1000, 8, page), 10 * 8000);
+}
+
 }  // namespace
 }  // namespace tessera::layout

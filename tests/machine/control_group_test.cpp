@@ -41,13 +41,45 @@ TEST(ControlGroup, LeavesWhatItsLimitAndItsParentsDo) {
             600);
 }
 
-TEST(ControlGroup, CountsUnusedPagesOfFilesAsFree) {
+TEST(ControlGroup, CountsAsFreeWhatTheKernelTakesBack) {
   const std::string at = "sys/fs/cgroup/a/";
-  EXPECT_EQ(allowance({{"proc/self/cgroup", "0::/a"},
-                       {at + "memory.max", "1000"},
-                       {at + "memory.current", "950"},
-                       {at + "memory.stat", "anon 100\nfile 850\nactive_file 50\ninactive_file 800"}}),
-            850);
+  const auto left = [&](const std::string& statistics) {
+    return allowance({{"proc/self/cgroup", "0::/a"},
+                      {at + "memory.max", "1000"},
+                      {at + "memory.current", "950"},
+                      {at + "memory.stat", statistics}});
+  };
+  EXPECT_EQ(left("anon 100\nfile 850\nactive_file 0\ninactive_file 800"), 850);
+  EXPECT_EQ(left("anon 100\nfile 850\nactive_file 800\ninactive_file 0"), 850);  // read twice: a warm cache
+  EXPECT_EQ(left("active_file 300\ninactive_file 200\nslab_reclaimable 40\nslab_unreclaimable 60"), 590);
+  EXPECT_EQ(left("shmem 90\nfile_mapped 290\nactive_file 300\ninactive_file 200"), 350);  // programs stay
+  EXPECT_EQ(left("shmem 90\nfile_mapped 50\nactive_file 300\ninactive_file 200"), 550);
+  EXPECT_EQ(left("file_mapped 700\nactive_file 300\ninactive_file 200"), 50);
+}
+
+TEST(ControlGroup, HoldsForTheTightestOfNestedGroups) {
+  const std::string first = "sys/fs/cgroup/memory/", second = "sys/fs/cgroup/";
+  const auto v1 = [&](const std::string& inner_limit, const std::string& outer_files) {
+    return allowance({{"proc/self/cgroup", "4:memory:/outer/inner\n0::/"},
+                      {first + "outer/memory.limit_in_bytes", "1000"},
+                      {first + "outer/memory.usage_in_bytes", "900"},
+                      {first + "outer/memory.stat", "active_file 1\n" + outer_files},
+                      {first + "outer/inner/memory.limit_in_bytes", inner_limit},
+                      {first + "outer/inner/memory.usage_in_bytes", "500"},
+                      {first + "outer/inner/memory.stat", "total_active_file 100\ntotal_inactive_file 50"},
+                      {first + "memory.limit_in_bytes", "9223372036854771712"},
+                      {first + "memory.usage_in_bytes", "2000"}});
+  };
+  EXPECT_EQ(v1("9223372036854771712", "total_active_file 200\ntotal_inactive_file 30"), 330);
+  EXPECT_EQ(v1("600", "total_active_file 200\ntotal_inactive_file 30"), 250);
+  EXPECT_EQ(v1("600", "total_active_file 20\ntotal_mapped_file 10\ntotal_shmem 5"), 115);
+  EXPECT_EQ(allowance({{"proc/self/cgroup", "0::/outer/inner"},
+                       {second + "outer/memory.max", "1000"},
+                       {second + "outer/memory.current", "900"},
+                       {second + "outer/memory.stat", "active_file 200\nslab_reclaimable 50"},
+                       {second + "outer/inner/memory.max", "max"},
+                       {second + "outer/inner/memory.current", "500"}}),
+            350);
 }
 
 TEST(ControlGroup, IsFoundInEitherVersionHoweverItIsCalled) {

@@ -3,6 +3,7 @@
 
 #include "dist/matmul/forecast_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
+#include "mpi/shared_memory.hpp"
 
 namespace tessera::dist::matmul {
 namespace {
@@ -131,6 +132,29 @@ index_t halves_beside(index_t values) {
   return values < 2 ? 0 : static_cast<index_t>(std::bit_width(static_cast<std::uint64_t>(values - 1))) - 1;
 }
 
+/// What a rank touches in shared memory of others' homes, over all rounds.
+index_t seen_bytes(const ForecastRequest& q, const std::vector<Plan>& plans, const Homes& homes,
+                   index_t rank) {
+  const auto of = [&](const MatrixLayout& home, index_t around, const auto& need) {
+    index_t touched = 0;
+    for (const Plan& plan : plans) {
+      const layout::Box box = need(plan).of(rank);
+      touched += layout::resident_bytes(box, home.cols, q.element_bytes, around) -
+                 layout::resident_bytes(intersect(box, home.of(rank)), home.cols, q.element_bytes, around);
+    }
+    const index_t others = home.rows * home.cols - home.of(rank).area();
+    return std::min(touched, others * q.element_bytes);
+  };
+  using mpi::SharedMemory;
+  index_t bytes = 0;
+  if (homes.seen.a)
+    bytes += of(homes.a, SharedMemory::fault_around, [&](const Plan& p) { return a_layout(p, q.op_a); });
+  if (homes.seen.b)
+    bytes += of(homes.b, SharedMemory::fault_around, [&](const Plan& p) { return b_layout(p, q.op_b); });
+  if (homes.seen.c) bytes += of(homes.c, SharedMemory::page, [](const Plan& p) { return c_layout(p); });
+  return bytes;
+}
+
 /// One round, and the most that a rank works in on the way: fetching, multiplying, and adding up parts of C
 /// once the fetched operands are gone. What the kernel packs in stays from one product to the next.
 Forecast round_rank(const ForecastRequest& q, const Method& method, const Plan& plan, const Homes& homes,
@@ -176,6 +200,7 @@ Forecast recursive_rank(const ForecastRequest& q, const Method& method, const st
                         const Homes& homes, index_t rank) {
   Forecast all;
   all.home_bytes = home_bytes(q, homes, rank);
+  all.seen_bytes = seen_bytes(q, plans, homes, rank);
   for (const Plan& plan : plans) {
     const Forecast f = round_rank(q, method, plan, homes, rank);
     all.flops += f.flops;

@@ -75,7 +75,9 @@ struct Forecast {
   index_t messages = 0;    ///< received
   index_t home_bytes = 0;  ///< the operands and the result where they live
   index_t work_bytes = 0;  ///< beside them, at the peak
+  index_t seen_bytes = 0;  ///< resident of what others have at home in shared memory
   [[nodiscard]] index_t memory() const { return home_bytes + work_bytes; }
+  [[nodiscard]] index_t resident() const { return memory() + seen_bytes; }
 };
 
 struct ForecastRequest {

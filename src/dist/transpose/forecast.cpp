@@ -2,6 +2,7 @@
 
 #include "dist/transpose/blocks.hpp"
 #include "kernels/transpose/in_place.hpp"
+#include "mpi/shared_memory.hpp"
 
 namespace tessera::dist::transpose {
 namespace {
@@ -110,8 +111,11 @@ Forecast forecast_rank(const ForecastRequest& q, const Method& method, const Hom
       break;
   }
   for (index_t peer = 0; peer < q.ranks; ++peer) {
-    if (peer == rank || direct(q, method, rank, peer))
-      f.touched_bytes += 2 * intersect(homes.source.of(rank), homes.b.of(peer)).area() * element;
+    if (peer != rank && !direct(q, method, rank, peer)) continue;
+    const layout::Box box = intersect(homes.source.of(rank), homes.b.of(peer));
+    f.touched_bytes += 2 * box.area() * element;
+    if (peer != rank)
+      f.seen_bytes += layout::resident_bytes(box, homes.b.cols, element, mpi::SharedMemory::page);
   }
   add_steps(f, steps_of(q, method, homes, rank), element);
   return f;

@@ -79,7 +79,9 @@ struct Forecast {
   index_t touched_bytes = 0;  ///< read or written in memory by kernels and copies of this rank
   index_t home_bytes = 0;     ///< a and b where they live
   index_t work_bytes = 0;     ///< beside them, at the peak
+  index_t seen_bytes = 0;     ///< resident of what others have at home in shared memory
   [[nodiscard]] index_t memory() const { return home_bytes + work_bytes; }
+  [[nodiscard]] index_t resident() const { return memory() + seen_bytes; }
 };
 
 /// A task in the terms of arithmetic: a is rows x cols, a and b in row blocks.

@@ -77,16 +77,18 @@ class Sieve {
  public:
   Sieve(const Block<Item>& block, index_t most) : data_(block.data), less_{block.map}, most_(most) {}
 
-  /// Runs come in order; false: more than the most are out.
+  /// Runs come in order; false: more than the most would be out, and this run's are not copied.
   bool take(index_t begin, index_t end) {
     if (!kept_.empty()) {
       const index_t first = fewest(begin, std::min(end - begin, most_ + 1));
-      if (begin + first < end) drop_last(above(data_[begin + first], most_ + 1));
+      const index_t last = begin + first < end ? above(data_[begin + first], most_ + 1) : 0;
+      if (static_cast<index_t>(out_.size()) + first + last > most_) return false;
+      drop_last(last);
       drop(begin, begin + first);
       begin += first;
     }
     if (begin < end) keep({begin, end});
-    return static_cast<index_t>(out_.size()) <= most_;
+    return true;
   }
   [[nodiscard]] const std::vector<Stretch>& kept() const { return kept_; }
   [[nodiscard]] std::vector<Item>& out() { return out_; }

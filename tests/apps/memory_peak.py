@@ -1,0 +1,243 @@
+"""What --memory and the plan say of a rank is what it has resident at the peak, the program with it; and in memory
+groups of control groups, small beside the problem, with a cold and a warm file cache, no run is killed.
+
+TESSERA_TEST_SLOW=1: groups of 1 and 2 GiB, too, and products, transposes, sorts and stencils that fill each group in steps.
+"""
+
+import os
+import re
+import time
+import unittest
+
+import h5py
+import numpy
+
+import tessera
+from tessera import MEMORY, OK
+
+MEASURED = {"TESSERA_PROGRAM_MEMORY": ""}  # the program counts, as it does for users
+UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+MIB, GIB = 1 << 20, 1 << 30
+ONCE = ("--repetitions", 1, "--warmups", 0)
+
+
+def write_inputs(path, scale):
+    """A: a matrix, K: keys, T: a table, of `scale` bytes each, give or take some."""
+    rng, n = numpy.random.default_rng(tessera.SEED), int((scale / 8) ** 0.5)
+    with h5py.File(path, "w") as file:
+        file["A"] = rng.random((n, n))
+        file["K"] = rng.integers(0, 1 << 62, scale // 8)
+        file["T/key"] = rng.integers(0, 1 << 62, scale // 20)
+        file["T/value"] = rng.random(scale // 20)
+        file["T/small"] = rng.random(scale // 20, dtype="f4")
+
+
+@unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
+class Peak(tessera.Case):
+    """The largest resident set of every rank, as the kernel counted it, beside what was planned."""
+
+    def planned(self, words, ranks):
+        """Of the worst rank, as --plan says it."""
+        out = self.succeed(*words, "--plan", ranks=ranks, environment=MEASURED).out
+        found = re.findall(r"holds (?:up to )?([\d.]+) (B|KiB|MiB|GiB)", out)
+        self.assertEqual(len(found), 1, out)
+        self.assertIn("of them the program itself", out)
+        return float(found[0][0]) * UNITS[found[0][1]]
+
+    def check(self, what, words, ranks=0, least=0.95, limit=None):
+        """limit: --memory, which every rank keeps."""
+        words = [*words, *(("--memory", limit) if limit else ())]
+        told = self.planned(words, ranks)
+        results = self.path("results.h5")
+        if os.path.exists(results):
+            os.unlink(results)
+        self.succeed(*words, "--results", results, ranks=ranks, environment=MEASURED)
+        with h5py.File(results, "r") as file:
+            run = next(iter(file.values()))
+            planned, peak = run["ranks/planned_resident"][()], run["ranks/peak_resident"][()]
+        self.assertEqual(len(planned), max(1, ranks))
+        print(f"{what}, {max(1, ranks)} ranks: planned {planned.max() / MIB:.1f} MiB, peak {peak.max() / MIB:.1f} MiB, "
+              f"{peak.max() / planned.max():.3f}" + (f" of --memory {limit / MIB:.0f} MiB" if limit else ""), flush=True)
+        with self.subTest(what, ranks=ranks):
+            self.assertLess(abs(told - planned.max()), 0.05 * told)
+            self.assertTrue((peak <= 1.05 * planned).all(), f"{peak} {planned}")
+            self.assertGreaterEqual(peak.max(), least * planned.max())
+            if limit:
+                self.assertTrue((planned <= limit).all(), f"{planned} {limit}")
+                self.assertTrue((peak <= 1.01 * limit).all(), f"{peak} {limit}")
+
+    def test_in_memory(self):
+        write_inputs(self.path("in.h5"), 80 * MIB)
+        for ranks, more in ((0, 1), (3, 1.6)):
+            n, out = int(2900 * more), ("--out", "out.h5:/X", "--overwrite")
+            self.check("product", ("matmul", "--n", n, *ONCE), ranks)
+            self.check("transpose", ("transpose", "--n", int(3600 * more), *ONCE, *out), ranks)
+            self.check("transpose of a file", ("transpose", "--in", "in.h5:/A", *ONCE, *out), ranks)
+            self.check("sort", ("sort", "--n", int(9e6 * more ** 2), "--kernel", "radix", *ONCE), ranks)
+            self.check("sort of a file", ("sort", "--in", "in.h5:/K", "--kernel", "radix", *out), ranks)
+            self.check("stencil", ("stencil", "--shape", f"{n}x{n}", "--steps", 8, *ONCE, *out), ranks)
+
+    def test_in_rounds(self):
+        self.check("product in rounds", ("matmul", "--n", 3600, *ONCE), 3, limit=190 * MIB)
+        self.check("sort in rounds", ("sort", "--n", 30000000, *ONCE), 3, limit=130 * MIB)
+
+    def test_out_of_core(self):
+        """Tiles and runs do not fill any limit: that none holds more matters here."""
+        write_inputs(self.path("in.h5"), 200 * MIB)
+        for ranks, limit in ((0, 200 * MIB), (3, 120 * MIB)):
+            out = ("--out", "out.h5:/X", "--overwrite", "--out-of-core", "always")
+            self.check("product out of core", ("matmul", "--n", 3600, *out), ranks, limit=limit)
+            self.check("product of files", ("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A", *out), ranks, limit=limit)
+            self.check("transpose of a file", ("transpose", "--in", "in.h5:/A", *out), ranks, limit=limit)
+            self.check("sort of a file", ("sort", "--in", "in.h5:/K", *out), ranks, limit=limit)
+            self.check("sort of a table", ("sort", "--in", "in.h5:/T", "--by", "key", *out), ranks, limit=limit)
+
+    def test_the_program_counts(self):
+        """Less than the program takes is too little, whatever the problem is; the message says how much that is."""
+        for words in (("matmul", "--n", 100), ("transpose", "--n", 100), ("sort", "--n", 1000), ("stencil", "--shape", "9x9")):
+            self.fail_with(MEMORY, *words, "--memory", "2MiB", words=("the program itself", "2 MiB"), environment=MEASURED)
+        self.fail_with(MEMORY, "transpose", "--n", 100, "--out", "t.h5:/T", "--out-of-core", "always", "--memory", "2MiB",
+                       words=("the program itself", "allow more"), environment=MEASURED)
+        self.succeed("matmul", "--n", 100, "--memory", "2MiB")  # buffers alone, as tests of tiny inputs have it
+
+
+# --- memory groups -------------------------------------------------------------------------------------------
+
+
+class Group:
+    """A memory group of so many bytes, version 1 or 2; OSError where none can be made."""
+
+    def __init__(self, limit):
+        self.folder, names = self.find()
+        os.mkdir(self.folder)
+        try:
+            self.write(names, limit)
+        except OSError:
+            self.remove()
+            raise
+
+    @staticmethod
+    def find():
+        name = f"tessera-test-{os.getpid()}-{time.monotonic_ns()}"
+        with open("/proc/self/mountinfo") as mounts:
+            lines = [line.split() for line in mounts]
+        own = {}
+        with open("/proc/self/cgroup") as groups:
+            for line in groups:
+                _, controllers, path = line.rstrip("\n").split(":", 2)
+                own.update({word: path for word in controllers.split(",")})
+        for words in lines:
+            kind, options = words[words.index("-") + 1], words[-1].split(",")
+            if kind == "cgroup" and "memory" in options:
+                inside = words[4] + own.get("memory", "/")
+                return os.path.join(inside if os.path.isdir(inside) else words[4], name), 1
+            if kind == "cgroup2":
+                with open(os.path.join(words[4], "cgroup.subtree_control")) as file:
+                    if "memory" in file.read().split():
+                        return os.path.join(words[4], name), 2
+        raise OSError("no control group here has a memory controller for groups of one's own")
+
+    def write(self, version, limit):
+        with open(os.path.join(self.folder, "memory.limit_in_bytes" if version == 1 else "memory.max"), "w") as file:
+            file.write(str(limit))
+
+    def run(self, command, **how):
+        """The command in the group from its first instruction on."""
+        enter = f'echo $$ > "{self.folder}/cgroup.procs" && exec "$@"'
+        return tessera.Job(["-c", enter, "sh", *command], program="/bin/sh", **how).wait()
+
+    def remove(self):
+        for _ in range(200):
+            try:
+                return os.rmdir(self.folder)
+            except OSError:
+                time.sleep(0.05)  # its last process is about to end
+        return None
+
+
+@unittest.skipIf(tessera.SANITIZED, "sanitizers hold more memory")
+class InGroups(tessera.Case):
+    def in_group(self, limit):
+        try:
+            group = Group(limit)
+        except OSError as reason:
+            self.skipTest(f"no memory group can be made: {reason}")
+        self.addCleanup(group.remove)
+        return group
+
+    def requests(self, limit, ranks, fill):
+        """All workloads with `fill` of the group's bytes for arrays, and some that go from file to file."""
+        n, out = int((fill * limit / 16) ** 0.5), ("--out", "out.h5:/X", "--overwrite")
+        yield "product", ("matmul", "--n", n, "--k", 200, *ONCE, *out)  # C and its neighbours: a second at most
+        yield "transpose", ("transpose", "--n", n, *ONCE, *out)
+        yield "sort", ("sort", "--n", int(fill * limit / 16), *ONCE, *out)
+        yield "stencil", ("stencil", "--shape", f"{n}x{n}", "--steps", 4, *ONCE, *out)
+        if ranks:
+            yield "sort without a file", ("sort", "--n", int(fill * limit / 9), *ONCE)
+
+    def from_files(self):
+        out = ("--out", "out.h5:/X", "--overwrite")
+        yield "product of files", ("matmul", "--a", "in.h5:/A", "--b", "in.h5:/A", "--no-verify", *out)
+        yield "transpose of a file", ("transpose", "--in", "in.h5:/A", *out)
+        yield "sort of a file", ("sort", "--in", "in.h5:/K", *out)
+        yield "sort of a table", ("sort", "--in", "in.h5:/T", "--by", "key", *out)
+        yield "stencil of a file", ("stencil", "--in", "in.h5:/A", "--steps", 2, *ONCE, *out)
+
+    def forget(self):
+        """What the file cache holds of the input."""
+        with open(self.path("in.h5"), "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def run_in(self, group, what, ranks, words, codes):
+        command = [*(("mpirun", "-n", str(ranks)) if ranks else ()), tessera.PROGRAM, *map(str, words)]
+        result = group.run(command, folder=self.folder, environment=MEASURED)
+        with self.subTest(what, ranks=ranks):
+            self.assertIn(result.code, (OK, MEMORY), str(result))
+        codes.append(result.code)
+
+    def look_at(self, limit, ranks, fills):
+        group, codes = self.in_group(limit), []
+        for fill in fills:
+            for what, words in self.requests(limit, ranks, fill):
+                self.run_in(group, f"{what}, {fill} of {limit / MIB:.0f} MiB", ranks, words, codes)
+        write_inputs(self.path("in.h5"), int(0.45 * limit))
+        for cache in ("cold", "warm"):
+            for what, words in self.from_files():
+                if cache == "cold":
+                    self.forget()
+                else:  # read twice, so that its pages are active ones, of this group
+                    for _ in range(2):
+                        group.run(["cat", self.path("in.h5"), "/dev/null"], folder=self.folder)
+                self.run_in(group, f"{what}, {cache}, {limit / MIB:.0f} MiB", ranks, words, codes)
+        print(f"{limit / MIB:.0f} MiB, {max(1, ranks)} ranks: {codes.count(OK)} ran, {codes.count(MEMORY)} were refused", flush=True)
+        self.assertGreaterEqual(codes.count(OK), len(codes) // 3)  # a plan that refuses everything keeps any limit
+
+    def test_groups(self):
+        limits = (300 * MIB, 500 * MIB, GIB, 2 * GIB) if tessera.SLOW else (300 * MIB, 500 * MIB)
+        fills = (0.4, 0.6, 0.8, 0.95, 1.3) if tessera.SLOW else (0.75,)
+        for limit in limits:
+            for ranks in (0, 3):
+                self.look_at(limit, ranks, fills)
+
+    def test_a_warm_cache_leaves_as_much_as_a_cold_one(self):
+        """Pages that were read twice are active ones, and the kernel gives them back as it does the others."""
+        group = self.in_group(400 * MIB)
+        write_inputs(self.path("in.h5"), 120 * MIB)
+        for _ in range(2):
+            group.run(["cat", self.path("in.h5"), "/dev/null"], folder=self.folder)
+        result = group.run([tessera.PROGRAM, "transpose", "--n", "3600", *map(str, ONCE)], folder=self.folder,
+                           environment=MEASURED)
+        self.assertEqual(result.code, OK, str(result))
+
+    def test_the_report_of_a_killed_sort(self):
+        """A product and then a sort of 1e8 keys into one file, in 500 MiB: the sort went out of core and was killed."""
+        group = self.in_group(500 * MIB)
+        for words in (("matmul", "--n", 1500, "--out", "o.h5:/C", *ONCE),
+                      ("sort", "--n", 50000000, "--out", "o2.h5:/C", *ONCE)):
+            result = group.run([tessera.PROGRAM, *map(str, words)], folder=self.folder, environment=MEASURED)
+            self.assertIn(result.code, (OK, MEMORY), str(result))
+
+
+if __name__ == "__main__":
+    tessera.main()
