@@ -59,32 +59,21 @@ std::string number_name(hid_t type) {
 
 std::string type_name(hid_t type) {
   const std::size_t bytes = H5Tget_size(type);
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-    case H5T_FLOAT:
-      return number_name(type);
-    case H5T_STRING:
-      return H5Tis_variable_str(type) > 0 ? "string of variable length"
-                                          : fmt::format("string of {} bytes", bytes);
-    case H5T_BITFIELD:
-      return fmt::format("bitfield of {} bits", 8 * bytes);
-    case H5T_TIME:
-      return fmt::format("time of {} bits", 8 * bytes);
-    case H5T_OPAQUE:
-      return fmt::format("opaque of {} bytes", bytes);
-    case H5T_REFERENCE:
-      return "reference";
-    case H5T_ENUM:
-      return "enumeration " + list_of_members(type);
-    case H5T_COMPOUND:
-      return "compound " + list_of_members(type);
-    case H5T_ARRAY:
-      return array_name(type);
-    case H5T_VLEN:
-      return "variable-length list of " + type_name(Handle(H5Tget_super(type), H5Tclose));
-    default:
-      return fmt::format("{} bytes of another kind", bytes);
-  }
+  const H5T_class_t kind = H5Tget_class(type);
+  if (kind == H5T_INTEGER || kind == H5T_FLOAT) return number_name(type);
+  if (kind == H5T_STRING)
+    return H5Tis_variable_str(type) > 0 ? "string of variable length"
+                                        : fmt::format("string of {} bytes", bytes);
+  if (kind == H5T_BITFIELD) return fmt::format("bitfield of {} bits", 8 * bytes);
+  if (kind == H5T_TIME) return fmt::format("time of {} bits", 8 * bytes);
+  if (kind == H5T_OPAQUE) return fmt::format("opaque of {} bytes", bytes);
+  if (kind == H5T_REFERENCE) return "reference";
+  if (kind == H5T_ENUM) return "enumeration " + list_of_members(type);
+  if (kind == H5T_COMPOUND) return "compound " + list_of_members(type);
+  if (kind == H5T_ARRAY) return array_name(type);
+  if (kind == H5T_VLEN)
+    return "variable-length list of " + type_name(Handle(H5Tget_super(type), H5Tclose));
+  return fmt::format("{} bytes of another kind", bytes);
 }
 
 RealPart real_part_of(hid_t type) {
