@@ -198,7 +198,8 @@ dist::matmul::Seen shared_memory(const mpi::Communicator& comm, const Request& r
   const bool possible = request.gpus == nullptr && request.kernels == request.method.kernel->name &&
                         request.method.kernel->space == Space::host && q.ranks == comm.size() &&
                         comm.node().size() == comm.size() && bytes <= mpi::SharedMemory::available();
-  return comm.max(index_t{possible ? 0 : 1}) == 0 ? what_to_share(q, request.method) : dist::matmul::Seen{};
+  const bool shares = comm.max(index_t{possible ? 0 : 1}) == 0 && mpi::SharedMemory::works(comm);
+  return shares ? what_to_share(q, request.method) : dist::matmul::Seen{};
 }
 
 /// Whether operands and result may live in any boxes: chunks of files are not to be read by several ranks,

@@ -163,11 +163,21 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
   method.tuning.threads = run::threads_of(point);
   method.tuning.device_memory = point.bytes("device-memory");
   method.piece_bytes = point.bytes("piece");
+  const auto works = [&] { return comm.max(index_t{mpi::SharedMemory::works(node) ? 0 : 1}) == 0; };
   if (request.algorithm == "auto") {
     const index_t result = node.sum(ceil_div(q.rows * q.element_bytes * q.cols, index_t{comm.size()}));
     const index_t room = comm.max(-mpi::SharedMemory::available());
     const bool shares = node.size() > 1 && !q.in_place && !request.permutes() && result <= -room;
-    request.algorithm = comm.max(index_t{shares ? 0 : 1}) == 0 ? "shared" : "pairwise";
+    const bool can = comm.max(index_t{shares ? 0 : 1}) == 0 && works();
+    request.algorithm = can ? "shared" : "pairwise";
+  } else if (request.algorithm == "shared" && comm.size() > 1) {
+    const bool can = works();
+    mpi::together(comm, "plan", [&] {
+      require(
+          can, ExitCode::usage,
+          "--algorithm shared needs an MPI library that shares memory between the ranks of a node, and this "
+          "one does not here; choose another, or unset OMPI_MCA_osc");
+    });
   }
   for (const auto& row : dist::transpose::algorithms()) {
     if (row.name == request.algorithm) method.algorithm = row.algorithm;

@@ -2,13 +2,34 @@
 
 #include <sys/statvfs.h>
 
+#include <array>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "base/text.hpp"
 #include "mpi/agreement.hpp"
 
 namespace tessera::mpi {
+namespace {
+
+std::string words_of(int rc) {
+  std::array<char, MPI_MAX_ERROR_STRING> words{};
+  int length = 0;
+  MPI_Error_string(rc, words.data(), &length);
+  return words.data();
+}
+
+int allocate(const Communicator& node, index_t bytes, std::byte** mine, MPI_Win* window) {
+  MPI_Info info = MPI_INFO_NULL;
+  check(MPI_Info_create(&info), "MPI_Info_create");
+  check(MPI_Info_set(info, "alloc_shared_noncontig", "true"), "MPI_Info_set");
+  const int rc = MPI_Win_allocate_shared(bytes, 1, info, node.handle(), static_cast<void*>(mine), window);
+  MPI_Info_free(&info);
+  return rc;
+}
+
+}  // namespace
 
 SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node) {
   // A segment is only reserved when it is made; a file system that is full shows later, as a bus error.
@@ -18,14 +39,13 @@ SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node
             "shared windows of " + human_bytes(total) + " do not fit into /dev/shm (" +
                 human_bytes(available()) + " left); enlarge it or choose an algorithm without shared memory");
   });
-  MPI_Info info = MPI_INFO_NULL;
-  check(MPI_Info_create(&info), "MPI_Info_create");
-  check(MPI_Info_set(info, "alloc_shared_noncontig", "true"), "MPI_Info_set");
-  void* mine = nullptr;
-  const int rc = MPI_Win_allocate_shared(round_up(bytes, page) + page, 1, info, node.handle(),
-                                         static_cast<void*>(&mine), &window_);
-  MPI_Info_free(&info);
-  check(rc, "MPI_Win_allocate_shared");
+  std::byte* mine = nullptr;
+  const int rc = allocate(node, round_up(bytes, page) + page, &mine, &window_);
+  together(node, "allocate", [&] {
+    require(rc == MPI_SUCCESS, ExitCode::usage,
+            "the MPI library shares no memory between the ranks of a node (MPI_Win_allocate_shared failed: " +
+                words_of(rc) + "); choose an algorithm without shared memory, or unset OMPI_MCA_osc");
+  });
   check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
   check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
   for (int rank = 0; rank < node.size(); ++rank) {
@@ -67,6 +87,15 @@ void SharedMemory::fence() const {
   sync();
   node_.barrier();
   sync();
+}
+
+bool SharedMemory::works(const Communicator& node) {
+  std::byte* mine = nullptr;
+  MPI_Win window = MPI_WIN_NULL;
+  const bool failed = allocate(node, page, &mine, &window) != MPI_SUCCESS;
+  const bool failed_somewhere = node.max(index_t{failed ? 1 : 0}) != 0;
+  if (!failed) MPI_Win_free(&window);
+  return !failed_somewhere;
 }
 
 index_t SharedMemory::available() {

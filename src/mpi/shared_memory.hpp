@@ -10,7 +10,8 @@ class SharedMemory {
  public:
   SharedMemory() = default;
   /// Collective over the ranks of node, which must share memory. Segments begin on page borders and are
-  /// uninitialised. Throws Error(memory) where the system has not the room.
+  /// uninitialised. Throws AgreedError(memory) where the system has not the room, and AgreedError(usage)
+  /// where the MPI library shares no memory.
   SharedMemory(const Communicator& node, index_t bytes);
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
@@ -26,6 +27,10 @@ class SharedMemory {
 
   /// What this rank wrote before is seen by whoever hears from it after, and the other way round. Local.
   void sync() const;
+
+  /// Whether the MPI library shares memory between these ranks, as it does not without a component for it
+  /// (Open MPI's osc/sm): tried with an empty window. Collective over node.
+  [[nodiscard]] static bool works(const Communicator& node);
 
   /// Touching memory for the first time makes a page of it resident; reading, those around it that are there.
   static constexpr index_t page = 4096, fault_around = 1 << 16;

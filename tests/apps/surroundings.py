@@ -92,5 +92,25 @@ class OpenMP(tessera.Case):
         self.fail_with(USAGE, "matmul", "--n", 8, environment={"OMP_NUM_THREADS": "100000"}, words=("OMP_NUM_THREADS", "100000", "4096"))
 
 
+class WithoutSharedMemory(tessera.Case):
+    """An MPI library that shares no memory between the ranks of a node."""
+
+    LACKS = {"OMPI_MCA_osc": "^sm"}
+
+    def test_what_chooses_by_itself_sends_messages(self):
+        for words in (("transpose", "--n", 300), ("matmul", "--n", 100), ("stencil", "--shape", "60x50", "--steps", 9), ("sort", "--n", 5000)):
+            with self.subTest(words[0]):
+                outs = []
+                for name, environment in (("plain.h5", {}), ("lacks.h5", self.LACKS)):
+                    self.succeed(*words, *QUICK, "--out", f"{name}:/C", ranks=3, environment=environment)
+                    outs.append(tessera.read_matrix(self.path(name)))
+                    os.unlink(self.path(name))
+                self.assertTrue((outs[0] == outs[1]).all())
+
+    def test_asked_for_it_is_one_message(self):
+        for words in (("transpose", "--n", 300, "--algorithm", "shared"), ("stencil", "--shape", "60x50", "--exchange", "shared")):
+            self.fail_with(USAGE, *words, *QUICK, ranks=3, environment=self.LACKS, words=("shares", "memory", "OMPI_MCA_osc"))
+
+
 if __name__ == "__main__":
     tessera.main()

@@ -18,7 +18,8 @@ bool HaloWindow<T>::fits(const mpi::Communicator& comm, const DistributedField<T
   const mpi::Communicator node = comm.node();
   const index_t bytes = node.sum(2 * sent_elements(u, comm.rank()) * static_cast<index_t>(sizeof(T)));
   const bool room = 2 * bytes <= mpi::SharedMemory::available();  // others may want some
-  return comm.max(index_t{room ? 0 : 1}) == 0 && comm.max(node.size() > 1 ? bytes : 0) > 0;
+  if (comm.max(index_t{room ? 0 : 1}) != 0 || comm.max(node.size() > 1 ? bytes : 0) == 0) return false;
+  return comm.max(index_t{mpi::SharedMemory::works(node) ? 0 : 1}) == 0;
 }
 
 template <class T>
