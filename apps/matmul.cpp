@@ -264,9 +264,10 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
     const auto stream = stream_if_needed(comm, point, request, *inputs);
     const index_t program = run::program_memory(comm, point);
     if (stream && comm.is_root()) print_stream(request, *stream, program);
+    if (!stream && comm.is_root()) print_plan(request, session.ceilings(), per_node, program);
+    run::require_planned_gpu(comm, point, request.method.kernel);
     if (stream) return;
-    if (comm.is_root()) print_plan(request, session.ceilings(), per_node, program);
-    run::print_if_too_large(comm, point, held_here(comm, request),
+    run::require_planned_memory(comm, point, held_here(comm, request),
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const Values& values, run::Session& session) {

@@ -190,8 +190,10 @@ class Probes {
   }
 
   void plan(const Values& point) const {
-    if (comm_.is_root())
-      fmt::print("{}: {}\n", point.text("probe"), human_bytes(planned_bytes(row_of(point), walk_of(point))));
+    const index_t bytes = planned_bytes(row_of(point), walk_of(point));
+    fmt::print("{}: {}\n", point.text("probe"), human_bytes(bytes));
+    const index_t with_check = bytes * (point.flag("no-verify") ? 1 : 2);
+    (void)run::require_memory(comm_, point, {with_check}, [&](index_t) { return with_check; });
   }
 
   void print() const {
@@ -237,7 +239,7 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, const
                                    {.plan =
                                         [&](const Values& point, run::Session&) {
                                           if (memory_probes::on_device(point))
-                                            return memory_probes::plan_on_device(point);
+                                            return memory_probes::plan_on_device(comm, point);
                                           probes.plan(point);
                                         },
                                     .run =

@@ -17,7 +17,7 @@ void sort_out(run::Parsed& parsed);
 /// One of them. Collective; whether its result was right.
 [[nodiscard]] bool run_on_device(const mpi::Communicator& comm, const run::Values& point,
                                  const run::Parsed& parsed, run::Session& session);
-void plan_on_device(const run::Values& point);
+void plan_on_device(const mpi::Communicator& comm, const run::Values& point);
 
 /// What simulators say of one run of a probe, per touch.
 struct Simulated {

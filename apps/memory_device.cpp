@@ -150,11 +150,14 @@ bool run_on_device(const mpi::Communicator& comm, const Values& point, const run
   return !measured.verdict || measured.verdict->passed();
 }
 
-void plan_on_device(const Values& point) {
+void plan_on_device(const mpi::Communicator& comm, const Values& point) {
   const DeviceProbeVariant& row = row_of(point.text("kernel"));
   const DeviceWalk walk = walk_of(point);
+  const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "the arrays of a probe");
   fmt::print("{}: {} on the device, {} on the host\n", row.name, human_bytes(device_bytes(row, walk)),
-             human_bytes(walk.bytes * row.host_arrays));
+             human_bytes(on_host));
+  run::require_gpu(comm, point, row);
+  (void)run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; });
 }
 
 }  // namespace tessera::apps::memory_probes

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "base/progress.hpp"
 #include "io/dataset.hpp"
+#include "io/output_file.hpp"
 #include "io/probe.hpp"
 #include "io/results.hpp"
 #include "mpi/account.hpp"
@@ -166,6 +168,41 @@ void check_job_options(const run::OptionSet& set, const run::Parsed& parsed) {
           "--resume goes on and --again measures everything once more; give one of them");
 }
 
+/// That there is a place for what a request would leave, as the run itself finds out. Collective.
+void require_places(const Sweep& sweep) {
+  const auto value = [&](const char* option) { return sweep.parsed.lists.at(option).front(); };
+  mpi::on_root(sweep.comm, "plan", [&] {
+    if (names(sweep.parsed, "results")) io::require_place_for_results(value("results"));
+    for (const char* output : outputs) {
+      if (!sweep.parsed.lists.contains(output) || !names(sweep.parsed, output)) continue;
+      const bool several = sweep.set.command() == "stencil";
+      for (const std::string& one :
+           several ? io::split_names(value(output)) : std::vector<std::string>{value(output)})
+        io::require_place_for_output(name_of(sweep.set, one, output), value("overwrite") == "true"
+                                                                          ? io::OutputFile::Existing::replace
+                                                                          : io::OutputFile::Existing::refuse);
+    }
+  });
+}
+
+/// Prints the plans of all points, and ends as the first one would that cannot run. Collective.
+void plan_points(const Sweep& sweep, const std::vector<run::Values>& points, run::Session& session,
+                 const PointActions& actions) {
+  std::optional<mpi::AgreedError> first;
+  const bool elsewhere = sweep.parsed.lists.contains("ranks") && names(sweep.parsed, "ranks");
+  for (const run::Values& point : points) {
+    try {
+      actions.plan(point, session);
+      if (!elsewhere) require_places(sweep);
+    } catch (const mpi::AgreedError& error) {
+      if (sweep.comm.is_root()) fmt::print("it would not run: {}\n", error.what());
+      if (!first) first = error;
+    }
+  }
+  session.finish();
+  if (first) throw mpi::AgreedError(*first);
+}
+
 }  // namespace
 
 ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
@@ -180,17 +217,17 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
   }
   bool right = true;
   const auto points = part_of(sweep.parsed, each_once(sweep, session, sweep.set.points(sweep.parsed)));
+  if (sweep.parsed.lists.at("plan").front() == "true") {
+    plan_points(sweep, points, session, actions);
+    return ExitCode::ok;
+  }
   Progress progress("points", static_cast<double>(points.size()),
                     sweep.comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
   std::size_t done = 0;
   try {
     for (; done < points.size(); ++done) {
-      if (points[done].flag("plan")) {
-        actions.plan(points[done], session);
-      } else {
-        if (run::stop_asked(sweep.comm)) throw run::Stopped();
-        right = run_or_skip(sweep, points[done], session, actions) && right;
-      }
+      if (run::stop_asked(sweep.comm)) throw run::Stopped();
+      right = run_or_skip(sweep, points[done], session, actions) && right;
       progress.update(static_cast<double>(done + 1));
     }
   } catch (const run::Stopped&) {

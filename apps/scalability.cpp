@@ -241,6 +241,8 @@ ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::
   for (const Group& group : groups_of(set, parsed)) {
     if (group.first().flag("plan")) {
       print_plan(group);
+      const auto bytes = static_cast<index_t>(bytes_of(group.first()));
+      (void)run::require_memory(comm, group.first(), {bytes}, [&](index_t) { return bytes; });
       continue;
     }
     if (std::all_of(group.points.begin(), group.points.end(),

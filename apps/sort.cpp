@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "kernels/sort/variants.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "points.hpp"
+#include "run/device.hpp"
 #include "run/memory_plan.hpp"
 
 namespace tessera::apps {
@@ -70,17 +72,19 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<con
     const Request request = resolve_to_fit(comm, values, *inputs);
     if (request.task == Task::quantiles)
       return print_quantiles_plan({comm, values, request, *inputs, session});
+    const auto* const kernel = find_variant(tessera::sort::variants(), request.method.kernel);
     if (!values.has("ranks") && goes_out_of_core(comm, values, request)) {
       print_external({comm, values, request, *inputs, session});
-      return;
+      return run::require_planned_gpu(comm, values, kernel);
     }
     const index_t on_node = comm.node().size();
     const index_t per_node =
         values.has("ranks") ? std::min<index_t>(request.ranks, machine::default_threads()) : on_node;
     const index_t program = run::program_memory(comm, values);
     if (comm.is_root()) print_plan(request, session.ceilings(), per_node, program);
-    run::print_if_too_large(comm, values, {own_memory(comm, request)},
-                            [&](index_t ranks) { return most_memory(request, ranks); });
+    run::require_planned_gpu(comm, values, kernel);
+    run::require_planned_memory(comm, values, {own_memory(comm, request)},
+                                [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const Values& values, run::Session& session) {
     const Request request = resolve_to_fit(comm, values, *inputs);

@@ -284,7 +284,8 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
     const Request request = resolve(comm, values, *inputs, session.ceilings());
     const index_t program = run::program_memory(comm, values);
     if (comm.is_root()) print_plan(request, program);
-    run::print_if_too_large(comm, values, {values.has("ranks") ? 0 : memory_of(request, comm.rank())},
+    run::require_planned_gpu(comm, values, request.method.kernel);
+    run::require_planned_memory(comm, values, {values.has("ranks") ? 0 : memory_of(request, comm.rank())},
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {

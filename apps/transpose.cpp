@@ -255,9 +255,11 @@ PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inp
     const auto tiles = tiles_if_needed(comm, values, request);
     const index_t program = run::program_memory(comm, values);
     if (tiles && comm.is_root()) print_tiles(request, *tiles, program);
+    if (!tiles && comm.is_root()) print_plan(request, session.ceilings(), program);
+    run::require_planned_gpu(comm, values, request.method.kernel);
     if (tiles) return;
-    if (comm.is_root()) print_plan(request, session.ceilings(), program);
-    run::print_if_too_large(comm, values, values.has("ranks") ? run::Held{} : held_by(request, comm.rank()),
+    run::require_planned_memory(comm, values,
+                                values.has("ranks") ? run::Held{} : held_by(request, comm.rank()),
                             [&](index_t ranks) { return most_memory(request, ranks); });
   };
   const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <future>
 #include <numeric>
@@ -29,6 +31,26 @@ constexpr auto failed = ExitCode::cannot_create;
 constexpr index_t piece_bytes = index_t{16} << 20;  // one sum, one heartbeat
 
 }  // namespace
+
+void require_place_for_output(const DatasetName& output, OutputFile::Existing existing) {
+  const std::string& file = output.file;
+  require_file_or_nothing(file, "output");
+  const std::string target = behind_links(file), directory = directory_of(target);
+  require(std::filesystem::is_directory(directory), failed,
+          fmt::format("cannot create '{}': there is no directory '{}'; make it first", file, directory));
+  require(
+      access(directory.c_str(), W_OK | X_OK) == 0, failed,
+      fmt::format("cannot create '{}': '{}': {}; write elsewhere", file, directory, std::strerror(errno)));
+  const bool replaces = existing == OutputFile::Existing::replace;
+  const Standing standing = standing_of(target);
+  require(
+      standing != Standing::ours || replaces, failed,
+      fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name", file));
+  if (standing != Standing::others) return;
+  const DatasetSpec spec{.path = output.path, .shape = {}, .type = -1, .dimensions = {}};
+  (void)Guest(target, file, std::span(&spec, 1),
+              replaces ? Guest::Existing::replace : Guest::Existing::refuse);
+}
 
 // Both delegate, so that the object is whole when open() begins: what fails in it takes the partial file
 // away.
@@ -70,8 +92,9 @@ void OutputFile::open(const std::vector<DatasetSpec>& specs, Existing existing, 
 bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string& problem) {
   require_file_or_nothing(file_, "output");
   const Standing standing = existing_ == Existing::known ? Standing::nothing : standing_of(target_);
-  require(standing != Standing::ours || existing_ == Existing::replace, failed,
-          fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name", file_));
+  require(
+      standing != Standing::ours || existing_ == Existing::replace, failed,
+      fmt::format("output '{}' exists; give --overwrite to replace the whole file, or another name", file_));
   require_free_paths(file_, specs);
   found_ = Guest::state_of(target_);
   if (standing == Standing::others)
@@ -128,9 +151,9 @@ void OutputFile::create(const std::vector<DatasetSpec>& specs) {
   const RawFile raw(partial_, RawFile::Mode::read_write);
   for (const Dataset& dataset : datasets_) {
     if (dataset.offset < 0) continue;
-    const index_t count = std::accumulate(
-        dataset.shape.begin(), dataset.shape.end(), index_t{1},
-        [](index_t a, index_t b) { return checked_mul(a, b, "the output"); });
+    const index_t count =
+        std::accumulate(dataset.shape.begin(), dataset.shape.end(), index_t{1},
+                        [](index_t a, index_t b) { return checked_mul(a, b, "the output"); });
     raw.reserve(dataset.offset, checked_mul(count, dataset.element_bytes, "the output"));
   }
   if (sync_ == Sync::on) (void)raw.sync();
@@ -306,8 +329,8 @@ void OutputFile::note_run(hid_t out, const std::function<void(hid_t)>& annotate)
     std::string name;
     for (int n = 1; name.empty() || H5Lexists(group, name.c_str(), H5P_DEFAULT) > 0; ++n)
       name = fmt::format("{}_{:04}", schema::added, n);
-    own = Handle(h5_check(H5Gcreate2(group, name.c_str(), H5P_DEFAULT,
-                                     creation_ordered(H5P_GROUP_CREATE), H5P_DEFAULT),
+    own = Handle(h5_check(H5Gcreate2(group, name.c_str(), H5P_DEFAULT, creation_ordered(H5P_GROUP_CREATE),
+                                     H5P_DEFAULT),
                           ExitCode::io, name),
                  H5Gclose);
   }
@@ -323,8 +346,9 @@ void OutputFile::take_name() const {
   if (is_guest()) return guest_->publish(partial_);
   if (existing_ == Existing::refuse) return publish_new_file(partial_, target_);
   if (existing_ == Existing::replace && Guest::state_of(target_) != found_)
-    require(standing_of(target_) != Standing::others, failed,
-            fmt::format("'{}' was made by somebody else meanwhile and stays as it is; run this again", file_));
+    require(
+        standing_of(target_) != Standing::others, failed,
+        fmt::format("'{}' was made by somebody else meanwhile and stays as it is; run this again", file_));
   sync_ == Sync::on ? publish_file(partial_, target_) : rename_file(partial_, target_);
 }
 

@@ -129,4 +129,8 @@ class OutputFile {
   bool published_ = false;
 };
 
+/// Throws Error(cannot_create) where an output cannot be made: its file is none that it may go to, or the
+/// folder is missing or takes none. Local; leaves nothing.
+void require_place_for_output(const DatasetName& output, OutputFile::Existing existing);
+
 }  // namespace tessera::io

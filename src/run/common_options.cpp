@@ -15,6 +15,7 @@ void add_machine_options(OptionSet& options) {
                .help = "OpenMP threads a rank; 0: OMP_NUM_THREADS, or this rank's share of the cores",
                .group = "Machine",
                .axis = true,
+               .differs = true,
                .low = 0,
                .high = most_threads});
   options.add(
@@ -25,6 +26,7 @@ void add_machine_options(OptionSet& options) {
            "default: 90 % of what the node has free",
        .group = "Machine",
        .identity = false,
+       .differs = true,
        .low = 0});
   options.add({.name = "stall-limit",
                .kind = Kind::real,
@@ -32,6 +34,7 @@ void add_machine_options(OptionSet& options) {
                .help = "seconds without progress after which the job ends with exit code 75; 0: never",
                .group = "Machine",
                .identity = false,
+               .differs = true,
                .low = 0});
 }
 
@@ -83,7 +86,8 @@ void add_common_options(OptionSet& options, const CommonDefaults& defaults) {
   options.add({.name = "config",
                .help = "TOML file with any of these options as keys",
                .group = "Files",
-               .identity = false});
+               .identity = false,
+               .differs = true});
   options.add(
       {.name = "plan",
        .kind = Kind::flag,

@@ -42,6 +42,7 @@ void add_device_memory(OptionSet& options, const std::string& problems) {
                        " go through it in pieces (0: what is free)",
                .group = "Machine",
                .axis = true,
+               .differs = true,
                .low = 0});
 }
 
@@ -101,9 +102,9 @@ bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::st
 }
 
 index_t device_room(const mpi::Communicator& comm, const Values& point) {
-  const index_t asked = point.bytes("device-memory");
-  if (asked > 0) return asked;
   constexpr index_t none = std::numeric_limits<index_t>::max();
+  const index_t mine = point.bytes("device-memory");
+  if (const index_t asked = -comm.max(-(mine > 0 ? mine : none)); asked != none) return asked;
   const mpi::Communicator node = comm.node();
   const index_t drivers = drivers_of_node(point, node.size());
   index_t room = none;
@@ -128,6 +129,11 @@ void require_gpu(const mpi::Communicator& comm, const Values& point, const Varia
                     kernel.name, gpus.reason));
     machine::use_gpu(node.rank());
   });
+}
+
+void require_planned_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo* kernel) {
+  if (kernel != nullptr && kernel->space == Space::device && !point.has("ranks"))
+    require_gpu(comm, point, *kernel);
 }
 
 namespace {

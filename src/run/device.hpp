@@ -54,6 +54,10 @@ struct DeviceChoice {
 /// Error(usage) on every rank where one has none. Collective.
 void require_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo& kernel);
 
+/// The same at the end of a plan: of the kernel that the ranks which run would take, or nullptr. With --ranks
+/// others run elsewhere. Collective.
+void require_planned_gpu(const mpi::Communicator& comm, const Values& point, const VariantInfo* kernel);
+
 /// The row that a point runs: the one that --kernel names, or the best of the device or the host; best_device
 /// may be nullptr. Collective.
 template <class Row>

@@ -36,14 +36,14 @@ const mpi::DeviceExchange* GpuExchanges::at(const mpi::Communicator& comm, const
   const bool automatic = wanted == "auto";
   const bool alone = comm.size() == 1 && !residence.saves_one_rank;
   if (wanted == "host" || (automatic && (alone || !residence.possible))) return nullptr;
-  const auto devices = static_cast<index_t>(machine::gpus().devices.size());
-  if (point.flag("plan") && (comm.max(-devices) == 0 || residence.ranks != comm.size())) return nullptr;
   mpi::together(comm, "device", [&] {
     require(residence.possible, ExitCode::usage,
             fmt::format("--gpu-exchange {} is for plain requests with a kernel for GPUs, and this is none; "
                         "drop it",
                         wanted));
   });
+  const auto devices = static_cast<index_t>(machine::gpus().devices.size());
+  if (point.flag("plan") && (comm.max(-devices) == 0 || residence.ranks != comm.size())) return nullptr;
   const mpi::Communicator node = comm.node();
   const index_t sharing = ceil_div(index_t{node.size()}, std::max<index_t>(1, devices));
   index_t lacks = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <limits>
 
 #include "base/text.hpp"
 #include "machine/topology.hpp"
@@ -69,7 +70,11 @@ std::string held_text(index_t bytes, index_t program) {
 index_t free_share(const mpi::Communicator& comm) { return -comm.max(-(free_memory() / comm.node().size())); }
 
 Allowance::Allowance(const mpi::Communicator& comm, const Values& point)
-    : limit(point.bytes("memory")), program(program_memory(comm, point)) {
+    : program(program_memory(comm, point)) {
+  constexpr index_t none = std::numeric_limits<index_t>::max();
+  const index_t mine = point.bytes("memory");  // ranks may be told other limits
+  const index_t least = -comm.max(-(mine > 0 ? mine : none));
+  limit = least == none ? 0 : least;
   free = std::max<index_t>(0, free_share(comm) - comm.max(program_here(comm, point).later));
 }
 
@@ -110,21 +115,21 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
   return resident;
 }
 
-void print_if_too_large(const mpi::Communicator& comm, const Values& point, const Held& held,
-                        const std::function<index_t(index_t)>& most_on) {
-  if (point.has("ranks")) {
-    const index_t limit = point.bytes("memory"), program = program_memory(comm, point);
-    const index_t most = most_on(point.integer("ranks"));
-    if (comm.is_root() && limit > 0 && most + program > limit)
-      fmt::print("it would not run: a rank would take {} and --memory allows {}\n", held_text(most, program),
-                 human_bytes(limit));
+void require_planned_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
+                            const std::function<index_t(index_t)>& most_on) {
+  if (!point.has("ranks")) {
+    (void)require_memory(comm, point, held, most_on);
     return;
   }
-  try {
-    (void)require_memory(comm, point, held, most_on);
-  } catch (const mpi::AgreedError& error) {
-    if (comm.is_root()) fmt::print("it would not run: {}\n", error.what());
-  }
+  const index_t program = program_memory(comm, point);
+  mpi::together(comm, "plan", [&] {
+    const index_t limit = point.bytes("memory");
+    if (limit == 0) return;
+    const index_t most = most_on(point.integer("ranks"));
+    require(most + program <= limit, ExitCode::memory,
+            fmt::format("a rank would take {} and --memory allows {}; allow more, or plan for more ranks",
+                        held_text(most, program), human_bytes(limit)));
+  });
 }
 
 }  // namespace tessera::run

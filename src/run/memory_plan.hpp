@@ -40,10 +40,9 @@ struct Allowance {
 index_t require_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
                        const std::function<index_t(index_t ranks)>& most_on);
 
-/// For --plan: says in a line where require_memory() would end the run; of --ranks it knows --memory alone,
-/// for they run elsewhere. Collective.
-void print_if_too_large(const mpi::Communicator& comm, const Values& point, const Held& held,
-                        const std::function<index_t(index_t ranks)>& most_on);
+/// For --plan: the same, and of --ranks what --memory alone says, for they run elsewhere. Collective.
+void require_planned_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
+                            const std::function<index_t(index_t ranks)>& most_on);
 
 /// The bytes that are any rank's share of 90 % of what its node has free. Collective.
 [[nodiscard]] index_t free_share(const mpi::Communicator& comm);

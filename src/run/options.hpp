@@ -30,6 +30,7 @@ struct Option {
   std::vector<std::string> choices = {};  ///< for Kind::choice
   bool axis = false;                      ///< may be a list or range: an axis of a sweep
   bool identity = true;  ///< part of what a measured point is (not where it goes or how often it runs)
+  bool differs = false;   ///< ranks may be told other values: what each has, and not what all do
   bool positional = false;
   bool many = false;    ///< positional: as many words as are given
   bool nested = false;  ///< in TOML also a list of lists of numbers: rows joined by ';', planes by '/'

@@ -36,7 +36,7 @@ class Device(tessera.Case):
             for way in ("auto", "host"):
                 self.succeed(*words, way, "--repetitions", 1, ranks=2)
             self.fail_with(USAGE, *words, "pigeon", words="gpu-exchange")
-            self.succeed(*words, "nccl", "--plan")
+            self.fail_with(USAGE, *words, "nccl", "--plan", words="a kernel for GPUs")
 
     def test_fewer_bits_are_for_the_tensor_units(self):
         for words in (("--precision", "bf16"), ("--precision", "tf32", "--type", "f32", "--kernel", "tiled")):

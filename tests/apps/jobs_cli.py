@@ -279,14 +279,54 @@ class Arrays(tessera.Case):
 
 class Plans(tessera.Case):
     def test_a_plan_says_where_the_run_would_not_fit(self):
-        """The same words with which the run itself ends; of other ranks only what --memory allows is known."""
+        """The words and the code with which the run itself ends; of other ranks only what --memory allows is known."""
         for words in (("matmul", "--n", 600), ("transpose", "--n", 900), ("stencil", "--shape", "900x900"),
                       ("sort", "--n", 500000)):
             small = (*words, "--memory", "1MiB")
             said = self.fail_with(tessera.MEMORY, *small).errors[0].split("error: ")[1]
-            self.assertIn(f"it would not run: {said}\n", self.succeed(*small, "--plan").out)
-            self.assertIn("--memory allows 1 MiB", self.succeed(*small, "--plan", "--ranks", 2).out)
+            for ranks in (0, 2):
+                planned = self.fail_with(tessera.MEMORY, *small, "--plan", ranks=ranks)
+                self.assertIn("plan: ", planned.out)
+            self.assertIn(f"it would not run: {said}\n", self.fail_with(tessera.MEMORY, *small, "--plan", words=said).out)
+            self.fail_with(tessera.MEMORY, *small, "--plan", "--ranks", 2, words="--memory allows 1 MiB")
             self.assertNotIn("would not", self.succeed(*words, "--plan").out)
+
+    def test_a_plan_ends_as_the_run_does(self):
+        """Whatever keeps it from running: inputs, shapes, places of outputs, results; and nothing is written."""
+        a = tessera.write_matrix(self.path("a.h5"), numpy.ones((30, 20)), name="A")
+        b = tessera.write_matrix(self.path("b.h5"), numpy.ones((31, 20)), name="B")
+        with open(self.path("notes.h5"), "w") as file:
+            file.write("notes\n")
+        workloads = {"matmul": ("--n", 8), "transpose": ("--n", 8), "stencil": ("--shape", "8x8"), "sort": ("--n", 80)}
+        requests = [(tessera.BAD_DATA, "matmul", "--a", a, "--b", b), (tessera.BAD_DATA, "transpose", "--in", "notes.h5:/A"),
+                    (tessera.USAGE, "transpose", "--in", a, "--axes", "0,1,2"),
+                    (tessera.USAGE, "matmul", "--n", "4000000000000000000"), (tessera.USAGE, "matmul", "--n", 8, "--algorithm", "summa", "--grid", "5x5"),
+                    (tessera.MEMORY, "memory", "--probe", "capacity", "--size", "100TiB"),
+                    (tessera.MEMORY, "scalability", "matmul", "--n", 4096, "--memory", "1MiB", "--threads", 1)]
+        for workload, size in workloads.items():
+            given = ("--a", "none.h5:/A", "--b", b) if workload == "matmul" else ("--in", "none.h5:/A")
+            requests += [(tessera.MISSING, workload, *given), (tessera.CANNOT_CREATE, workload, *size, "--out", "notes.h5:/C"),
+                         (tessera.CANNOT_CREATE, workload, *size, "--out", "no/where/c.h5:/C"),
+                         (tessera.CANNOT_CREATE, workload, *size, "--results", "a.h5/r.h5"),
+                         (tessera.BAD_DATA, workload, *size, "--results", "notes.h5")]
+        before = tessera.snapshot(self.folder)
+        for code, *words in requests:
+            with self.subTest(words):
+                said = self.fail_with(code, *words).errors
+                self.assertEqual(self.fail_with(code, *words, "--plan").errors, said)
+                self.assertEqual(tessera.snapshot(self.folder), before)
+
+    def test_a_plan_of_a_sweep_tells_of_all_points(self):
+        planned = self.fail_with(tessera.MEMORY, "matmul", "--n", "8,600,900", "--memory", "1MiB", "--plan")
+        self.assertEqual((planned.out.count("plan: "), planned.out.count("it would not run: ")), (3, 2))
+
+    def test_a_plan_of_a_gpu_that_is_missing(self):
+        if "GPUs: none" not in self.run_tessera("machine", "--show").out:
+            self.skipTest("there is a GPU")
+        for workload, size in (("matmul", ("--n", 8)), ("transpose", ("--n", 8)), ("stencil", ("--shape", "8x8")), ("sort", ("--n", 80))):
+            words = (workload, *size, "--device", "gpu")
+            self.fail_with(tessera.USAGE, *words)
+            self.fail_with(tessera.USAGE, *words, "--plan")
 
 
 class Collects(tessera.Case):
