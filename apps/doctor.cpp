@@ -10,7 +10,6 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "machine/topology.hpp"
-#include "mpi/runtime.hpp"
 
 namespace tessera::apps {
 namespace doctor {
@@ -101,7 +100,6 @@ int number(const run::Parsed& parsed, const char* name) {
 }
 
 Body examine(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
-  if (mpi::launcher_rank() != 0) return {};
   Surroundings here;
   here.root = parsed.lists.at("root").front();
   here.folder = parsed.lists.at("at").front();
@@ -123,6 +121,6 @@ Body examine(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
 
 }  // namespace
 
-Command doctor_command() { return {declare(), examine}; }
+Command doctor_command() { return {declare(), examine, Runs::without_mpi}; }
 
 }  // namespace tessera::apps

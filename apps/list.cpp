@@ -18,7 +18,6 @@
 #include "kernels/transpose/variants.hpp"
 #include "machine/gpu.hpp"
 #include "machine/occupancy.hpp"
-#include "mpi/runtime.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -62,7 +61,6 @@ void print_occupancy() {
 }
 
 Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
-  if (mpi::launcher_rank() != 0) return {};
   if (parsed.lists.at("occupancy").front() == "true") {
     print_occupancy();
     return {};
@@ -108,7 +106,7 @@ Command list_command() {
            "registers, shared and local memory, blocks and warps a multiprocessor of the GPU's kernels, and "
            "what limits them",
        .group = "GPU"});
-  return {set, list};
+  return {set, list, Runs::on_one};
 }
 
 }  // namespace tessera::apps

@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -18,27 +20,17 @@
 #include "io/h5.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/account.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/launcher.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 #include "run/limits.hpp"
 #include "run/provenance.hpp"
 #include "run/threads.hpp"
+#include "run/understood.hpp"
 
 namespace tessera::apps {
 namespace {
-
-/// A launcher kills all ranks as soon as one has failed.
-void give_others_time() { std::this_thread::sleep_for(std::chrono::seconds(1)); }
-
-/// Every rank reads the same words and comes to the same end; one of them says so.
-int fail_early(const Error& error) {
-  if (mpi::launcher_rank() == 0) {
-    mpi::print_error(error.what());
-  } else {
-    give_others_time();
-  }
-  return static_cast<int>(error.code());
-}
 
 /// Where an exception can go no further: in functions of libraries that promise to throw none, and before
 /// main.
@@ -60,7 +52,7 @@ __attribute__((constructor(101))) void set_end_by_exception() { std::set_termina
 /// launcher, and Open MPI's may wait for ever for one that it kills in the midst of it.
 int fail_without_memory() {
   mpi::print_error(fmt::format("out of memory (rank {}, before MPI)", mpi::launcher_rank()));
-  if (mpi::launcher_node_ranks() > 1) give_others_time();
+  if (mpi::launcher_node_ranks() > 1) std::this_thread::sleep_for(std::chrono::seconds(1));
   return static_cast<int>(ExitCode::memory);
 }
 
@@ -76,10 +68,6 @@ void start_as_expected() {
   std::signal(SIGCHLD, SIG_DFL);
 }
 
-void print_once(const std::string& text) {
-  if (mpi::launcher_rank() == 0) fmt::print("{}", text);
-}
-
 /// Of those asked for; 0 when none were.
 int most_threads(const run::Parsed& parsed) {
   const auto threads = parsed.lists.find("threads");
@@ -87,37 +75,6 @@ int most_threads(const run::Parsed& parsed) {
   if (threads != parsed.lists.end())
     for (const std::string& text : threads->second) most = std::max(most, std::stoi(text));
   return most;
-}
-
-int run_command(const Command& command, const Arguments& arguments, int argc, char** argv) {
-  const run::Parsed parsed = command.options.parse(arguments);
-  if (parsed.help) {
-    print_once(command.options.help());
-    return 0;
-  }
-  run::sleep_while_waiting_when_crowded(argv, most_threads(parsed));
-  ExitCode code = ExitCode::ok;
-  Body body;
-  {
-    const mpi::AccountScope account("look at inputs");
-    body = command.prepare(parsed, arguments, code);
-  }
-  if (!body) return static_cast<int>(code);
-  run::require_threads_can_start();
-  run::require_room_for_mpi();
-  const double stall_limit = parsed.lists.contains("stall-limit") ? parsed.real("stall-limit") : 600;
-  bool tells = false;
-  const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
-    const mpi::Watchdog watchdog(stall_limit);
-    run::set_thread_default(comm);
-    run::require_teams(comm, std::max(most_threads(parsed), machine::default_threads()));
-    tells = comm.is_root() && command.plan && parsed.lists.at("plan").front() != "true";
-    const ExitCode end = body(comm);
-    mpi::account().enter("close");
-    return end;
-  });
-  if (tells && result == 0) fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds()));
-  return result;
 }
 
 /// Variables that differ by a letter from one that stands for an option are said: nothing reads them.
@@ -137,7 +94,20 @@ void name_misspelt_variables(const std::vector<Command>& commands) {
   }
 }
 
-int main_of(int argc, char** argv) {
+/// What words, environment and files tell this process to do, or what is wrong with them.
+struct Task {
+  std::vector<run::Fact> told;
+  std::optional<Error> error;
+  std::string text;  ///< all that is to be said: help, the version
+  Runs runs = Runs::on_one;
+  std::function<Body(ExitCode&)> prepare;
+  Body body;  ///< of Runs::on_all, prepared
+  double stall_limit = 600;
+  int most_threads = 0;     ///< that were asked for
+  bool tells_time = false;  ///< where it went, at the end
+};
+
+std::vector<Command> all_commands() {
   std::vector<Command> commands;
   for (const auto make :
        {matmul_command, transpose_command, stencil_command, sort_command, locality_command,
@@ -145,26 +115,157 @@ int main_of(int argc, char** argv) {
         compare_command, rerun_command, export_command, doctor_command, slurm_command}) {
     commands.push_back(make());
   }
+  return commands;
+}
+
+void understand_command(const Command& command, const Arguments& arguments, char** argv, Task& task) {
+  task.runs = command.runs;
+  const run::Parsed parsed = command.options.parse(arguments);
+  task.told =
+      run::understood(command.options.command() + (parsed.help ? " --help" : ""), &command.options, parsed);
+  if (parsed.help) {
+    task.text = command.options.help();
+    task.runs = Runs::on_one;
+    return;
+  }
+  if (parsed.lists.contains("stall-limit")) task.stall_limit = parsed.real("stall-limit");
+  task.most_threads = most_threads(parsed);
+  run::sleep_while_waiting_when_crowded(argv, task.most_threads);
+  task.tells_time = command.plan && parsed.lists.at("plan").front() != "true";
+  task.prepare = [&command, parsed, arguments](ExitCode& code) {
+    const mpi::AccountScope account("look at inputs");
+    Body body = command.prepare(parsed, arguments, code);
+    if (body) run::require_threads_can_start();
+    if (body) run::require_room_for_mpi();
+    return body;
+  };
+  ExitCode none = ExitCode::ok;
+  if (task.runs == Runs::on_all) task.body = task.prepare(none);
+}
+
+void understand(const std::vector<Command>& commands, int argc, char** argv, Task& task) {
   const std::string first = argc > 1 ? argv[1] : "--help";
   const bool asks = first == "help" && argc > 2;  // help matmul
   const std::string name = asks ? argv[2] : first;
+  task.told = run::understood(name, nullptr, {});
   if (first == "--help" || first == "-h" || (first == "help" && !asks)) {
-    print_once(general_help(commands));
-    return 0;
+    task.text = general_help(commands);
+    return;
   }
   if (name == "--version") {
-    print_once("tessera " + run::version() + "\n");
-    return 0;
+    task.text = "tessera " + run::version() + "\n";
+    return;
   }
   std::vector<std::string> names;
-  if (mpi::launcher_rank() == 0) name_misspelt_variables(commands);
   for (const Command& command : commands) {
     if (command.options.command() == name)
-      return run_command(command, asks ? Arguments{"--help"} : Arguments(argv + 2, argv + argc), argc, argv);
+      return understand_command(command, asks ? Arguments{"--help"} : Arguments(argv + 2, argv + argc), argv,
+                                task);
     names.push_back(command.options.command());
   }
+  task.runs = Runs::on_all;
   throw Error(ExitCode::usage,
               fmt::format("unknown command '{}'{}; see tessera --help", name, suggestion(name, names)));
+}
+
+int fail(const Error& error) {
+  mpi::print_error(error.what());
+  mpi::wait_until_heard();
+  return static_cast<int>(error.code());
+}
+
+ExitCode run_body(const Task& task, const Body& body, const mpi::Communicator& comm) {
+  const mpi::Watchdog watchdog(task.stall_limit);
+  run::set_thread_default(comm);
+  run::require_teams(comm, std::max(task.most_threads, machine::default_threads()));
+  const ExitCode end = body(comm);
+  mpi::account().enter("close");
+  return end;
+}
+
+void tell_time(const Task& task, int code) {
+  if (task.tells_time && code == 0) fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds()));
+}
+
+/// By this process and nobody else, which is an MPI rank already or becomes one where it must.
+int do_alone(const Task& task, int argc, char** argv, bool is_rank) {
+  try {
+    if (task.error) throw Error(*task.error);
+    if (!task.text.empty()) {
+      fmt::print("{}", task.text);
+      return 0;
+    }
+    ExitCode code = ExitCode::ok;
+    const Body body = task.runs == Runs::on_all ? task.body : task.prepare(code);
+    if (!body) return static_cast<int>(code);
+    if (is_rank) return static_cast<int>(run_body(task, body, mpi::Communicator::self()));
+    const int result = mpi::run_main(
+        &argc, &argv, [&](const mpi::Communicator& comm) { return run_body(task, body, comm); });
+    tell_time(task, result);
+    return result;
+  } catch (const Error& error) {
+    return fail(error);
+  }
+}
+
+/// What is wrong on any rank ends all of them with one message, and so does what they were told differently.
+void agree(const mpi::Communicator& comm, const Task& task) {
+  const mpi::Watchdog watchdog(task.stall_limit);
+  const index_t failed = comm.sum(index_t{task.error ? 1 : 0});
+  mpi::together(comm, "options", [&] {
+    if (task.error && failed < comm.size())
+      throw Error(task.error->code(),
+                  fmt::format("{} (rank {} of {})", task.error->what(), comm.rank(), comm.size()));
+    if (task.error) throw Error(*task.error);
+  });
+  run::require_same_told(comm, task.told);
+}
+
+/// What MPI would not start in. Every rank looks for itself; a launcher ends all as soon as one has failed.
+int fail_before_mpi(const Error& error) {
+  if (mpi::launcher_rank() == 0) return fail(error);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  return static_cast<int>(error.code());
+}
+
+int do_on_ranks(const Task& task, int argc, char** argv) {
+  if (task.error && task.error->code() == ExitCode::memory) return fail_before_mpi(*task.error);
+  bool is_root = false;
+  const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
+    is_root = comm.is_root();
+    agree(comm, task);
+    if (task.runs == Runs::on_all) return run_body(task, task.body, comm);
+    // The others wait in MPI_Finalize.
+    return is_root ? static_cast<ExitCode>(do_alone(task, argc, argv, true)) : ExitCode::ok;
+  });
+  if (is_root && task.runs == Runs::on_all) tell_time(task, result);
+  return result;
+}
+
+int main_of(int argc, char** argv) {
+  const std::vector<Command> commands = all_commands();
+  if (mpi::launcher_rank() == 0) name_misspelt_variables(commands);
+  Task task;
+  try {
+    understand(commands, argc, argv, task);
+  } catch (const Error& error) {
+    task.error = error;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    task.error = mpi::error_of(error);
+  }
+  const mpi::Launcher started = mpi::launcher();
+  if (task.runs == Runs::without_mpi && started.direct && started.rank != 0) return 0;
+  // A script that a launcher runs may start what runs on one on one of its ranks only: nobody to agree with.
+  if (task.runs == Runs::without_mpi || (task.runs == Runs::on_one && !started.direct)) mpi::leave_launcher();
+  if (mpi::launcher().there) return do_on_ranks(task, argc, argv);
+  if (const int tasks = mpi::tasks_without_mpi(); tasks > 1 && task.runs == Runs::on_all && !task.error)
+    fmt::print(stderr,
+               "srun started {} tasks without MPI, and each is a job of its own: srun --mpi=pmix has them "
+               "share one\n",
+               tasks);
+  return do_alone(task, argc, argv, false);
 }
 
 }  // namespace
@@ -180,10 +281,10 @@ int main(int argc, char** argv) {
   try {
     return apps::main_of(argc, argv);
   } catch (const Error& error) {
-    return apps::fail_early(error);
+    return apps::fail(error);
   } catch (const std::bad_alloc&) {
     return apps::fail_without_memory();
   } catch (const std::exception& error) {
-    return apps::fail_early(mpi::error_of(error));
+    return apps::fail(mpi::error_of(error));
   }
 }

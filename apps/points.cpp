@@ -270,7 +270,7 @@ Command workload_command(const run::OptionSet& set, std::function<Actions(run::P
       return result;
     };
   };
-  return {set, prepare, needs};
+  return {set, prepare, Runs::on_all, needs};
 }
 
 }  // namespace tessera::apps

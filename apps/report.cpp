@@ -6,7 +6,6 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "io/raw_file.hpp"
-#include "mpi/runtime.hpp"
 #include "spawn.hpp"
 
 namespace tessera::apps {
@@ -52,7 +51,6 @@ Command script_command(run::OptionSet set, const Script& script) {
   const run::OptionSet declared = set;
   return {std::move(set),
           [script, declared](const run::Parsed& parsed, const Arguments&, ExitCode& code) -> Body {
-            if (mpi::launcher_rank() != 0) return {};
             const std::vector<std::string>& files = parsed.lists.at("files");
             require(
                 !files.front().empty() && files.size() >= script.files, ExitCode::usage,
@@ -70,7 +68,8 @@ Command script_command(run::OptionSet set, const Script& script) {
             for (std::string& word : words_of(declared, parsed)) words.push_back(std::move(word));
             code = static_cast<ExitCode>(run_program(std::move(words)));
             return {};
-          }};
+          },
+          Runs::on_one};
 }
 
 void add_files(run::OptionSet& set, const char* help) {

@@ -68,11 +68,11 @@ Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& co
     for (const auto& [option, source] : parsed.sources)
       require(source != "flag" || option == "job" || option == "results", ExitCode::usage,
               fmt::format("--{} is for jobs, and collect only gathers results; drop it", option));
-    if (mpi::launcher_rank() == 0) collect(parsed.rest, parsed.lists.at("results").front());
+    collect(parsed.rest, parsed.lists.at("results").front());
     return {};
   }
   if (parsed.lists.at("submit").front() == "true") {
-    if (mpi::launcher_rank() == 0) code = submit(parsed, arguments);
+    code = submit(parsed, arguments);
     return {};
   }
   const Job job = read_job(parsed, arguments);
@@ -98,6 +98,6 @@ Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& co
 
 }  // namespace slurm
 
-Command slurm_command() { return {slurm::declare(), slurm::prepare}; }
+Command slurm_command() { return {slurm::declare(), slurm::prepare, Runs::on_one}; }
 
 }  // namespace tessera::apps

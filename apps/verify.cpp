@@ -4,7 +4,6 @@
 #include "command.hpp"
 #include "io/probe.hpp"
 #include "io/schema.hpp"
-#include "mpi/runtime.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -17,7 +16,6 @@ run::OptionSet declare() {
 }
 
 Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
-  if (mpi::launcher_rank() != 0) return {};  // one is enough, however many were started
   const std::string file = parsed.lists.at("file").front();
   require(!file.empty(), ExitCode::usage, "name the file to verify: tessera verify c.h5");
   const io::FileCheck check = io::check_file_apart(file);
@@ -35,6 +33,6 @@ Body verify(const run::Parsed& parsed, const Arguments&, ExitCode& code) {
 
 }  // namespace
 
-Command verify_command() { return {declare(), verify}; }
+Command verify_command() { return {declare(), verify, Runs::on_one}; }
 
 }  // namespace tessera::apps

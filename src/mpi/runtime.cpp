@@ -1,5 +1,6 @@
 #include "mpi/runtime.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,9 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <initializer_list>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -19,24 +18,29 @@
 #include "base/text.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/launcher.hpp"
 #include "mpi/watchdog.hpp"
+
+extern char** environ;
 
 namespace tessera::mpi {
 namespace {
-
-std::optional<int> first_number_in(std::initializer_list<const char*> variables) {
-  for (const char* variable : variables) {
-    if (const char* value = std::getenv(variable); value != nullptr && *value != '\0')
-      return std::atoi(value);
-  }
-  return std::nullopt;
-}
 
 bool mpi_lives() {
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   return initialized != 0 && finalized == 0;
+}
+
+/// Rank and number of ranks; before and after MPI what the launcher said of the rank.
+std::pair<int, int> place_in_world() {
+  int rank = launcher_rank(), size = 1;
+  if (mpi_lives()) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+  return {rank, size};
 }
 
 constexpr std::array crashes{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -94,8 +98,6 @@ void tell_crashes(const std::vector<int>& numbers) {
   for (const int number : numbers) sigaction(number, &action, nullptr);
 }
 
-constexpr auto launcher_rank_variables = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-
 /// Whether a network other than Ethernet may be there: verbs (InfiniBand, RoCE, Omni-Path, EFA), Slingshot,
 /// Aries.
 bool may_have_fabric() {
@@ -104,15 +106,17 @@ bool may_have_fabric() {
 }
 
 /// While it lives, Open MPI skips what takes long at its start and leads nowhere. What the user has set
-/// stays, and what is set here goes again, before a child inherits it. A process that nobody launched starts
-/// no daemon (0.08 s), measures no clock for UCX (0.2 s), opens no port and makes no session folder: it talks
-/// to nobody, and without a daemon that folder has one name for all of a user's processes, which remove it
-/// under each other's hands. Launched ranks without a fabric do not look for one: they would choose ob1 in
-/// the end, but each of the two libraries of Omni-Path's kind measures the clock for 0.1 s first.
+/// stays, and what is set here goes again, before a child inherits it. A process that nobody launched does
+/// not see what other jobs have left in its environment (srun's variables without its server end MPI_Init),
+/// starts no daemon (0.08 s), measures no clock for UCX (0.2 s), opens no port and makes no session folder:
+/// it talks to nobody, and without a daemon that folder has one name for all of a user's processes, which
+/// remove it under each other's hands. Launched ranks without a fabric do not look for one: they would choose
+/// ob1 in the end, but each of the two libraries of Omni-Path's kind measures the clock for 0.1 s first.
 class StartSettings {
  public:
   StartSettings() {
-    if (!first_number_in(launcher_rank_variables)) {
+    if (!launcher().there) {
+      hide_others();
       for (const auto& [name, value] : alone) set(name, value);
     } else if (std::getenv("OMPI_MCA_mtl") == nullptr && !may_have_fabric()) {
       set("OMPI_MCA_pml", "ob1");
@@ -120,6 +124,10 @@ class StartSettings {
   }
   ~StartSettings() {
     for (const char* name : set_) unsetenv(name);
+    for (const std::string& entry : hidden_) {
+      const auto equals = entry.find('=');
+      setenv(entry.substr(0, equals).c_str(), entry.c_str() + equals + 1, 1);
+    }
   }
   StartSettings(const StartSettings&) = delete;
   StartSettings& operator=(const StartSettings&) = delete;
@@ -137,7 +145,14 @@ class StartSettings {
     set_.push_back(name);
   }
 
+  void hide_others() {
+    for (char** entry = environ; *entry != nullptr; ++entry)
+      if (is_launchers(*entry)) hidden_.emplace_back(*entry);
+    for (const std::string& entry : hidden_) unsetenv(entry.substr(0, entry.find('=')).c_str());
+  }
+
   std::vector<const char*> set_;
+  std::vector<std::string> hidden_;
 };
 
 }  // namespace
@@ -169,18 +184,25 @@ void print_error(const std::string& message) noexcept {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-std::string whereabouts() {
-  int rank = 0, size = 1;
-  if (mpi_lives()) {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+void wait_until_heard() noexcept {
+  if (!launcher().there) return;
+  std::fflush(stdout);
+  constexpr int most_waits = 5000;  // of a millisecond
+  for (const int descriptor : {STDERR_FILENO, STDOUT_FILENO}) {
+    int left = 0;
+    for (int i = 0; i < most_waits && ioctl(descriptor, FIONREAD, &left) == 0 && left > 0; ++i) usleep(1000);
   }
+}
+
+std::string whereabouts() {
+  const auto [rank, size] = place_in_world();
   return "rank " + std::to_string(rank) + " of " + std::to_string(size) + " on " + host_name() + ", in " +
          current_phase();
 }
 
 void die(ExitCode code, const std::string& cause) noexcept {
   print_error(cause + " (" + whereabouts() + ")");
+  wait_until_heard();
   if (mpi_lives()) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   _exit(static_cast<int>(code));
 }
@@ -193,13 +215,6 @@ Error error_of(const std::exception& exception) {
   if (system == nullptr || std::ferror(stdout) == 0) return {ExitCode::internal, exception.what()};
   return {ExitCode::io, "cannot write to standard output (" + system->code().message() +
                             "); see where it goes, the results may be there all the same"};
-}
-
-int launcher_rank() { return first_number_in(launcher_rank_variables).value_or(0); }
-
-int launcher_node_ranks() {
-  return first_number_in({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_TASKS_PER_NODE"})
-      .value_or(1);
 }
 
 std::string library_version() {
@@ -215,7 +230,8 @@ int run_main(int* argc, char*** argv, const std::function<ExitCode(const Communi
   try {
     return static_cast<int>(body(Communicator::world()));
   } catch (const AgreedError& error) {
-    if (launcher_rank() == 0) print_error(error.what());
+    if (place_in_world().first == 0) print_error(error.what());
+    wait_until_heard();
     return static_cast<int>(error.code());
   } catch (const Error& error) {
     die(error.code(), error.what());

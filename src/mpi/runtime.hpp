@@ -36,10 +36,6 @@ class Runtime {
 [[nodiscard]] Error error_of(const std::exception& exception);
 
 [[nodiscard]] std::string host_name();
-/// The rank that the launcher gave this process, known before MPI is initialised; 0 without a launcher.
-[[nodiscard]] int launcher_rank();
-/// The ranks that the launcher put on this node, likewise; 1 without a launcher.
-[[nodiscard]] int launcher_node_ranks();
 /// The library's own name and version, on one line.
 [[nodiscard]] std::string library_version();
 
@@ -49,5 +45,9 @@ class Runtime {
 
 /// "tessera: error: <message>" on stderr in one write.
 void print_error(const std::string& message) noexcept;
+
+/// Waits until whoever reads the pipe that stderr is has taken what was said: a launcher closes the pipes of
+/// the ranks that are left as soon as one has failed. At most a few seconds.
+void wait_until_heard() noexcept;
 
 }  // namespace tessera::mpi

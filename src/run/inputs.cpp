@@ -6,13 +6,18 @@
 #include "io/probe.hpp"
 #include "io/raw_file.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/runtime.hpp"
+#include "mpi/launcher.hpp"
+#include "run/understood.hpp"
 
 namespace tessera::run {
 
 Input::Input(const std::string& text, const std::string& option)
     : name_(io::parse_dataset_name(text, option)) {
-  if (mpi::launcher_rank() != 0) return;
+  if (mpi::launcher_rank() == 0) look();
+}
+
+void Input::look() {
+  looked_ = true;
   try {
     info_ = io::probe(name_);
     info_ = io::selected(std::move(info_), name_);
@@ -23,8 +28,10 @@ Input::Input(const std::string& text, const std::string& option)
 
 io::DatasetInfo Input::share(const mpi::Communicator& comm) {
   mpi::on_root(comm, "open input", [&] {
+    if (!looked_) look();  // MPI calls another rank root than the launcher did
     if (error_) throw *error_;
   });
+  require_same_file(comm, name_.file);
   const std::string path = comm.broadcast(comm.is_root() ? name_.path : std::string(), 0);
   if (name_.path != path) name_.selection = io::cut_selection(name_.path);  // as root did
   io::DatasetInfo info = info_;
@@ -45,8 +52,12 @@ io::DatasetInfo Input::share(const mpi::Communicator& comm) {
 }
 
 TableInput::TableInput(const std::string& text, const std::string& option)
-    : name_(io::parse_table_name(text, option)) {
-  if (mpi::launcher_rank() != 0) return;
+    : name_(io::parse_table_name(text, option)), option_(option) {
+  if (mpi::launcher_rank() == 0) look();
+}
+
+void TableInput::look() {
+  looked_ = true;
   try {
     info_ = io::probe_table(name_);
     io::require_table(info_, name_);
@@ -58,14 +69,16 @@ TableInput::TableInput(const std::string& text, const std::string& option)
     error_ = error;
     if (error.code() == ExitCode::missing_input && name_.path.ends_with(']'))
       error_ = Error(error.code(), fmt::format("{} (--{} takes no part of a dataset; name it without [...])",
-                                               error.what(), option));
+                                               error.what(), option_));
   }
 }
 
-io::TableInfo TableInput::share(const mpi::Communicator& comm) const {
+io::TableInfo TableInput::share(const mpi::Communicator& comm) {
   mpi::on_root(comm, "open input", [&] {
+    if (!looked_) look();
     if (error_) throw *error_;
   });
+  require_same_file(comm, name_.file);
   return io::parse_table(comm.broadcast(comm.is_root() ? io::to_text(info_) : std::string(), 0));
 }
 

@@ -11,7 +11,8 @@
 namespace tessera::run {
 
 /// A dataset named on the command line. Make it before MPI is initialised (the first look is a child process
-/// of the rank that the launcher calls 0); share() then tells all ranks what was found.
+/// of the rank that the launcher calls 0); share() then tells all ranks what was found, and that they see one
+/// file.
 class Input {
  public:
   Input(const std::string& text, const std::string& option);
@@ -21,8 +22,10 @@ class Input {
   [[nodiscard]] io::DatasetInfo share(const mpi::Communicator& comm);
 
  private:
+  void look();
   io::DatasetName name_;
   io::DatasetInfo info_;
+  bool looked_ = false;
   std::optional<Error> error_;
 };
 
@@ -34,11 +37,14 @@ class TableInput {
   [[nodiscard]] const io::DatasetName& name() const { return name_; }
   [[nodiscard]] io::DatasetName name(const io::Column& column) const { return {name_.file, column.path}; }
   /// Collective; throws AgreedError. The columns are 1-D and equally long.
-  [[nodiscard]] io::TableInfo share(const mpi::Communicator& comm) const;
+  [[nodiscard]] io::TableInfo share(const mpi::Communicator& comm);
 
  private:
+  void look();
   io::DatasetName name_;
+  std::string option_;
   io::TableInfo info_;
+  bool looked_ = false;
   std::optional<Error> error_;
 };
 

@@ -14,6 +14,7 @@
 namespace tessera::run {
 
 std::string version() { return TESSERA_VERSION; }
+std::string build_name() { return version() + " (" + TESSERA_GIT_DESCRIBE + ")"; }
 
 std::string quoted(const std::string& word) {
   constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";

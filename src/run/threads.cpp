@@ -18,7 +18,7 @@
 #include "machine/cpu_quota.hpp"
 #include "machine/fork_join.hpp"
 #include "machine/topology.hpp"
-#include "mpi/runtime.hpp"
+#include "mpi/launcher.hpp"
 #include "run/limits.hpp"
 
 namespace tessera::run {

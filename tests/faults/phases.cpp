@@ -17,6 +17,7 @@
 #include <stdexcept>
 
 #include "mpi/agreement.hpp"
+#include "mpi/launcher.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 

@@ -1,0 +1,139 @@
+#include "run/understood.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <optional>
+
+#include "base/text.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+#include "run/provenance.hpp"
+
+namespace tessera::run {
+namespace {
+
+constexpr char between = '\x1f', after = '\x1e';  // units and records of ASCII, which no option holds
+
+std::string text_of(const Fact& fact) { return fact.name + between + fact.value + between + fact.source; }
+
+Fact fact_of(const std::string& text) {
+  const auto words = split(text, between);
+  return {words.at(0), words.at(1), words.at(2)};
+}
+
+/// What one rank was told and another otherwise.
+struct Difference {
+  Fact root, other;
+  int rank;  ///< of the other
+};
+
+/// Whether all ranks hold the same words: the largest and the smallest hash in one reduction.
+bool same_everywhere(const mpi::Communicator& comm, const std::string& words) {
+  const std::uint64_t hash = std::hash<std::string>()(words);
+  const auto high = static_cast<double>(hash >> 32), low = static_cast<double>(hash & 0xffffffff);
+  std::array<double, 4> most{high, low, -high, -low};
+  comm.max(std::span<double>(most));
+  return most[0] == -most[2] && most[1] == -most[3];
+}
+
+/// The first fact that differs from root's, on the lowest rank where it does. Sources do not count.
+/// Collective.
+std::optional<Difference> first_difference(const mpi::Communicator& comm, const std::vector<Fact>& facts) {
+  std::string words, texts;
+  for (const Fact& fact : facts) {
+    words += fact.name + between + fact.value + after;
+    texts += text_of(fact) + after;
+  }
+  if (same_everywhere(comm, words)) return {};
+  std::vector<Fact> of_root;
+  for (const std::string& text : split(comm.broadcast(comm.is_root() ? texts : std::string(), 0), after))
+    if (!text.empty()) of_root.push_back(fact_of(text));
+  std::size_t mine = 0;
+  while (mine < std::min(facts.size(), of_root.size()) && facts[mine].name == of_root[mine].name &&
+         facts[mine].value == of_root[mine].value)
+    ++mine;
+  const bool all_as_root = mine == facts.size() && mine == of_root.size();
+  const index_t never = ssize(facts) + ssize(of_root) + 1;
+  const index_t first = -comm.max(-(all_as_root ? never : static_cast<index_t>(mine)));
+  const bool differs = !all_as_root && static_cast<index_t>(mine) == first;
+  const auto rank = static_cast<int>(-comm.max(-index_t{differs ? comm.rank() : comm.size()}));
+  const Fact none{"nothing more", "", ""};
+  const Fact here = mine < facts.size() ? facts[mine] : none;
+  const Fact there =
+      static_cast<std::size_t>(first) < of_root.size() ? of_root[static_cast<std::size_t>(first)] : none;
+  return Difference{there, fact_of(comm.broadcast(text_of(here), rank)), rank};
+}
+
+std::string told(const Fact& fact) {
+  const bool elsewhere = !fact.source.empty() && fact.source != "flag" && fact.source != "default";
+  return (fact.value.empty() ? "no " + fact.name : fact.name + " " + fact.value) +
+         (elsewhere ? fmt::format(" ({})", fact.source) : "");
+}
+
+/// How this rank sees a file: its size, and a hash of its beginning.
+std::vector<Fact> seen(const std::string& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status {};
+  if (descriptor < 0 || fstat(descriptor, &status) != 0) {
+    const std::string why = std::strerror(errno);
+    if (descriptor >= 0) close(descriptor);
+    return {{file, fmt::format("cannot be opened ({})", why), mpi::host_name()}};
+  }
+  std::array<char, 4096> bytes{};
+  const auto got = pread(descriptor, bytes.data(), bytes.size(), 0);
+  close(descriptor);
+  const std::string beginning(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return {{file, fmt::format("has {} bytes", status.st_size), mpi::host_name()},
+          {file, fmt::format("begins with bytes of checksum {:x}", std::hash<std::string>()(beginning)),
+           mpi::host_name()}};
+}
+
+}  // namespace
+
+std::vector<Fact> understood(const std::string& command, const OptionSet* options, const Parsed& parsed) {
+  std::vector<Fact> facts{{"the command", command, ""}, {"the version", build_name(), ""}};
+  if (options == nullptr || parsed.lists.empty()) return facts;
+  for (const Option& option : options->options()) {
+    const auto& values = parsed.lists.at(option.name);
+    const std::string flag = (option.positional ? "" : "--") + option.name;
+    const std::string& origin = parsed.sources.at(option.name);
+    const std::string source = origin == "environment" ? environment_name(option.name) : origin;
+    if (!option.differs)
+      facts.push_back({flag, join(values, ","), source});
+    else if (option.axis)  // as many points on every rank
+      facts.push_back({flag, counted(ssize(values), "value"), source});
+  }
+  facts.push_back({"arguments", join(parsed.rest, " "), "flag"});
+  return facts;
+}
+
+void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& facts) {
+  const auto difference = first_difference(comm, facts);
+  if (!difference) return;
+  throw mpi::AgreedError(
+      ExitCode::usage, fmt::format("the ranks of this job were told different things: rank 0 {}, rank {} {}; "
+                                   "tell all of them the same",
+                                   told(difference->root), difference->rank, told(difference->other)));
+}
+
+void require_same_file(const mpi::Communicator& comm, const std::string& file) {
+  const auto difference = first_difference(comm, comm.size() == 1 ? std::vector<Fact>{} : seen(file));
+  if (!difference) return;
+  const auto& [root, other, rank] = *difference;
+  throw mpi::AgreedError(
+      ExitCode::missing_input,
+      fmt::format(
+          "the ranks of this job see different files '{}': on rank 0 ({}) it {}, on rank {} ({}) it {}; "
+          "name one that all of them see",
+          file, root.source, root.value, rank, other.source, other.value));
+}
+
+}  // namespace tessera::run
