@@ -26,6 +26,7 @@
 #include "mpi/watchdog.hpp"
 #include "run/limits.hpp"
 #include "run/provenance.hpp"
+#include "run/stop.hpp"
 #include "run/threads.hpp"
 #include "run/understood.hpp"
 
@@ -277,6 +278,7 @@ int main(int argc, char** argv) {
   (void)mpi::account();
   io::quiet_errors();
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a line said stands in the log of a job killed after it
+  run::end_cleanly_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error of its write, not a death
   try {
     return apps::main_of(argc, argv);

@@ -42,11 +42,16 @@ bool keeps_runs(const run::OptionSet& set, const run::Parsed& parsed) {
          !names(parsed, "apply") && !names(parsed, "quantiles");
 }
 
+/// Of the point that it is at, a run that is asked to stop keeps what it has, because that was asked for.
+bool keeps_the_point(const run::OptionSet& set, const run::Parsed& parsed) {
+  return (names(parsed, "resume") && !keeps_runs(set, parsed)) ||
+         (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint"));
+}
+
 /// A run that is asked to stop keeps something on its way that a later one can go on from. Not runs: a sort
 /// looks for signals between points only, and ends at once without loss where these are all that it keeps.
 bool keeps_on_the_way(const run::OptionSet& set, const run::Parsed& parsed) {
-  return names(parsed, "results") || (names(parsed, "resume") && !keeps_runs(set, parsed)) ||
-         (parsed.lists.contains("checkpoint") && names(parsed, "checkpoint"));
+  return names(parsed, "results") || keeps_the_point(set, parsed);
 }
 
 /// There may be something to go on from.
@@ -251,7 +256,8 @@ Command workload_command(const run::OptionSet& set, std::function<Actions(run::P
         parsed.lists.at("timeline").front() != "true" || names(parsed, "results"), ExitCode::usage,
         "--timeline goes to the results file; name it with --results");  // a batch script names one itself
     const Actions actions = look(parsed);
-    if (keeps_on_the_way(set, parsed)) run::take_stop_signals();
+    if (keeps_on_the_way(set, parsed))
+      run::take_stop_signals(keeps_the_point(set, parsed) ? run::CtrlC::asks : run::CtrlC::ends);
     return [&set, parsed, arguments, actions](const mpi::Communicator& comm) {
       return run_points({comm, set, parsed, arguments}, actions(comm));
     };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "io/partials.hpp"
 #include "io/raw_file.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
@@ -34,10 +35,11 @@ void write_script(const std::string& file, const std::string& text) {
             fmt::format("'{}' exists and is no script of `tessera slurm`; give --script another name", file));
   }
   const std::string target = io::behind_links(file), partial = io::partial_name(target);
+  io::create_new_file(partial);
   std::ofstream out(partial);
   out << text;
   out.close();
-  if (!out) unlink(partial.c_str());
+  if (!out) io::discard_partial(partial);
   require(static_cast<bool>(out), ExitCode::cannot_create, fmt::format("cannot write the script '{}'", file));
   io::publish_file(partial, target);
 }

@@ -146,7 +146,8 @@ class External {
     std::string identity;
     mpi::together(comm_, "plan", [&] { identity = identity_of(inputs_, request_, plan_, *pieces_); });
     if (divided_) identity += fmt::format("; divided {:016x}", *division);
-    files_.emplace(folder_, identity, *pieces_, queue_);
+    files_.emplace(folder_, identity, *pieces_, queue_,
+                   values_.has("resume") ? SortedFiles::OnSignal::keep : SortedFiles::OnSignal::remove);
     mpi::on_root(comm_, "create runs", [&] { files_->make_folder(); });
   }
 

@@ -15,6 +15,8 @@
 #include "base/beside.hpp"
 #include "io/checksum.hpp"
 #include "io/notes.hpp"
+#include "io/partials.hpp"
+#include "io/raw_file.hpp"
 #include "io/standing.hpp"
 #include "io/verify_file.hpp"
 #include "mpi/watchdog.hpp"
@@ -109,6 +111,20 @@ void SortedFiles::make_folder() {
                         "another folder with --scratch",
                         entry.path().string()));
   }
+  require(io::is_own_folder(folder_), ExitCode::cannot_create,
+          fmt::format("'{}', where the runs would be, is another user's; name another folder with --scratch",
+                      folder_));
+}
+
+SortedFiles::~SortedFiles() {
+  for (const std::string& path : noted_) io::forget_partial(path);
+}
+
+/// A signal removes it, if nobody asked for it to stay.
+void SortedFiles::note(const std::string& path) {
+  if (on_signal_ == OnSignal::keep) return;
+  io::note_partial(path);
+  noted_.push_back(path);
 }
 
 void SortedFiles::remove_folder() const {
@@ -183,6 +199,8 @@ void SortedFiles::finish() {
     io::write_attribute(group, hash_before_note, io::checksum_text(rows_.hash_before));
     io::write_attribute(group, hash_after_note, io::checksum_text(rows_.hash_after));
   });
+  if (noted_.empty()) note(folder_);
+  note(file_->file());
   file_.reset();
 }
 

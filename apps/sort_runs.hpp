@@ -38,8 +38,18 @@ class FolderLock {
 /// All calls are local.
 class SortedFiles {
  public:
-  SortedFiles(std::string folder, std::string identity, const Pieces& pieces, FileQueue& queue)
-      : folder_(std::move(folder)), identity_(std::move(identity)), pieces_(pieces), writing_(queue) {}
+  /// What a signal does that ends this process: a later attempt was asked for, or it was not.
+  enum class OnSignal { keep, remove };
+  SortedFiles(std::string folder, std::string identity, const Pieces& pieces, FileQueue& queue,
+              OnSignal on_signal)
+      : folder_(std::move(folder)),
+        identity_(std::move(identity)),
+        on_signal_(on_signal),
+        pieces_(pieces),
+        writing_(queue) {}
+  ~SortedFiles();
+  SortedFiles(const SortedFiles&) = delete;
+  SortedFiles& operator=(const SortedFiles&) = delete;
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::string run(index_t number) const;
@@ -66,7 +76,11 @@ class SortedFiles {
  private:
   [[nodiscard]] std::unique_ptr<io::OutputFile> create(const std::string& file, const Sorted& rows) const;
 
+  void note(const std::string& path);
+
   std::string folder_, identity_;
+  OnSignal on_signal_;
+  std::vector<std::string> noted_;  // for a signal
   FolderLock lock_;
   const Pieces& pieces_;
   std::unique_ptr<io::OutputFile> file_;  // that is being written,

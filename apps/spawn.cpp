@@ -6,6 +6,8 @@
 
 #include <filesystem>
 
+#include "run/stop.hpp"
+
 extern char** environ;
 
 namespace tessera::apps {
@@ -16,8 +18,10 @@ int run_program(std::vector<std::string> words) {
   argv.push_back(nullptr);
   pid_t pid = 0;
   if (posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ) != 0) return 127;
+  run::end_with_us(pid);
   int status = 0;
   waitpid(pid, &status, 0);
+  run::end_with_us(0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -1,6 +1,7 @@
 """Results files named on a command line, and errors in one line."""
 import functools
 import os
+import secrets
 import signal
 import sys
 
@@ -22,20 +23,35 @@ def warn(message):
 def write_whole(path, data):
     """The file with these bytes: where they cannot all be written it stays as it was, or is not there."""
     place = os.path.realpath(path)
-    partial = f"{place}.partial-{os.getpid()}" if os.path.isfile(place) or not os.path.exists(place) else place
+    whole = os.path.isfile(place) or not os.path.exists(place)  # else a pipe or a device
+    partial = f"{place}.partial-{os.getpid()}-{secrets.token_hex(4)}" if whole else place
     try:
+        if whole:  # nobody's link is followed: others may write to the folder, too
+            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
         with open(partial, "wb") as file:
             file.write(data)
-        os.replace(partial, place)
-    except OSError as error:
-        if partial != place and os.path.exists(partial):
+        if whole:
+            os.replace(partial, place)
+    except BaseException as error:
+        if whole and os.path.exists(partial):
             os.remove(partial)
-        raise OSError(error.errno, error.strerror, path) from error
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, path) from error
+        raise
 
 
 def end_with_the_pipe():
     """Whoever reads the output (head, less) may stop reading: no error of ours."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.excepthook = end_with_ctrl_c
+
+
+def end_with_ctrl_c(kind, error, trace):
+    """Without a traceback, when what was begun is taken away: the program that started this one has said it."""
+    if not issubclass(kind, KeyboardInterrupt):
+        return sys.__excepthook__(kind, error, trace)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return os.kill(os.getpid(), signal.SIGINT)
 
 
 def command(main):

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "io/dataset.hpp"
+#include "io/partials.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 
@@ -165,7 +166,7 @@ Guest::Guest(std::string file, std::string name, std::span<const DatasetSpec> sp
 
 Guest::Lock::~Lock() {
   if (descriptor < 0) return;
-  if (!beside.empty()) unlink(beside.c_str());  // who gets it then looks whether it is there
+  if (!beside.empty()) discard_partial(beside);  // who gets it then looks whether it is there
   close(descriptor);
 }
 
@@ -197,7 +198,7 @@ void Guest::require_writable() const {
 void Guest::take_lock() {
   const std::string lock = hidden_name(file_, ".lock");
   for (bool held = false; !held;) {
-    const int descriptor = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    const int descriptor = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor < 0) return;  // making the copy will tell
     const bool alone = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
     struct stat mine {
@@ -207,6 +208,7 @@ void Guest::take_lock() {
     if (held) {
       runs_.descriptor = descriptor;
       runs_.beside = lock;
+      note_partial(lock);
     } else {
       close(descriptor);
     }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <unordered_set>
 
+#include "io/partials.hpp"
 #include "io/raw_file.hpp"
 
 namespace tessera::io {
@@ -218,10 +219,11 @@ std::string write_xdmf(const std::string& file, std::span<const DatasetSpec> spe
   if (file_exists(name) && !begins_with(name, xdmf_begin)) return "";
   const std::string partial = partial_name(name);
   {
+    create_new_file(partial);
     std::ofstream out(partial);
     out << xdmf_text(file, specs);
     const bool whole = static_cast<bool>(out.flush());
-    if (!whole) unlink(partial.c_str());
+    if (!whole) discard_partial(partial);
     require(whole, failed, fmt::format("cannot write '{}'", name));
   }
   publish_file(partial, name);

@@ -16,6 +16,7 @@
 #include "io/checksum.hpp"
 #include "io/image.hpp"
 #include "io/output_dataset.hpp"
+#include "io/partials.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 #include "io/standing.hpp"
@@ -109,7 +110,7 @@ bool OutputFile::begin(const std::vector<DatasetSpec>& specs, const std::string&
 }
 
 OutputFile::~OutputFile() {
-  if (!published_ && comm_.is_root()) unlink(partial_.c_str());
+  if (!published_ && comm_.is_root()) discard_partial(partial_);
 }
 
 Handle OutputFile::create_file(const std::vector<DatasetSpec>& specs, std::vector<Place>& places) const {

@@ -61,7 +61,7 @@ std::string state_left(const Handle& file, const std::string& name, const std::s
 std::string OutputFile::left_of(const std::string& file, const std::string& problem) {
   const std::string target = behind_links(file), stopped = stopped_name(target);
   try {
-    return file_exists(stopped) ? state_left(open_file(stopped), stopped, target, problem) : "";
+    return is_own_file(stopped) ? state_left(open_file(stopped), stopped, target, problem) : "";
   } catch (const Error&) {
     return "";
   }
@@ -70,7 +70,7 @@ std::string OutputFile::left_of(const std::string& file, const std::string& prob
 /// Takes over what keep() left; anything else under its name goes.
 bool OutputFile::adopt(const std::string& problem) {
   const std::string stopped = stopped_name(target_);
-  if (!file_exists(stopped)) return false;
+  if (!is_own_file(stopped)) return false;
   try {
     require(!problem.empty(), ExitCode::bad_data, "not asked for");
     const Handle in = open_file(stopped);

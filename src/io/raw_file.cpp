@@ -19,6 +19,7 @@
 
 #include "base/directory.hpp"
 #include "base/text.hpp"
+#include "io/partials.hpp"
 #include "mpi/runtime.hpp"
 
 namespace tessera::io {
@@ -148,8 +149,10 @@ void sync_directory(const std::string& path) {
 }
 
 std::string partial_name(const std::string& file) {
-  return directory_of(file) + partial_prefix(file) +
-         fmt::format("{}-{:08x}", getpid(), std::random_device()());
+  std::string name =
+      directory_of(file) + partial_prefix(file) + fmt::format("{}-{:08x}", getpid(), std::random_device()());
+  note_partial(name);
+  return name;
 }
 
 std::string hidden_name(const std::string& file, const std::string& ending) {
@@ -166,6 +169,24 @@ void remove_abandoned(const std::string& file) {
     const long pid = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
     if (pid > 0 && !is_running(pid)) std::filesystem::remove(directory_of(file) + name, ignored);
   }
+}
+
+void create_new_file(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail(errno, "cannot create '" + path + "'");
+  close(descriptor);
+}
+
+bool is_own_file(const std::string& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+}
+
+bool is_own_folder(const std::string& path) {
+  struct stat itself {
+  }, behind{};
+  return lstat(path.c_str(), &itself) == 0 && itself.st_uid == geteuid() &&
+         stat(path.c_str(), &behind) == 0 && S_ISDIR(behind.st_mode) && behind.st_uid == geteuid();
 }
 
 void require_file_or_nothing(const std::string& path, const std::string& what) {
@@ -185,6 +206,7 @@ void rename_file(const std::string& from, const std::string& to) {
   require_file_or_nothing(to, "output");
   if (std::rename(from.c_str(), to.c_str()) != 0)
     fail(errno, fmt::format("cannot rename '{}' to '{}'", from, to));
+  forget_partial(from);
 }
 
 void publish_file(const std::string& from, const std::string& to) {
@@ -207,6 +229,7 @@ void publish_new_file(const std::string& from, const std::string& to) {
                       "to replace it, or another name",
                       to));
   if (error != 0) fail(error, fmt::format("cannot rename '{}' to '{}'", from, to));
+  forget_partial(from);
   sync_directory(directory_of(to));
 }
 

@@ -34,7 +34,8 @@ class RawFile {
   int descriptor_;
 };
 
-/// A hidden name beside the file for what is not complete yet; no other process takes it.
+/// A hidden name beside the file for what is not complete yet; no other process takes it, and a signal that
+/// ends this one takes away what is there (io/partials.hpp).
 [[nodiscard]] std::string partial_name(const std::string& file);
 /// The hidden name beside the file that has such an ending.
 [[nodiscard]] std::string hidden_name(const std::string& file, const std::string& ending);
@@ -47,6 +48,13 @@ void remove_abandoned(const std::string& file);
 void sync_file(const std::string& path);
 /// The same of the names in a folder.
 void sync_directory(const std::string& path);
+/// An empty file of this name, where there was nothing, no link either; Error.
+void create_new_file(const std::string& path);
+/// Whether it is a regular file of this user, not behind a link: of names that others can guess, in folders
+/// that they can write to, another one may lead anywhere.
+[[nodiscard]] bool is_own_file(const std::string& path);
+/// The same of a folder; a link of this user's may lead there.
+[[nodiscard]] bool is_own_folder(const std::string& path);
 /// rename, or Error; nothing takes the place of a pipe or a device.
 void rename_file(const std::string& from, const std::string& to);
 /// Brings the file to the medium, renames it, and brings its new name there too.

@@ -16,6 +16,7 @@
 
 #include "io/dataset.hpp"
 #include "io/file_copy.hpp"
+#include "io/partials.hpp"
 #include "io/raw_file.hpp"
 #include "io/schema.hpp"
 
@@ -29,7 +30,8 @@ constexpr hsize_t chunk_rows = 256;
 class FileLock {
  public:
   explicit FileLock(const std::string& file)
-      : descriptor_(open(hidden_name(file, ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+      : descriptor_(open(hidden_name(file, ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW,
+                         0666)) {
     if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
   }
   ~FileLock() {
@@ -192,7 +194,7 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
     {
       const Handle list = creation_ordered(H5P_FILE_CREATE);
       Handle out(h5_check(exists ? H5Fopen(partial.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
-                                 : H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, list, H5P_DEFAULT),
+                                 : H5Fcreate(partial.c_str(), H5F_ACC_EXCL, list, H5P_DEFAULT),
                           ExitCode::cannot_create, fmt::format("cannot write the results '{}'", file)),
                  H5Fclose);
       write_attribute(out, schema::schema_version, index_t{schema::version});
@@ -201,10 +203,10 @@ void rewrite(const std::string& name, const std::function<void(hid_t out)>& chan
     }
     publish_file(partial, file);
   } catch (const std::filesystem::filesystem_error& e) {
-    unlink(partial.c_str());
+    discard_partial(partial);
     throw Error(ExitCode::io, fmt::format("cannot copy the results '{}': {}", file, e.code().message()));
   } catch (...) {
-    unlink(partial.c_str());
+    discard_partial(partial);
     throw;
   }
 }

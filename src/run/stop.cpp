@@ -1,22 +1,72 @@
 #include "run/stop.hpp"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
+#include <cstring>
+
+#include "io/partials.hpp"
+#include "mpi/launcher.hpp"
 
 namespace tessera::run {
 namespace {
 
-std::atomic<bool> taken{false}, asked{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<bool> taken{false}, asked{false}, ending{false}, speaks{true};
+std::atomic<int> waited_for{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+void say(const char* text) {
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text));
+}
+
+const char* name_of(int number) {
+  return number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
+}
+
+/// Dies of the signal, so that a shell whose child this is knows: a loop in a script ends with it.
+void end_by(int number) {
+  if (ending.exchange(true)) return;  // another thread is at it
+  const bool all_got_it = number == SIGINT && tcgetpgrp(STDERR_FILENO) == getpgrp();  // from the terminal
+  if (const int child = waited_for; child > 0 && !all_got_it) kill(child, number);
+  const bool removed = io::remove_partials();
+  if (speaks) {
+    say("tessera: error: stopped by ");
+    say(name_of(number));
+    say(removed ? "; what was not written to its end is removed\n" : "\n");
+  }
+  std::signal(number, SIG_DFL);
+  sigset_t itself;
+  sigemptyset(&itself);
+  sigaddset(&itself, number);
+  pthread_sigmask(SIG_UNBLOCK, &itself, nullptr);
+  raise(number);
+}
+
+void ask(int number) {
+  asked = true;
+  if (number != SIGUSR1) std::signal(number, end_by);  // who asks twice does not want to wait
+}
 
 }  // namespace
 
-void take_stop_signals() {
-  std::signal(SIGUSR1, [](int) { asked = true; });
-  std::signal(SIGTERM, [](int) {
-    asked = true;
-    std::signal(SIGTERM, SIG_DFL);  // who asks twice does not want to wait
-  });
+void end_cleanly_on_signals() {
+  speaks = !mpi::launcher().there;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) std::signal(number, end_by);
+  }
+}
+
+void end_with_us(int child) { waited_for = child; }
+
+void take_stop_signals(CtrlC how) {
+  std::signal(SIGUSR1, ask);
+  std::signal(SIGTERM, ask);
+  struct sigaction action {};
+  const bool ignored = sigaction(SIGINT, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  if (how == CtrlC::asks && !ignored) std::signal(SIGINT, ask);
   taken = true;
 }
 
