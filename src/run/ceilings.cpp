@@ -1,7 +1,10 @@
 #include "run/ceilings.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "io/partials.hpp"
 #include "io/raw_file.hpp"
 #include "mpi/runtime.hpp"
 
@@ -73,15 +77,70 @@ mpi::Network network(const Ceilings& ceilings, index_t ranks) {
   return result;
 }
 
-std::string ceilings_file() {
-  if (const char* file = std::getenv("TESSERA_MACHINE_FILE"); file != nullptr && *file != '\0') return file;
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  const std::string base = cache != nullptr && *cache != '\0' ? cache
-                           : home != nullptr                  ? std::string(home) + "/.cache"
-                                                              : "/tmp";
-  return fmt::format("{}/tessera/{}.toml", base, mpi::host_name());
+bool is_better(const Ceiling& one, const Ceiling& other) {
+  const bool time = one.units == "us";  // all others are rates
+  return time ? one.value < other.value : one.value > other.value;
 }
+
+std::vector<Ceiling> take_over(Ceilings& ceilings, const std::vector<Ceiling>& measured, bool busy) {
+  std::vector<Ceiling> refused;
+  for (const Ceiling& fresh : measured) {
+    const auto there = std::find_if(ceilings.all.begin(), ceilings.all.end(), [&](const Ceiling& c) {
+      return c.name == fresh.name && c.threads == fresh.threads;
+    });
+    const bool known = there != ceilings.all.end();
+    if (busy && !(known && is_better(fresh, *there))) {
+      refused.push_back(fresh);
+      continue;
+    }
+    if (known) ceilings.all.erase(there);
+    ceilings.all.push_back(fresh);
+  }
+  return refused;
+}
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Of the list of users, where the environment names none.
+std::string home() {
+  if (const std::string named = variable("HOME"); !named.empty()) return named;
+  const passwd* const entry = getpwuid(geteuid());
+  return entry == nullptr || entry->pw_dir == nullptr ? "" : entry->pw_dir;
+}
+
+/// Whether a path is this user's, link or not, and so is what it leads to, where others cannot write.
+bool is_ones_own(const std::string& path) {
+  struct stat itself {
+  }, behind{};
+  return lstat(path.c_str(), &itself) == 0 && itself.st_uid == geteuid() &&
+         stat(path.c_str(), &behind) == 0 && behind.st_uid == geteuid() && (behind.st_mode & S_IWOTH) == 0;
+}
+
+bool is_there(const std::string& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0;
+}
+
+}  // namespace
+
+CeilingsPlace ceilings_place() {
+  if (std::string file = variable("TESSERA_MACHINE_FILE"); !file.empty()) return {std::move(file), ""};
+  std::string base = variable("XDG_CACHE_HOME");
+  if (base.empty() && !home().empty()) base = home() + "/.cache";
+  if (base.empty()) return {"", "this user has no home"};
+  const std::string folder = base + "/tessera", file = fmt::format("{}/{}.toml", folder, mpi::host_name());
+  for (const std::string& path : {folder, file})
+    if (is_there(path) && !is_ones_own(path))
+      return {"", fmt::format("'{}' is another user's, or others can write to it", path)};
+  return {file, ""};
+}
+
+std::string ceilings_file() { return ceilings_place().file; }
 
 Ceilings load_ceilings(const std::string& file) {
   Ceilings result;
@@ -107,7 +166,15 @@ Ceilings load_ceilings(const std::string& file) {
 void save_ceilings(const std::string& name, const Ceilings& ceilings) {
   const std::string file = io::behind_links(name), partial = io::partial_name(file);
   std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  std::filesystem::create_directories(folder.parent_path(), error);
+  mkdir(folder.c_str(), 0700);  // where it is new
+  try {
+    io::create_new_file(partial);
+  } catch (const Error& why) {
+    throw Error(ExitCode::cannot_create,
+                fmt::format("{}; set TESSERA_MACHINE_FILE to a place that can be written", why.what()));
+  }
   std::ofstream out(partial);
   out << "# Measured by `tessera machine`; later runs give their rates as a share of these.\n"
       << fmt::format("host = \"{}\"\nmeasured_at = \"{}\"\n", ceilings.host, ceilings.measured_at);
@@ -117,7 +184,7 @@ void save_ceilings(const std::string& name, const Ceilings& ceilings) {
   }
   out.close();
   const auto written = static_cast<bool>(out);
-  if (!written) std::filesystem::remove(partial, error);
+  if (!written) io::discard_partial(partial);
   require(written, ExitCode::cannot_create,
           fmt::format("cannot write '{}'; set TESSERA_MACHINE_FILE to a place that can be written", name));
   io::publish_file(partial, file);

@@ -290,6 +290,27 @@ TEST(Ceilings, GiveThePlanWhatShiftsWereMeasuredOnNoMoreRanks) {
   EXPECT_EQ(many.crowd_bandwidth, 3e9);
 }
 
+TEST(Ceilings, TakeOfABusyMachineOnlyWhatIsBetter) {
+  Ceilings ceilings;
+  ceilings.all = {{"copy", 1, 58, "GB/s"}, {"copy", 2, 70, "GB/s"}, {"mpi_latency", 2, 1.5, "us"}};
+  const auto refused = take_over(
+      ceilings,
+      {{"copy", 1, 8, "GB/s"}, {"copy", 2, 71, "GB/s"}, {"mpi_latency", 2, 9, "us"}, {"triad", 1, 5, "GB/s"}},
+      true);
+  ASSERT_EQ(refused.size(), 3u);
+  EXPECT_EQ(refused[0].name, "copy");
+  EXPECT_EQ(refused[1].name, "mpi_latency");
+  EXPECT_EQ(refused[2].name, "triad");
+  EXPECT_EQ(ceilings.at("copy", 1), 58);
+  EXPECT_EQ(ceilings.at("copy", 2), 71);
+  EXPECT_EQ(ceilings.at("mpi_latency", 2), 1.5);
+  EXPECT_FALSE(ceilings.at("triad", 1));
+  EXPECT_TRUE(take_over(ceilings, {{"copy", 1, 8, "GB/s"}, {"triad", 1, 5, "GB/s"}}, false).empty());
+  EXPECT_EQ(ceilings.at("copy", 1), 8);
+  EXPECT_EQ(ceilings.at("triad", 1), 5);
+  EXPECT_EQ(ceilings.all.size(), 4u);
+}
+
 TEST(Ceilings, SurviveTheFileAndInterpolate) {
   const std::string file =
       (std::filesystem::temp_directory_path() / ("tessera_ceilings_" + std::to_string(getpid())) / "m.toml")
