@@ -105,11 +105,12 @@ void SortedFiles::make_folder() {
                       error.message()));
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
-    require(!is_of_runs(name) || !entry.is_regular_file(error) || !is_of_others(entry.path().string()),
-            ExitCode::cannot_create,
-            fmt::format("'{}' in the folder of the runs is no run of a sort and would be replaced by one; name "
-                        "another folder with --scratch",
-                        entry.path().string()));
+    require(
+        !is_of_runs(name) || !entry.is_regular_file(error) || !is_of_others(entry.path().string()),
+        ExitCode::cannot_create,
+        fmt::format("'{}' in the folder of the runs is no run of a sort and would be replaced by one; name "
+                    "another folder with --scratch",
+                    entry.path().string()));
   }
   require(io::is_own_folder(folder_), ExitCode::cannot_create,
           fmt::format("'{}', where the runs would be, is another user's; name another folder with --scratch",

@@ -3,10 +3,10 @@
 // never replaced: datasets are added to it.
 //
 // Rank 0 creates a hidden partial file beside the final name (of a file of others, a copy of it), with every
-// dataset contiguous and its space reserved; all ranks write raw data at their offsets; what was written is read back; rank 0 adds checksums
-// and provenance, marks the file complete and renames it. Raw data goes by pwrite and not by MPI-IO: a full
-// disk or a failing device is then an errno on the rank that met it (ompio reports success, romio hangs in
-// close), and a serial HDF5 library serves as well.
+// dataset contiguous and its space reserved; all ranks write raw data at their offsets; what was written is
+// read back; rank 0 adds checksums and provenance, marks the file complete and renames it. Raw data goes by
+// pwrite and not by MPI-IO: a full disk or a failing device is then an errno on the rank that met it (ompio
+// reports success, romio hangs in close), and a serial HDF5 library serves as well.
 
 #include <cstdint>
 #include <functional>

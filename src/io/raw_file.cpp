@@ -65,10 +65,11 @@ void tell_not_synced(const std::string& directory, int error) {
   static std::set<std::string> told;
   const std::lock_guard lock(mutex);
   if (!told.insert(directory).second) return;
-  fmt::print(stderr,
-             "note: what is written to '{}' cannot be brought to the medium there (fsync: {}): it may be lost "
-             "when the machine fails\n",
-             directory, std::strerror(error));
+  fmt::print(
+      stderr,
+      "note: what is written to '{}' cannot be brought to the medium there (fsync: {}): it may be lost "
+      "when the machine fails\n",
+      directory, std::strerror(error));
 }
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;  // Linux moves less than 2 GiB a call
@@ -145,7 +146,8 @@ void sync_directory(const std::string& path) {
   const int error = directory >= 0 && fsync(directory) == 0 ? 0 : errno;
   if (directory >= 0) close(directory);
   if (error == EACCES || knows_no_sync(error)) return tell_not_synced(path, error);
-  if (error != 0) fail(error, fmt::format("cannot sync the folder '{}', so what has got its name there may lose it", path));
+  if (error != 0)
+    fail(error, fmt::format("cannot sync the folder '{}', so what has got its name there may lose it", path));
 }
 
 std::string partial_name(const std::string& file) {

@@ -173,13 +173,25 @@ Handle open_results(const std::string& file) {
   return in;
 }
 
+/// With those above it; their names are brought to the medium.
+std::error_code make_folders(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (folder.empty() || fs::exists(folder, error)) return {};
+  const fs::path above = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
+  if (!above.empty()) error = make_folders(above);
+  if (error) return error;
+  fs::create_directory(folder, error);
+  if (!error) sync_directory(above.empty() ? "./" : above.string());
+  return error;
+}
+
 /// The file (made where it is missing) as `change` leaves it: in a copy that then takes its name.
 void rewrite(const std::string& name, const std::function<void(hid_t out)>& change) {
   quiet_errors();
   const std::string file = behind_links(name);  // one lock, however it is called
   const auto directory = directory_of(file);
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  const std::error_code error = make_folders(directory);
   require(!error, ExitCode::cannot_create,
           fmt::format("cannot make the folder '{}' for the results: {}", directory, error.message()));
   const FileLock lock(file);

@@ -1,15 +1,11 @@
 """Outputs into files that exist: what others wrote stays, whatever happens, and a dataset of ours comes beside it."""
 
 import os
-import random
-import signal
 import stat
 import subprocess
-import time
-import unittest
 
 import tessera
-from tessera import BAD_DATA, CANNOT_CREATE, IO, OK, USAGE, h5py, numpy
+from tessera import BAD_DATA, CANNOT_CREATE, USAGE, h5py, numpy
 
 QUICK = ("--repetitions", 1, "--warmups", 0)
 PRODUCT = ("matmul", "--n", 60, *QUICK, "--out", "mine.h5:/result")
@@ -295,109 +291,6 @@ class Untouched(Foreign):
             self.assertEqual(os.getxattr(self.mine, "user.tessera_test"), b"a mark")
         self.assertEqual(tessera.digest(self.path("store/second.h5")), second)
         self.assertEqual(sorted(os.listdir(self.path("store"))), ["mine.h5", "second.h5"])
-
-
-class AtOnce(Foreign):
-    LONG = ("matmul", "--n", 400, "--kernel", "naive", "--repetitions", 3, "--out", "mine.h5:/result")
-
-    def stopped(self, *more):
-        """A run that stands still while it adds, to be ended by the test."""
-        job = tessera.Job((*self.LONG, *more), folder=self.folder)
-        self.addCleanup(job.end)
-        while not any(name.startswith(".mine.h5.partial") for name in os.listdir(self.folder)):
-            self.assertIsNone(job.process.poll(), "it has ended")
-            time.sleep(0.002)
-        os.kill(job.process.pid, signal.SIGSTOP)
-        return job
-
-    def go_on(self, job):
-        os.kill(job.process.pid, signal.SIGCONT)
-        return job.wait()
-
-    def test_another_run(self):
-        job = self.stopped()
-        self.fail_with(IO, *PRODUCT[:-1], "mine.h5:/second", words=("another run", "'mine.h5'"))
-        result = self.go_on(job)
-        self.assertEqual(result.code, OK, str(result))
-        self.succeed(*PRODUCT[:-1], "mine.h5:/second")
-        self.assert_kept("result", "second")
-        self.assert_nothing_beside()
-
-    def test_a_program_that_writes(self):
-        environment = {"HDF5_USE_FILE_LOCKING": "TRUE"}
-        holder = subprocess.Popen([os.sys.executable, "-c", "import h5py, sys\nwith h5py.File('mine.h5', 'r+'):\n print('open', flush=True)\n"
-                                   " sys.stdin.read()"], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **environment})
-        self.addCleanup(holder.stdout.close)
-        self.assertEqual(holder.stdout.readline(), b"open\n")
-        result = self.run_tessera(*PRODUCT, environment=environment)
-        holder.stdin.close()
-        holder.wait()
-        if result.code == OK:
-            self.skipTest("the library keeps no locks here")
-        self.assert_failed(result, IO, ("'mine.h5'", "open in a program that writes"))
-        with h5py.File(self.mine):  # those who read do not matter
-            self.succeed(*PRODUCT, environment=environment)
-        self.assert_kept("result")
-
-    def test_a_file_that_changed_meanwhile(self):
-        job = self.stopped()
-        write_six(self.path("new.h5"), seed=2)
-        os.rename(self.path("new.h5"), self.mine)
-        whole = tessera.digest(self.mine)
-        self.assert_failed(self.go_on(job), CANNOT_CREATE, ("'mine.h5'", "changed", "stays as it is"))
-        self.assertEqual(tessera.digest(self.mine), whole)
-        self.assert_nothing_beside()
-
-    def test_a_file_of_others_that_came_meanwhile(self):
-        os.rename(self.mine, self.path("kept.h5"))
-        for more in ((), ("--overwrite",)):
-            job = self.stopped(*more)
-            write_six(self.mine, seed=3)
-            whole = tessera.digest(self.mine)
-            self.assert_failed(self.go_on(job), CANNOT_CREATE, ("mine.h5'", "meanwhile", "stays as it is"))
-            self.assertEqual(tessera.digest(self.mine), whole)
-            os.unlink(self.mine)
-
-
-class Killed(Foreign):
-    """kill -9 at moments spread over runs that add 8 MB: the six others are the same, and h5py opens the file."""
-
-    ADD = ("matmul", "--m", 1000, "--n", 1000, "--k", 60, *QUICK, "--out", "mine.h5:/result", "--overwrite")
-
-    def test_random_kills(self):
-        rng = random.Random(tessera.SEED)
-        count, kills, added = 100 if tessera.SLOW else 10, 0, 0
-        lasts = self.succeed(*self.ADD, ranks=2).seconds
-        for attempt in range(5 * count):
-            if kills == count:
-                break
-            job = tessera.Job((*self.ADD, "--seed", attempt), folder=self.folder, ranks=2)
-            self.addCleanup(job.end)
-            # Half of the kills strike while the copy is being made or written, which it takes its time to get to.
-            if attempt % 2:
-                while not any(".partial" in name for name in os.listdir(self.folder)) and job.process.poll() is None:
-                    time.sleep(0.001)
-                time.sleep(rng.random() * 0.5 * lasts)
-            else:
-                time.sleep(rng.random() * lasts)
-            alive = job.process.poll() is None
-            old = tessera.digest(self.mine)
-            for pid in list(job.ranks().values()):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            result = job.wait()
-            kills += alive and result.code != OK
-            added += old != tessera.digest(self.mine)
-            self.assert_kept("result")
-            self.assertEqual(tessera.read_matrix(self.mine, "result").shape, (1000, 1000))
-        print(f"  {kills} kills, after {added} of which the new dataset was there", flush=True)
-        self.assertGreaterEqual(kills, count // 2)
-        self.succeed(*self.ADD, ranks=2)
-        self.assert_kept("result")
-        self.succeed("verify", "mine.h5")
-        self.assertEqual([name for name in os.listdir(self.folder) if "partial" in name], [])
 
 
 if __name__ == "__main__":
