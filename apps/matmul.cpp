@@ -323,9 +323,11 @@ Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
   require(value("out").empty() || set.points(parsed).size() == 1, ExitCode::usage,
           "--out takes the result of one product and this is a sweep of several; drop --out or the lists");
   auto inputs = std::make_shared<Inputs>();
+  const run::ValuesOf how = run::values_of(parsed);
   const auto open = [&](const char* option) -> std::unique_ptr<run::Input> {
     if (value(option).empty()) return nullptr;
     auto input = std::make_unique<run::Input>(value(option), option);
+    input->take_values(how);
     if (!value("out").empty()) {
       run::require_distinct_files(io::parse_dataset_name(value("out"), "out").file, input->name(), option);
     }

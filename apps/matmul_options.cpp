@@ -45,6 +45,7 @@ void add_data(run::OptionSet& set) {
            .group = "Data",
            .choices = {"auto", "f32", "f64", "c64", "c128"},
            .axis = true});
+  run::add_values_options(set);
   run::add_seed(set, "of generated operands and of the check's vectors");
 }
 

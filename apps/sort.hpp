@@ -13,6 +13,8 @@
 #include "dist/sort/forecast.hpp"
 #include "dist/sort/sort.hpp"
 #include "io/number_form.hpp"
+#include "io/packed.hpp"
+#include "io/stored_key.hpp"
 #include "kernels/sort/verify.hpp"
 #include "points.hpp"
 #include "run/ceilings.hpp"
@@ -42,6 +44,13 @@ struct SortColumn {
   dist::sort::KeyForm form;
   layout::Range bytes;  ///< of a row, where it is compared as bytes
   dist::sort::Order order = dist::sort::Order::ascending;
+  std::shared_ptr<const io::Packing> missing = nullptr;  ///< the key is whether there is no number
+
+  /// As it lies in the rows of a file.
+  [[nodiscard]] io::StoredKey in_rows(const std::string& file) const {
+    if (missing) return {file, column, missing};
+    return {file, column, form.number, bytes};
+  }
 };
 
 /// One point of the sweep with everything looked up.
@@ -131,6 +140,8 @@ void write_keys(const Request& request, run::Outputs& outputs, std::size_t place
 /// Throws Error(usage, bad_data).
 [[nodiscard]] std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo& table,
                                                     const std::string& file);
+/// Before each column in which numbers may be missing another one: whether they are. Throws Error(bad_data).
+[[nodiscard]] std::vector<SortColumn> missing_last(std::vector<SortColumn> columns, const std::string& file);
 /// A column of numbers or strings as a key. Throws Error(bad_data).
 [[nodiscard]] SortColumn whole_column(const io::Column& column, dist::sort::Order order,
                                       const std::string& file);

@@ -277,7 +277,7 @@ void Carrier::set_apart(double seconds, const char* phase) {
 
 std::optional<index_t> key_in_row(const Inputs& inputs, const Request& request, const SortColumn& key) {
   if (request.generated()) return 0;
-  return io::StoredKey(inputs.data->name().file, key.column, key.form.number, key.bytes).offset();
+  return key.in_rows(inputs.data->name().file).offset();
 }
 
 }  // namespace tessera::apps::sort

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cstring>
 
 #include "base/text.hpp"
 #include "kernels/sort/inputs.hpp"
@@ -123,8 +124,25 @@ std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo
   return result;
 }
 
+std::vector<SortColumn> missing_last(std::vector<SortColumn> columns, const std::string& file) {
+  std::vector<SortColumn> result;
+  for (SortColumn& one : columns) {
+    if (one.form.number && one.column.member.empty() && one.column.info.shape.size() == 1) {
+      const auto packing = io::packing_of({file, one.column.path}, io::Packing::Fill::refuse, 0);
+      if (packing && packing->masks())
+        result.push_back({one.column, KeyForm::of(Element::u32), {}, Order::ascending, packing});
+    }
+    result.push_back(std::move(one));
+  }
+  return result;
+}
+
 void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to) {
-  if (column.form.number)
+  if (column.missing) {
+    std::vector<std::uint32_t> missing(static_cast<std::size_t>(rows.size()));
+    io::read_missing({file, column.column.path, {}, column.missing}, {&rows, 1}, missing);
+    std::memcpy(to, missing.data(), missing.size() * sizeof(std::uint32_t));
+  } else if (column.form.number)
     io::read_numbers(file, column.column, rows, *column.form.number, to);
   else
     io::read_bytes(file, column.column, rows, column.bytes, to);

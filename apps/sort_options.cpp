@@ -46,6 +46,18 @@ void add_rows(run::OptionSet& set) {
            .group = "Data",
            .low = 0,
            .high = run::most_size});
+  set.add({.name = "raw",
+           .kind = Kind::flag,
+           .help = "have --quantiles take packed numbers as they are stored",
+           .group = "Data"});
+  set.add({.name = "fill",
+           .kind = Kind::choice,
+           .fallback = "raw",
+           .help =
+               "where keys without a value go (those of _FillValue, missing_value or beyond valid_range): "
+               "last, in either order, or where the numbers go that stand for them (raw)",
+           .group = "Data",
+           .choices = {"raw", "last"}});
   set.add({.name = "unique",
            .kind = Kind::flag,
            .help = "only the first row of each key (-0 equals 0, every NaN every other)",

@@ -81,6 +81,8 @@ void require_together(const run::OptionSet& set, const run::Parsed& parsed) {
   const int parts = int{given("top")} + int{flagged("unique")} + int{given("quantiles")};
   usage(parts == 0 || !given("apply"), "--top, --unique and --quantiles go with a sort, not with --apply");
   usage(parts <= 1, "--top, --unique and --quantiles each take another part of the sorted order; name one");
+  usage(parsed.lists.at("fill").front() == "raw" || (given("in") && !given("apply") && !given("quantiles")),
+        "--fill last is for the keys of a sort of --in; drop it");
   usage(!given("quantiles") || !given("argsort"), "--quantiles moves no rows; drop --argsort");
   require_files(parsed);
   if (given("quantiles")) (void)parse_quantiles(parsed.lists.at("quantiles").front());
@@ -125,12 +127,18 @@ void resolve_file(const mpi::Communicator& comm, const Values& point, const Inpu
   request.n = table.rows();
   request.is_group = table.is_group;
   if (request.task != Task::apply)
-    mpi::together(comm, "open input", [&] { request.by = keys_of(point, table, name); });
+    mpi::together(comm, "open input", [&] {
+      request.by = keys_of(point, table, name);
+      if (point.text("fill") == "last") request.by = missing_last(std::move(request.by), name.file);
+    });
   if (request.task == Task::quantiles) {
     mpi::together(comm, "open input", [&] {
       require(request.by.size() == 1 && request.by.front().form.number, ExitCode::usage,
               "--quantiles takes one column of numbers; name it with --by");
       require(request.n > 0, ExitCode::bad_data, name.text() + " has no rows, so no quantiles");
+      const io::Column& column = request.by.front().column;
+      if (!point.flag("raw") && column.member.empty())
+        run::require_plain_numbers(inputs.data->name(column), "--quantiles");
     });
     return;
   }

@@ -11,7 +11,7 @@ using machine::Buffer;
 TableKeys::TableKeys(const std::string& file, const std::vector<Holder>& holders) : file_(file) {
   for (const Holder& holder : holders) {
     const SortColumn& key = *holder.key;
-    keys_.push_back({&key, holder.column, {file, key.column, key.form.number, key.bytes}});
+    keys_.push_back({&key, holder.column, key.in_rows(file)});
   }
 }
 

@@ -308,6 +308,7 @@ std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const c
   if (value(option).empty()) return inputs;
   for (const std::string& name : io::split_names(value(option))) {
     inputs.push_back(std::make_unique<run::Input>(name, option));
+    inputs.back()->take_values(run::values_of(parsed));
     for (const char* output : {"out", "snapshots"}) {
       for (const std::string& out : io::split_names(value(output))) {
         if (!out.empty())

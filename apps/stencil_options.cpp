@@ -49,6 +49,7 @@ void add_data(OptionSet& set) {
            .group = "Data",
            .choices = {"auto", "f16", "f32", "f64"},
            .axis = true});
+  run::add_values_options(set);
   run::add_seed(set, "of generated fields and of the check");
 }
 

@@ -156,7 +156,10 @@ Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info) {
     count *= extent;
   }
   Weights weights{info.shape, std::vector<double>(static_cast<std::size_t>(count))};
-  io::read_slab(name, slab, {io::native_type(Element::f64), weights.values.data(), 8, info.shape.back()});
+  if (name.packing)
+    io::read_values<double>(name, slab, weights.values);
+  else
+    io::read_slab(name, slab, {io::native_type(Element::f64), weights.values.data(), 8, info.shape.back()});
   return weights;
 }
 

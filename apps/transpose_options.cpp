@@ -73,6 +73,10 @@ void add_operation(OptionSet& set) {
            .fallback = "0",
            .help = "factor of C, which is added",
            .group = "Operation"});
+  set.add({.name = "raw",
+           .kind = Kind::flag,
+           .help = "have --alpha and --beta take packed numbers as they are stored",
+           .group = "Operation"});
   set.add({.name = "in-place",
            .kind = Kind::flag,
            .help = "without a second matrix: any matrix on one rank, squares on several",

@@ -308,6 +308,11 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   io::DatasetInfo info, c;
   if (inputs.in) info = inputs.in->share(comm);
   if (inputs.c) c = inputs.c->share(comm);
+  mpi::on_root(comm, "open input", [&] {
+    if (point.flag("raw") || (q.scale.alpha == 1 && q.scale.beta == 0)) return;
+    for (const auto* input : {inputs.in.get(), inputs.c.get()})
+      if (input != nullptr) run::require_plain_numbers(input->name(), "a transpose with --alpha or --beta");
+  });
   const io::DatasetInfo* const found = inputs.in ? &info : nullptr;
   const std::string name = inputs.in ? inputs.in->name().text() : "the input";
   mpi::together(comm, "plan", [&] {

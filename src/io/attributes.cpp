@@ -36,6 +36,11 @@ std::optional<hsize_t> rows_of(hid_t object) {
                                                                        : std::nullopt;
 }
 
+/// They tell readers what values the stored numbers are.
+constexpr std::array<std::string_view, 8> of_packing = {"scale_factor",  "add_offset", "_FillValue",
+                                                        "missing_value", "valid_min",  "valid_max",
+                                                        "valid_range",   "_Unsigned"};
+
 std::vector<std::string> names_of(hid_t object) {
   std::vector<std::string> names;
   const auto collect = [](hid_t, const char* name, const H5A_info_t*, void* list) -> herr_t {
@@ -111,13 +116,14 @@ void for_each_that_goes(hid_t object, const std::string& name, const auto& body)
 
 }  // namespace
 
-void copy_attributes(hid_t from, hid_t to, const std::string& name) {
+void copy_attributes(hid_t from, hid_t to, const std::string& name, PackingAttributes packing) {
   const bool data = H5Iget_type(to) == H5I_DATASET;
   const Handle type(data ? H5Dget_type(to) : hid_t{-1}, H5Tclose);
   for_each_that_goes(from, name, [&](const Attribute& attribute, const std::string& one) {
     const bool wrong_type = one == "_FillValue" && data && H5Tequal(attribute.type(), type) <= 0;
     const bool other_rows = one == "NROWS" && rows_of(from) != rows_of(to);  // PyTables' own
-    if (!wrong_type && !other_rows && !has_attribute(to, one)) attribute.write(to);
+    const bool left_out = packing == PackingAttributes::are_left_out && is_among(of_packing, one);
+    if (!wrong_type && !other_rows && !left_out && !has_attribute(to, one)) attribute.write(to);
   });
 }
 

@@ -65,10 +65,7 @@ bool integer_of(From value, To& to) {
 template <class From, class To>
 bool convert_one(From value, To& to) {
   if constexpr (std::is_same_v<From, Half>) {
-    auto wide = static_cast<float>(value);
-    if (std::isnan(wide))  // quiet, as processors make it
-      wide = std::bit_cast<float>(std::bit_cast<std::uint32_t>(wide) | 0x400000U);
-    return convert_one(wide, to);
+    return convert_one(static_cast<float>(value), to);
   } else if constexpr (is_integer<From> && is_integer<To>) {
     to = static_cast<To>(value);
     return std::in_range<To>(value);

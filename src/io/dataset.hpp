@@ -1,6 +1,7 @@
 #pragma once
 // Datasets by name, what they are, and blocks of them.
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,11 +14,14 @@
 
 namespace tessera::io {
 
+struct Packing;
+
 /// "file.h5:/path/to/dataset", and what part of it.
 struct DatasetName {
   std::string file;
   std::string path;
   Selection selection = {};
+  std::shared_ptr<const Packing> packing = nullptr;  ///< how numbers become values (io/packed.hpp)
   [[nodiscard]] std::string text() const { return file + ":" + path; }
 };
 
@@ -108,7 +112,7 @@ void read_slab(const DatasetName& name, std::span<const layout::Range> slab, con
 void will_read(const DatasetName& name, std::span<const layout::Range> slab);
 
 /// to[0:m, 0:n] = the dataset's box (m x n), converted to T whatever number type, byte order, chunking or
-/// filter it is stored in.
+/// filter it is stored in; the values, where the name has packing.
 template <class T>
 void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to);
 /// Complex numbers, or real ones.

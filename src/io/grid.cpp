@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "io/packed.hpp"
+
 namespace tessera::io {
 namespace {
 
@@ -47,8 +49,21 @@ void each_row(const GridView<T>& view, const Box3& box, const Box3& part, Row* p
 
 }  // namespace
 
+/// The same of what is no stored number but a value made of one.
+template <class T>
+void read_grid_of_values(const DatasetName& name, const Box3& box, const GridView<T>& to) {
+  std::vector<T> values;
+  each_part(box, 2 * sizeof(double), [&](const Box3& part) {
+    values.resize(static_cast<std::size_t>(part.volume()));
+    read_values<T>(name, slab_of(part, to.dims), values);
+    each_row(to, box, part, values.data(),
+             [](T* row, const T* from, std::size_t bytes) { std::memcpy(row, from, bytes); });
+  });
+}
+
 template <class T>
 void read_grid(const DatasetName& name, const Box3& box, const GridView<T>& to) {
+  if (name.packing) return read_grid_of_values(name, box, to);
   std::vector<T> packed;
   each_part(box, sizeof(T), [&](const Box3& part) {
     packed.resize(static_cast<std::size_t>(part.volume()));

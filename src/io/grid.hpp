@@ -8,7 +8,7 @@
 
 namespace tessera::io {
 
-/// to = the dataset's box, converted to T; `to` has the box's extent and as many dimensions as the dataset.
+/// to = the dataset's box (the values, where the name has packing), converted to T; `to` has the box's extent and as many dimensions as the dataset.
 template <class T>
 void read_grid(const DatasetName& name, const Box3& box, const GridView<T>& to);
 

@@ -4,6 +4,8 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -11,6 +13,7 @@
 
 #include "io/attributes.hpp"
 #include "io/dataset.hpp"
+#include "io/packed.hpp"
 #include "io/schema.hpp"
 
 namespace tessera::io {
@@ -43,19 +46,20 @@ std::optional<std::vector<index_t>> own_scale(hid_t dataset) {
   const hsize_t of_scales = 2 + (has_attribute(dataset, "REFERENCE_LIST") ? 1 : 0);  // CLASS, NAME
   if (H5Oget_info(dataset, &info) < 0 || info.num_attrs > of_scales) return std::nullopt;
   std::vector<index_t> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
-  const bool read = values.empty() || H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                                              values.data()) >= 0;
+  const bool read =
+      values.empty() || H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
   return read ? std::optional(std::move(values)) : std::nullopt;
 }
 
 Handle make_scale(hid_t file, const std::string& path, const std::vector<index_t>& values) {
   const Handle space = make_space({ssize(values)});
-  Handle scale(h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT,
-                                   H5P_DEFAULT),
-                        failed, "cannot create dimension " + path),
-               H5Dclose);
+  Handle scale(
+      h5_check(H5Dcreate2(file, path.c_str(), H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+               failed, "cannot create dimension " + path),
+      H5Dclose);
   if (!values.empty())
-    h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed, path);
+    h5_check_rc(H5Dwrite(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), failed,
+                path);
   h5_check_rc(H5DSset_scale(scale, path.c_str() + 1), failed, path);
   return scale;
 }
@@ -109,6 +113,17 @@ std::vector<AttributesOf> make_groups(hid_t file, const DatasetSpec& spec, const
   return described;
 }
 
+/// NaN is what stands where there is no value.
+void write_fill_value(hid_t dataset) {
+  const Handle type(H5Dget_type(dataset), H5Tclose), space(H5Screate(H5S_SCALAR), H5Sclose);
+  if (H5Tget_class(type) != H5T_FLOAT) return;
+  const Handle attribute(h5_check(H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT),
+                                  failed, "_FillValue"),
+                         H5Aclose);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  h5_check_rc(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &none), failed, "_FillValue");
+}
+
 /// Those of the inputs that it is made of.
 void take_attributes(hid_t file, const std::vector<AttributesOf>& described) {
   for (const auto& [path, from] : described) {
@@ -116,7 +131,9 @@ void take_attributes(hid_t file, const std::vector<AttributesOf>& described) {
     const Handle source(
         h5_check(H5Oopen(input, from.path.c_str(), H5P_DEFAULT), ExitCode::bad_data, from.text()), H5Oclose);
     const Handle object(h5_check(H5Oopen(file, path.c_str(), H5P_DEFAULT), failed, path), H5Oclose);
-    copy_attributes(source, object, from.text());
+    copy_attributes(source, object, from.text(),
+                    from.packing ? PackingAttributes::are_left_out : PackingAttributes::go_along);
+    if (from.packing && std::isnan(from.packing->filled)) write_fill_value(object);
   }
 }
 

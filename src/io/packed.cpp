@@ -24,24 +24,29 @@ struct Numbers {
   std::vector<std::uint64_t> bits;  // of integers: as they are, or with their sign carried on
 };
 
-std::optional<Numbers> numbers_of(hid_t dataset, const std::string& attribute, const DatasetName& name) {
+std::optional<Numbers> numbers_of(hid_t dataset, const std::string& attribute,
+                                  const DatasetName& name) {
   if (!has_attribute(dataset, attribute)) return std::nullopt;
   const std::string what = fmt::format("the attribute '{}' of {}", attribute, name.text());
-  const Handle id(h5_check(H5Aopen(dataset, attribute.c_str(), H5P_DEFAULT), ExitCode::bad_data, what), H5Aclose);
+  const Handle id(
+      h5_check(H5Aopen(dataset, attribute.c_str(), H5P_DEFAULT), ExitCode::bad_data, what),
+      H5Aclose);
   const Handle type(H5Aget_type(id), H5Tclose), space(H5Aget_space(id), H5Sclose);
   const H5T_class_t kind = H5Tget_class(type);
   require(kind == H5T_INTEGER || kind == H5T_FLOAT, ExitCode::bad_data,
           what + " is no number; remove it, or take the numbers as they are stored with --raw");
   Numbers numbers{kind == H5T_FLOAT, static_cast<index_t>(H5Tget_size(type)), {}, {}};
-  const auto count = static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
+  const auto count =
+      static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space)));
   numbers.reals.resize(count);
   numbers.bits.resize(count);
   if (count == 0) return std::nullopt;
   h5_check_rc(H5Aread(id, H5T_NATIVE_DOUBLE, numbers.reals.data()), ExitCode::bad_data, what);
   if (!numbers.real)
-    h5_check_rc(H5Aread(id, H5Tget_sign(type) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
-                        numbers.bits.data()),
-                ExitCode::bad_data, what);
+    h5_check_rc(
+        H5Aread(id, H5Tget_sign(type) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64,
+                numbers.bits.data()),
+        ExitCode::bad_data, what);
   return numbers;
 }
 
@@ -68,8 +73,8 @@ std::uint64_t with_sign(std::uint64_t bits, const Packing& packing) {
 }
 
 /// A number of an attribute as the data stores such; nothing where it has none.
-std::optional<std::uint64_t> as_stored(const Numbers& numbers, std::size_t i, const Packing& packing,
-                                       index_t data_bytes) {
+std::optional<std::uint64_t> as_stored(const Numbers& numbers, std::size_t i,
+                                       const Packing& packing, index_t data_bytes) {
   const double real = numbers.reals[i];
   if (packing.stored == Stored::real) {
     const double rounded = data_bytes == 2   ? static_cast<double>(static_cast<float>(Half(real)))
@@ -80,18 +85,6 @@ std::optional<std::uint64_t> as_stored(const Numbers& numbers, std::size_t i, co
   if (!numbers.real) return with_sign(numbers.bits[i], packing);
   if (!(real == std::floor(real)) || std::abs(real) >= 0x1p63) return std::nullopt;
   return with_sign(static_cast<std::uint64_t>(static_cast<std::int64_t>(real)), packing);
-}
-
-double real_of(std::uint64_t bits, Stored stored) {
-  switch (stored) {
-    case Stored::integer:
-      return static_cast<double>(static_cast<std::int64_t>(bits));
-    case Stored::natural:
-      return static_cast<double>(bits);
-    case Stored::real:
-      break;
-  }
-  return std::bit_cast<double>(bits);
 }
 
 bool is_below(std::uint64_t a, std::uint64_t b, Stored stored) {
@@ -147,10 +140,11 @@ std::optional<T> value_of(std::uint64_t bits, const Packing& packing) {
 
 constexpr index_t piece_elements = index_t{1} << 19;  // 4 MiB of 64 bits each
 
-/// body(bits, first) for the stored numbers of a slab, some whole rows of its first dimension that is longer
-/// than 1 at a time.
+/// body(bits, first) for the stored numbers of a slab, some whole rows of its first dimension that
+/// is longer than 1 at a time.
 template <class Body>
-void each_piece(const DatasetName& name, std::vector<layout::Range> slab, index_t first, const Body& body) {
+void each_piece(const DatasetName& name, std::vector<layout::Range> slab, index_t first,
+                const Body& body) {
   index_t count = 1;
   std::size_t split = slab.size();
   for (std::size_t d = slab.size(); d-- > 0;) {
@@ -159,7 +153,8 @@ void each_piece(const DatasetName& name, std::vector<layout::Range> slab, index_
   }
   if (count == 0) return;
   if (count > piece_elements && split < slab.size()) {
-    const index_t row = count / slab[split].size(), at_once = std::max<index_t>(1, piece_elements / row);
+    const index_t row = count / slab[split].size(),
+                  at_once = std::max<index_t>(1, piece_elements / row);
     const layout::Range whole = slab[split];
     for (index_t begin = whole.begin; begin < whole.end; begin += at_once) {
       slab[split] = {begin, std::min(whole.end, begin + at_once)};
@@ -169,10 +164,8 @@ void each_piece(const DatasetName& name, std::vector<layout::Range> slab, index_
   }
   const Packing& packing = *name.packing;
   std::vector<std::uint64_t> bits(static_cast<std::size_t>(count));
-  const hid_t type = packing.stored == Stored::real      ? H5T_NATIVE_DOUBLE
-                     : (packing.stored == Stored::natural) == (packing.shift == 0) ? H5T_NATIVE_UINT64
-                                                                                    : H5T_NATIVE_INT64;
-  read_slab(name, slab, {type, bits.data(), 8, slab.empty() ? 1 : slab.back().size()});
+  read_slab(name, slab,
+            {stored_bits_type(packing), bits.data(), 8, slab.empty() ? 1 : slab.back().size()});
   if (packing.shift != 0)
     for (std::uint64_t& one : bits) one = with_sign(one, packing);
   body(std::span<const std::uint64_t>(bits), first);
@@ -182,9 +175,11 @@ void each_piece(const DatasetName& name, std::vector<layout::Range> slab, index_
 template <class T>
 T held(double value, const DatasetName& name) {
   const T narrow = static_cast<T>(value);
-  require(std::isfinite(static_cast<double>(narrow)) || !std::isfinite(value), ExitCode::bad_data,
-          fmt::format("{} holds numbers that f{} cannot hold (beyond its range); take another type", name.text(),
-                      8 * sizeof(T)));
+  if (!std::isfinite(static_cast<double>(narrow)) && std::isfinite(value))
+    throw Error(
+        ExitCode::bad_data,
+        fmt::format("{} holds numbers that f{} cannot hold (beyond its range); take another type",
+                    name.text(), 8 * sizeof(T)));
   return narrow;
 }
 
@@ -193,15 +188,19 @@ void fill_values(std::span<const std::uint64_t> bits, const DatasetName& name, s
   const Packing& packing = *name.packing;
   for (std::size_t i = 0; i < bits.size(); ++i) {
     const std::optional<U> value = value_of<U>(bits[i], packing);
-    require(value || packing.fill == Packing::Fill::value, ExitCode::bad_data,
-            name.text() + " has cells without a value (_FillValue and the like); say with --fill what they are");
+    if (!value && packing.fill == Packing::Fill::refuse)
+      throw Error(ExitCode::bad_data,
+                  name.text() +
+                      " has cells without a value (_FillValue and the like); say with --fill "
+                      "what they are");
     to[i] = held<T>(value ? static_cast<double>(*value) : packing.filled, name);
   }
 }
 
 }  // namespace
 
-std::shared_ptr<const Packing> packing_of(const DatasetName& name, Packing::Fill fill, double filled) {
+std::shared_ptr<const Packing> packing_of(const DatasetName& name, Packing::Fill fill,
+                                          double filled) {
   const Handle file = open_file(name.file);
   const Handle dataset = open_dataset(file, name);
   const DatasetInfo info = inspect(dataset, name);
@@ -214,23 +213,29 @@ std::shared_ptr<const Packing> packing_of(const DatasetName& name, Packing::Fill
   const std::string other = text_of(dataset, "_Unsigned");
   if (whole && ((other == "true" && is_signed) || (other == "false" && !is_signed))) {
     is_signed = !is_signed;
+    packing.turned = true;
     packing.shift = static_cast<int>(64 - 8 * info.element_bytes);
   }
-  const bool turned = is_signed != info.is_signed;
   packing.stored = !whole ? Stored::real : is_signed ? Stored::integer : Stored::natural;
-  const auto scale = numbers_of(dataset, "scale_factor", name), offset = numbers_of(dataset, "add_offset", name);
+  const auto scale = numbers_of(dataset, "scale_factor", name),
+             offset = numbers_of(dataset, "add_offset", name);
   packing.scaled = scale || offset;
   if (scale) packing.scale = scale->reals.front();
   if (offset) packing.offset = offset->reals.front();
-  const auto is_wide = [](const std::optional<Numbers>& n) { return n && (!n->real || n->bytes > 4); };
-  packing.in_f64 = packing.scaled ? is_wide(scale) || is_wide(offset) || (!whole && info.element_bytes > 4)
-                                  : whole || info.element_bytes > 4;
+  const auto is_wide = [](const std::optional<Numbers>& n) {
+    return n && (!n->real || n->bytes > 4);
+  };
+  packing.in_f64 = packing.scaled
+                       ? is_wide(scale) || is_wide(offset) || (!whole && info.element_bytes > 4)
+                       : whole || info.element_bytes > 4;
   for (const char* attribute : {"_FillValue", "missing_value"}) {
     const auto numbers = numbers_of(dataset, attribute, name);
     for (std::size_t i = 0; numbers && i < numbers->reals.size(); ++i)
-      if (const auto bits = as_stored(*numbers, i, packing, info.element_bytes)) packing.missing.push_back(*bits);
+      if (const auto bits = as_stored(*numbers, i, packing, info.element_bytes))
+        packing.missing.push_back(*bits);
   }
-  const auto bound = [&](const std::optional<Numbers>& numbers, std::size_t i, bool& has, std::uint64_t& at) {
+  const auto bound = [&](const std::optional<Numbers>& numbers, std::size_t i, bool& has,
+                         std::uint64_t& at) {
     if (!numbers || i >= numbers->reals.size()) return;
     has = true;
     packing.bounds_values = packing.scaled && whole && numbers->real;
@@ -244,16 +249,16 @@ std::shared_ptr<const Packing> packing_of(const DatasetName& name, Packing::Fill
   bound(range, 1, packing.has_high, packing.high);
   bound(numbers_of(dataset, "valid_min", name), 0, packing.has_low, packing.low);
   bound(numbers_of(dataset, "valid_max", name), 0, packing.has_high, packing.high);
-  if (!packing.scaled && !packing.masks() && !turned) return nullptr;
+  if (!packing.scaled && !packing.masks() && !packing.turned) return nullptr;
   return std::make_shared<const Packing>(std::move(packing));
 }
 
 std::string to_text(const Packing& p) {
-  std::string text = fmt::format("{} {} {:d} {:d} {} {} {:d} {:d} {:d} {} {} {} {} {}", static_cast<int>(p.stored),
-                                 p.shift, p.in_f64, p.scaled, std::bit_cast<std::uint64_t>(p.scale),
-                                 std::bit_cast<std::uint64_t>(p.offset), p.has_low, p.has_high, p.bounds_values,
-                                 p.low, p.high, static_cast<int>(p.fill), std::bit_cast<std::uint64_t>(p.filled),
-                                 p.missing.size());
+  std::string text = fmt::format(
+      "{} {} {:d} {:d} {:d} {} {} {:d} {:d} {:d} {} {} {} {} {}", static_cast<int>(p.stored),
+      p.shift, p.turned, p.in_f64, p.scaled, std::bit_cast<std::uint64_t>(p.scale),
+      std::bit_cast<std::uint64_t>(p.offset), p.has_low, p.has_high, p.bounds_values, p.low, p.high,
+      static_cast<int>(p.fill), std::bit_cast<std::uint64_t>(p.filled), p.missing.size());
   for (const std::uint64_t one : p.missing) text += fmt::format(" {}", one);
   return text;
 }
@@ -263,8 +268,8 @@ Packing parse_packing(const std::string& text) {
   Packing p;
   int stored = 0, fill = 0;
   std::uint64_t scale = 0, offset = 0, filled = 0, count = 0;
-  in >> stored >> p.shift >> p.in_f64 >> p.scaled >> scale >> offset >> p.has_low >> p.has_high >>
-      p.bounds_values >> p.low >> p.high >> fill >> filled >> count;
+  in >> stored >> p.shift >> p.turned >> p.in_f64 >> p.scaled >> scale >> offset >> p.has_low >>
+      p.has_high >> p.bounds_values >> p.low >> p.high >> fill >> filled >> count;
   p.stored = static_cast<Stored>(stored);
   p.fill = static_cast<Packing::Fill>(fill);
   p.scale = std::bit_cast<double>(scale);
@@ -276,33 +281,61 @@ Packing parse_packing(const std::string& text) {
   return p;
 }
 
+hid_t stored_bits_type(const Packing& packing) {
+  if (packing.stored == Stored::real) return H5T_NATIVE_DOUBLE;
+  return (packing.stored == Stored::natural) != packing.turned ? H5T_NATIVE_UINT64
+                                                               : H5T_NATIVE_INT64;
+}
+
+void tell_missing(std::span<const std::uint64_t> bits, const Packing& packing,
+                  std::span<std::uint32_t> to) {
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const std::uint64_t one = with_sign(bits[i], packing);
+    const bool there = packing.in_f64 ? value_of<double>(one, packing).has_value()
+                                      : value_of<float>(one, packing).has_value();
+    to[i] = there ? 0 : 1;
+  }
+}
+
+void read_missing(const DatasetName& name, std::span<const layout::Range> slab,
+                  std::span<std::uint32_t> to) {
+  each_piece(
+      name, {slab.begin(), slab.end()}, 0, [&](std::span<const std::uint64_t> bits, index_t first) {
+        tell_missing(bits, *name.packing, to.subspan(static_cast<std::size_t>(first), bits.size()));
+      });
+}
+
 Missing missing_in(const DatasetName& name, std::span<const layout::Range> slab) {
   Missing found;
-  const Packing& packing = *name.packing;
-  each_piece(name, {slab.begin(), slab.end()}, 0, [&](std::span<const std::uint64_t> bits, index_t first) {
-    for (std::size_t i = 0; i < bits.size(); ++i) {
-      const bool there = packing.in_f64 ? value_of<double>(bits[i], packing).has_value()
-                                        : value_of<float>(bits[i], packing).has_value();
-      if (there) continue;
-      if (found.count++ == 0) found.first = first + static_cast<index_t>(i);
-    }
-  });
+  std::vector<std::uint32_t> missing;
+  each_piece(name, {slab.begin(), slab.end()}, 0,
+             [&](std::span<const std::uint64_t> bits, index_t first) {
+               missing.resize(bits.size());
+               tell_missing(bits, *name.packing, missing);
+               for (std::size_t i = 0; i < missing.size(); ++i)
+                 if (missing[i] != 0 && found.count++ == 0)
+                   found.first = first + static_cast<index_t>(i);
+             });
   return found;
 }
 
 template <class T>
 void read_values(const DatasetName& name, std::span<const layout::Range> slab, std::span<T> to) {
-  each_piece(name, {slab.begin(), slab.end()}, 0, [&](std::span<const std::uint64_t> bits, index_t first) {
-    const auto part = to.subspan(static_cast<std::size_t>(first), bits.size());
-    if (name.packing->in_f64)
-      fill_values<T, double>(bits, name, part);
-    else
-      fill_values<T, float>(bits, name, part);
-  });
+  each_piece(name, {slab.begin(), slab.end()}, 0,
+             [&](std::span<const std::uint64_t> bits, index_t first) {
+               const auto part = to.subspan(static_cast<std::size_t>(first), bits.size());
+               if (name.packing->in_f64)
+                 fill_values<T, double>(bits, name, part);
+               else
+                 fill_values<T, float>(bits, name, part);
+             });
 }
 
-template void read_values<Half>(const DatasetName&, std::span<const layout::Range>, std::span<Half>);
-template void read_values<float>(const DatasetName&, std::span<const layout::Range>, std::span<float>);
-template void read_values<double>(const DatasetName&, std::span<const layout::Range>, std::span<double>);
+template void read_values<Half>(const DatasetName&, std::span<const layout::Range>,
+                                std::span<Half>);
+template void read_values<float>(const DatasetName&, std::span<const layout::Range>,
+                                 std::span<float>);
+template void read_values<double>(const DatasetName&, std::span<const layout::Range>,
+                                  std::span<double>);
 
 }  // namespace tessera::io

@@ -1,6 +1,7 @@
 #pragma once
-// What the attributes of a dataset say of its numbers: packed values and missing ones, by the conventions for
-// climate and forecast data (CF 1.11, 2.5.1 and 8.1) and those of netCDF (_Unsigned, valid_range).
+// What the attributes of a dataset say of its numbers: packed values and missing ones, by the
+// conventions for climate and forecast data (CF 1.11, 2.5.1 and 8.1) and those of netCDF
+// (_Unsigned, valid_range).
 
 #include <cstdint>
 #include <span>
@@ -19,13 +20,14 @@ struct Packing {
   enum class Fill : std::int8_t { refuse, value };
 
   Stored stored = Stored::real;
-  int shift = 0;  ///< bits to the left and back again, where the numbers have another sign than their type
+  bool turned = false;  ///< numbers have a sign where their type has none, or the reverse
+  int shift = 0;        ///< bits of i64 that such a number does not have
   bool in_f64 = true, scaled = false;
   double scale = 1, offset = 0;
-  std::vector<std::uint64_t> missing;        ///< stored numbers; NaN counts as one
-  bool has_low = false, has_high = false;    ///< numbers below and above are missing
-  bool bounds_values = false;                ///< the bounds are of values, not of stored numbers
-  std::uint64_t low = 0, high = 0;           ///< bits as `missing`, or of f64
+  std::vector<std::uint64_t> missing;      ///< stored numbers; NaN counts as one
+  bool has_low = false, has_high = false;  ///< numbers below and above are missing
+  bool bounds_values = false;              ///< the bounds are of values, not of stored numbers
+  std::uint64_t low = 0, high = 0;         ///< bits as `missing`, or of f64
   Fill fill = Fill::refuse;
   double filled = 0;
 
@@ -41,14 +43,23 @@ struct Packing {
 [[nodiscard]] std::string to_text(const Packing& packing);
 [[nodiscard]] Packing parse_packing(const std::string& text);
 
+/// to[i] = 1 where a number of the dataset is missing, 0 where there is one.
+void read_missing(const DatasetName& name, std::span<const layout::Range> slab,
+                  std::span<std::uint32_t> to);
+/// The same of numbers of stored_bits_type(), which is what each_piece() of a file are read as.
+void tell_missing(std::span<const std::uint64_t> bits, const Packing& packing,
+                  std::span<std::uint32_t> to);
+[[nodiscard]] hid_t stored_bits_type(const Packing& packing);
+
 /// Of numbers in their order those that are missing: how many, and which is the first.
 struct Missing {
   index_t count = 0, first = -1;
 };
 [[nodiscard]] Missing missing_in(const DatasetName& name, std::span<const layout::Range> slab);
 
-/// to[0 : count] = the values of a slab, a range a dimension, of a dataset with packing, the last dimension
-/// fastest. Throws Error(bad_data) where one is missing and to be refused, or is finite and not so in T.
+/// to[0 : count] = the values of a slab, a range a dimension, of a dataset with packing, the last
+/// dimension fastest. Throws Error(bad_data) where one is missing and to be refused, or is finite
+/// and not so in T.
 template <class T>
 void read_values(const DatasetName& name, std::span<const layout::Range> slab, std::span<T> to);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "io/dataset.hpp"
+#include "io/packed.hpp"
 #include "io/pieces.hpp"
 #include "io/raw_file.hpp"
 #include "io/runs.hpp"
@@ -90,9 +91,33 @@ void will_read(const DatasetName& name, std::span<const layout::Range> slab) {
   });
 }
 
+namespace {
+
+/// put(row of the box, its values) for a box of what is no stored number but a value made of one.
+template <class T, class Put>
+void each_row_of_values(const DatasetName& name, const layout::Box& box, const Put& put) {
+  if (box.empty()) return;
+  constexpr index_t at_once_bytes = index_t{1} << 20;
+  const index_t cols = box.cols.size();
+  const index_t at_once = std::max<index_t>(1, at_once_bytes / (cols * index_t{sizeof(T)}));
+  std::vector<T> values(static_cast<std::size_t>(std::min(at_once, box.rows.size()) * cols));
+  for (index_t i = 0; i < box.rows.size(); i += at_once) {
+    const index_t rows = std::min(at_once, box.rows.size() - i);
+    const layout::Range slab[] = {{box.rows.begin + i, box.rows.begin + i + rows}, box.cols};
+    read_values<T>(name, slab, std::span(values).first(static_cast<std::size_t>(rows * cols)));
+    for (index_t r = 0; r < rows; ++r) put(i + r, values.data() + r * cols);
+  }
+}
+
+}  // namespace
+
 template <class T>
 void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to) {
   require_view(box, to);
+  if (name.packing) {
+    return each_row_of_values<T>(
+        name, box, [&](index_t i, const T* values) { std::copy_n(values, to.cols, to.data + i * to.ld); });
+  }
   const layout::Range slab[] = {box.rows, box.cols};
   read_slab(name, slab, {native_type(element_of<T>), to.data, index_t{sizeof(T)}, to.ld});
 }
@@ -103,6 +128,12 @@ void read_box(const DatasetName& name, const layout::Box& box, MatrixView<T> to)
   require_view(box, to);
   const layout::Range slab[] = {box.rows, box.cols};
   if (box.empty()) return;
+  if (name.packing) {
+    return each_row_of_values<Real<T>>(name, box, [&](index_t i, const Real<T>* values) {
+      auto* const row = reinterpret_cast<Real<T>*>(to.data + i * to.ld);
+      for (index_t j = 0; j < to.cols; ++j) row[2 * j] = values[j], row[2 * j + 1] = 0;
+    });
+  }
   if (H5Tget_class(stored_type(name)) == H5T_COMPOUND) {
     const Handle type = complex_form(name, index_t{sizeof(T)});
     return read_slab(name, slab, {type, to.data, index_t{sizeof(T)}, to.ld});

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "io/conversion.hpp"
+#include "io/packed.hpp"
 
 namespace tessera::io {
 namespace {
@@ -31,7 +33,15 @@ StoredKey::StoredKey(const std::string& file, const Column& column, std::optiona
   bytes_ = number ? layout::Range{0, size_of(wanted_)} : bytes;
 }
 
+StoredKey::StoredKey(const std::string& file, const Column& column, std::shared_ptr<const Packing> missing)
+    : StoredKey(file, column, Element::u64, {}) {
+  missing_ = std::move(missing);
+  wanted_ = Handle(H5Tcopy(stored_bits_type(*missing_)), H5Tclose);
+  bytes_ = {0, index_t{sizeof(std::uint32_t)}};
+}
+
 std::optional<index_t> StoredKey::offset() const {
+  if (missing_) return std::nullopt;
   const bool together = elements_ == 1 || from_element_ == size_of(stored_);
   if (!together || H5Tequal(stored_, wanted_) <= 0) return std::nullopt;
   return begin_ + bytes_.begin;
@@ -52,6 +62,15 @@ void StoredKey::convert(const std::byte* rows, index_t n, std::byte* to) const {
     transfer.check(H5Tconvert(stored_, wanted_, static_cast<std::size_t>(some * elements_), elements.data(),
                               background.data(), transfer),
                    wanted_, "the key column");
+    if (missing_) {
+      std::vector<std::uint64_t> bits(static_cast<std::size_t>(some));
+      std::vector<std::uint32_t> told(bits.size());
+      std::memcpy(bits.data(), elements.data(), bits.size() * sizeof(std::uint64_t));
+      tell_missing(bits, *missing_, told);
+      std::memcpy(to, told.data(), told.size() * sizeof(std::uint32_t));
+      to += some * bytes_.size();
+      continue;
+    }
     for (index_t i = 0; i < some; ++i, to += bytes_.size())
       std::memcpy(to, elements.data() + i * elements_ * wanted + bytes_.begin,
                   static_cast<std::size_t>(bytes_.size()));

@@ -1,6 +1,7 @@
 #pragma once
 // Keys inside of rows that lie in memory as a dataset stores them.
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,8 @@ class StoredKey {
   /// strings padded with zeros. As read_numbers and read_bytes give them.
   StoredKey(const std::string& file, const Column& column, std::optional<Element> number,
             layout::Range bytes);
+  /// Whether numbers are missing: 1 or 0, as u32.
+  StoredKey(const std::string& file, const Column& column, std::shared_ptr<const Packing> missing);
 
   /// Of a row of the dataset, whole.
   [[nodiscard]] index_t row_bytes() const { return row_bytes_; }
@@ -31,6 +34,7 @@ class StoredKey {
   index_t row_bytes_ = 0, elements_ = 1;
   index_t from_element_ = 0, begin_ = 0;  // bytes from one element to the next, and before the first
   layout::Range bytes_;                   // of the row's elements as they are wanted
+  std::shared_ptr<const Packing> missing_;
 };
 
 }  // namespace tessera::io

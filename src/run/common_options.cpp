@@ -134,11 +134,25 @@ void add_plan_ranks(OptionSet& options) {
                .high = 4096});
 }
 
+void add_values_options(OptionSet& options) {
+  options.add(
+      {.name = "fill",
+       .help = "what cells without a value are (those of _FillValue, missing_value or beyond valid_range): "
+               "nan, or a number; without it they end with exit code 65",
+       .group = "Data"});
+  options.add(
+      {.name = "raw",
+       .kind = Kind::flag,
+       .help = "take the numbers as they are stored, whatever scale_factor, add_offset and _FillValue say",
+       .group = "Data"});
+}
+
 void add_output_options(OptionSet& options) {
   options.add({.name = "overwrite",
                .kind = Kind::flag,
-               .help = "replace an output of ours that exists, the whole file; in a file of others the dataset "
-                       "of that name alone",
+               .help =
+                   "replace an output of ours that exists, the whole file; in a file of others the dataset "
+                   "of that name alone",
                .group = "Files",
                .identity = false});
   options.add({.name = "verify-output",

@@ -48,7 +48,7 @@ io::DatasetInfo Input::share(const mpi::Communicator& comm) {
   info.kind = static_cast<io::DatasetInfo::Kind>(kind);
   info.is_signed = is_signed != 0;
   info.self_contained = self_contained != 0;
-  return info;
+  return values_ && !values_->raw ? values(comm, std::move(info)) : info;
 }
 
 TableInput::TableInput(const std::string& text, const std::string& option)

@@ -5,10 +5,20 @@
 #include <string>
 
 #include "io/columns.hpp"
+#include "io/packed.hpp"
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
 namespace tessera::run {
+
+/// What --raw and --fill say of numbers that are packed or missing.
+struct ValuesOf {
+  bool raw = false;
+  io::Packing::Fill fill = io::Packing::Fill::refuse;
+  double filled = 0;
+};
+/// Throws Error(usage).
+[[nodiscard]] ValuesOf values_of(const Parsed& parsed);
 
 /// A dataset named on the command line. Make it before MPI is initialised (the first look is a child process
 /// of the rank that the launcher calls 0); share() then tells all ranks what was found, and that they see one
@@ -18,15 +28,24 @@ class Input {
   Input(const std::string& text, const std::string& option);
 
   [[nodiscard]] const io::DatasetName& name() const { return name_; }
-  /// Collective; throws AgreedError with what went wrong, on every rank. Tells name() what part is meant.
+  /// Collective; throws AgreedError with what went wrong, on every rank. Tells name() what part is meant and,
+  /// where values are wanted, how stored numbers become such: what is told of it is of them.
   [[nodiscard]] io::DatasetInfo share(const mpi::Communicator& comm);
+
+  /// From share() on the numbers are values, as its attributes say.
+  void take_values(const ValuesOf& how) { values_ = how; }
 
  private:
   void look();
+  [[nodiscard]] io::DatasetInfo values(const mpi::Communicator& comm, io::DatasetInfo info);
+  void require_no_missing(const mpi::Communicator& comm, const io::DatasetInfo& info) const;
+
   io::DatasetName name_;
   io::DatasetInfo info_;
   bool looked_ = false;
   std::optional<Error> error_;
+  std::optional<ValuesOf> values_;
+  bool counted_ = false;  // its missing numbers
 };
 
 /// The same for a dataset or a group of columns.
@@ -47,6 +66,10 @@ class TableInput {
   bool looked_ = false;
   std::optional<Error> error_;
 };
+
+/// Throws Error(bad_data) where attributes of a dataset say that its numbers are packed or may be missing and
+/// `what` computes with them, which knows no such. Serial.
+void require_plain_numbers(const io::DatasetName& name, const std::string& what);
 
 /// Throws Error(usage) when the file that `output` names is that of an input.
 void require_distinct_files(const std::string& out, const io::DatasetName& input, const std::string& option,

@@ -1,0 +1,98 @@
+// Inputs whose attributes say that stored numbers are packed values, or none.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "base/text.hpp"
+#include "mpi/agreement.hpp"
+#include "run/inputs.hpp"
+
+namespace tessera::run {
+
+ValuesOf values_of(const Parsed& parsed) {
+  ValuesOf how;
+  how.raw = parsed.lists.at("raw").front() == "true";
+  const std::string& fill = parsed.lists.at("fill").front();
+  require(
+      !how.raw || fill.empty(), ExitCode::usage,
+      "--raw takes all numbers as they are stored, so that --fill has no effect; drop one of them");
+  if (fill.empty()) return how;
+  how.fill = io::Packing::Fill::value;
+  how.filled = std::numeric_limits<double>::quiet_NaN();
+  if (fill == "nan") return how;
+  const auto [end, error] = std::from_chars(fill.data(), fill.data() + fill.size(), how.filled);
+  require(error == std::errc() && end == fill.data() + fill.size(), ExitCode::usage,
+          fmt::format("--fill '{}' is neither nan nor a number", fill));
+  return how;
+}
+
+void require_plain_numbers(const io::DatasetName& name, const std::string& what) {
+  require(io::packing_of(name, io::Packing::Fill::refuse, 0) == nullptr, ExitCode::bad_data,
+          fmt::format(
+              "{} computes with numbers, and those of {} are packed or may be missing (its "
+              "scale_factor, _FillValue and the like); unpack them first, or take the numbers as "
+              "stored with --raw",
+              what, name.text()));
+}
+
+io::DatasetInfo Input::values(const mpi::Communicator& comm, io::DatasetInfo info) {
+  if (!counted_) {
+    std::string text;
+    mpi::on_root(comm, "open input", [&] {
+      const auto packing = io::packing_of(name_, values_->fill, values_->filled);
+      if (packing) text = io::to_text(*packing);
+    });
+    text = comm.broadcast(text, 0);
+    if (!text.empty()) name_.packing = std::make_shared<const io::Packing>(io::parse_packing(text));
+    if (name_.packing) require_no_missing(comm, info);
+    counted_ = true;
+  }
+  if (!name_.packing) return info;
+  if (name_.packing->scaled) {
+    info.kind = io::DatasetInfo::Kind::real;
+    info.element_bytes = name_.packing->in_f64 ? 8 : 4;
+  }
+  info.is_signed = info.is_signed != name_.packing->turned;
+  return info;
+}
+
+/// Every rank looks at some whole rows, of chunks where there are any.
+void Input::require_no_missing(const mpi::Communicator& comm, const io::DatasetInfo& info) const {
+  if (!name_.packing->masks() || name_.packing->fill != io::Packing::Fill::refuse) return;
+  io::Missing mine;
+  index_t row = 1;
+  for (std::size_t d = 1; d < info.shape.size(); ++d) row *= info.shape[d];
+  const index_t rows = info.shape.empty() ? 1 : info.shape.front();
+  const index_t at_once = info.chunk.empty() ? 1 : info.chunk.front();
+  mpi::together(comm, "open input", [&] {
+    const index_t blocks = ceil_div(rows, at_once);
+    const layout::Range part{std::min(rows, blocks * comm.rank() / comm.size() * at_once),
+                             std::min(rows, blocks * (comm.rank() + 1) / comm.size() * at_once)};
+    std::vector<layout::Range> slab;
+    for (const index_t extent : info.shape) slab.push_back({0, extent});
+    if (!slab.empty()) slab.front() = part;
+    if (!part.empty() && row > 0) mine = io::missing_in(name_, slab);
+    if (mine.count > 0) mine.first += part.begin * row;
+  });
+  const index_t count = comm.sum(mine.count);
+  const index_t none = std::numeric_limits<index_t>::max();
+  const index_t first = -comm.max(-(mine.count > 0 ? mine.first : none));
+  mpi::on_root(comm, "open input", [&] {
+    if (count == 0) return;
+    std::vector<std::string> place;
+    index_t rest = first;
+    for (std::size_t d = info.shape.size(); d-- > 0; rest /= info.shape[d])
+      place.insert(place.begin(), std::to_string(rest % info.shape[d]));
+    throw Error(
+        ExitCode::bad_data,
+        fmt::format("{} has {} of {} cells without a value (by its _FillValue, missing_value or "
+                    "valid_range), the first at [{}]; say what they are with --fill nan or --fill "
+                    "NUMBER, or take the numbers as stored with --raw",
+                    name_.text(), count, rows * row, join(place, ",")));
+  });
+}
+
+}  // namespace tessera::run
