@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/runtime.hpp"
+#include "mpi/launcher.hpp"
 #include "run/threads.hpp"
 
 namespace tessera::run {

@@ -117,11 +117,12 @@ TEST(TracedSort, CountingMissesAsTheFormulaSays) {
 constexpr index_t many = 50000;
 
 /// Each once for all tests.
-const Analysis& sorted_keys(const std::string& workload, const std::string& kernel, index_t n) {
+const Analysis& sorted_keys(std::string_view workload, std::string_view kernel, index_t n) {
   static std::map<std::string, Analysis> known;
-  const auto [found, fresh] = known.try_emplace(workload + kernel + std::to_string(n));
+  const std::string of(workload), by(kernel);
+  const auto [found, fresh] = known.try_emplace(of + by + std::to_string(n));
   if (fresh) {
-    Problem p = problem(workload.c_str(), kernel, 1, n);
+    Problem p = problem(of.c_str(), by, 1, n);
     p.tile = 1000;
     found->second = analysis_of(p);
   }
@@ -251,7 +252,9 @@ TEST(TracedStencil, ColumnsOfAnyWidthAreWalkedAsTheyAreNamed) {
             want.push_back(at.y * n + at.x);
           }
           EXPECT_EQ(order_of(p), want) << kernel << " " << width << " of " << m << " x " << n;
-          if (m == 16 && width == 8) EXPECT_NE(order_of(p), naive) << kernel;
+          if (m == 16 && width == 8) {
+            EXPECT_NE(order_of(p), naive) << kernel;
+          }
         }
       }
     }
