@@ -123,11 +123,7 @@ void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInf
   problem.sides = parse_sides(point.text("boundary"), dims);
   for (const auto& both : problem.sides)
     for (const auto& side : both) require_bounded(request.element, side.value, "--boundary");
-  tessera::stencil::Sweep<float> probe;
-  probe.stencil = problem.stencil;
-  probe.sides = problem.sides;
-  probe.level[0].dims = dims;
-  check(probe);
+  check_stencil(problem.stencil, problem.sides, dims);
   require(inputs.past.empty() || problem.stencil.two_levels(), ExitCode::usage,
           fmt::format("--past is for stencils of two time levels and '{}' has one; drop it",
                       problem.stencil.name));

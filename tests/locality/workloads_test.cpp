@@ -205,13 +205,17 @@ TEST(TracedStencil, IsRightInEveryKernelAndShape) {
   }
 }
 
-/// The points that a kernel writes in one step, in its order, numbered row by row.
+/// The points that a kernel writes in one step, in its order, numbered row by row; a store of a vector is one
+/// of each of its points.
 class Written final : public Sink {
  public:
   explicit Written(const Tracer& tracer) : tracer_(tracer) {}
   void take(std::span<const Access> accesses) override {
     for (const Access a : accesses)
-      if (a.is_store() && tracer_.arrays()[a.array()] == "v") addresses_.push_back(a.address());
+      if (a.is_store() && tracer_.arrays()[a.array()] == "v") {
+        for (unsigned byte = 0; byte < a.bytes(); byte += sizeof(double))
+          addresses_.push_back(a.address() + byte);
+      }
   }
   [[nodiscard]] std::vector<index_t> points() const {
     std::vector<std::uint64_t> sorted = addresses_;

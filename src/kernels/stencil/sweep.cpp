@@ -48,28 +48,31 @@ Boundary parse_boundary(std::string_view text) {
   throw Error(ExitCode::usage, fmt::format("unknown boundary '{}'{}", text, advice(text, names)));
 }
 
+void check_stencil(const Stencil& stencil, const Sides& sides, int dims) {
+  require(dims == stencil.dims, ExitCode::usage,
+          fmt::format("stencil '{}' has {} dimension(s), the field {}", stencil.name, stencil.dims, dims));
+  for (const auto& [low, high] : sides) {
+    require((low.kind == Boundary::periodic) == (high.kind == Boundary::periodic), ExitCode::usage,
+            "a periodic boundary must be periodic on both sides of its dimension");
+  }
+}
+
 template <class T>
 void check(const Sweep<T>& sweep) {
-  const Stencil& stencil = sweep.stencil;
-  require(sweep.level[0].dims == stencil.dims, ExitCode::usage,
-          fmt::format("stencil '{}' has {} dimension(s), the field {}", stencil.name, stencil.dims,
-                      sweep.level[0].dims));
+  check_stencil(sweep.stencil, sweep.sides, sweep.level[0].dims);
   require(sweep.steps >= 0, ExitCode::usage, "a sweep has 0 or more steps");
   require(sweep.threads >= 1, ExitCode::usage, "a sweep has at least one thread");
   const auto& [now, next] = sweep.level;
   require(now.extent == next.extent && now.stride == next.stride, ExitCode::usage,
           "level: both levels of a sweep have one extent and equal strides");
+  require(now.extent.volume() == 0 || (now.data != nullptr && next.data != nullptr), ExitCode::usage,
+          "level: a level of a sweep has no memory");
   require(now.data != next.data || now.extent.volume() == 0, ExitCode::usage,
           "level: both levels of a sweep are the same memory");
   for (int d = 0; d < 3; ++d) {
-    require(sweep.origin[d] >= 0 && now.extent[d] >= 0 && sweep.origin[d] + now.extent[d] <= sweep.global[d],
+    require(sweep.origin[d] >= 0 && now.extent[d] >= 0 &&
+                sweep.origin[d] + now.extent[d] <= sweep.global[d],
             ExitCode::usage, "origin: the box of a sweep lies outside of its field");
-  }
-  for (std::size_t d = 0; d < 3; ++d) {
-    const bool low = sweep.sides[d][0].kind == Boundary::periodic;
-    const bool high = sweep.sides[d][1].kind == Boundary::periodic;
-    require(low == high, ExitCode::usage,
-            "a periodic boundary must be periodic on both sides of its dimension");
   }
 }
 

@@ -43,8 +43,11 @@ struct Sweep {
   }
 };
 
-/// Throws Error(usage) for a sweep that no variant can do: periodic on one side only, radii without ghost
-/// layers.
+/// Throws Error(usage) for a stencil that a field of `dims` dimensions with such sides cannot have: of other
+/// dimensions, or periodic on one side only.
+void check_stencil(const Stencil& stencil, const Sides& sides, int dims);
+/// Throws Error(usage) for a sweep that no variant can do: besides, levels that differ or have no memory, and
+/// a box outside of its field.
 template <class T>
 void check(const Sweep<T>& sweep);
 /// Copies what lies beyond given sides from level 0 to level 1, as far as the sweep's ghost layers go.
