@@ -128,12 +128,16 @@ index_t bytes_to_read_two(hid_t dataset, const DatasetInfo& info) {
 void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name, Guard& guard) {
   if (!info.reads_as_number() || info.shape.empty()) return;
   if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return;
-  std::vector<hsize_t> points(info.shape.size(), 0);
-  for (const index_t extent : info.shape) points.push_back(static_cast<hsize_t>(extent - 1));
+  const std::vector<hsize_t> first(info.shape.size(), 0), one(info.shape.size(), 1);
+  std::vector<hsize_t> last;
+  for (const index_t extent : info.shape) last.push_back(static_cast<hsize_t>(extent - 1));
   const Handle space(H5Dget_space(dataset), H5Sclose);
-  const hsize_t two = 2;
-  const Handle memory(H5Screate_simple(1, &two, nullptr), H5Sclose);
-  h5_check_rc(H5Sselect_elements(space, H5S_SELECT_SET, 2, points.data()), ExitCode::bad_data, name.text());
+  // Two boxes and no points, which virtual datasets do not take.
+  for (const auto& [place, with] : {std::pair{&first, H5S_SELECT_SET}, {&last, H5S_SELECT_OR}})
+    h5_check_rc(H5Sselect_hyperslab(space, with, place->data(), nullptr, one.data(), nullptr),
+                ExitCode::bad_data, name.text());
+  const auto count = static_cast<hsize_t>(H5Sget_select_npoints(space));
+  const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
   std::array<double, 2> values{};
   guard.begin_step(bytes_to_read_two(dataset, info));
   h5_check_rc(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values.data()),

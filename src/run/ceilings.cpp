@@ -173,7 +173,8 @@ void save_ceilings(const std::string& name, const Ceilings& ceilings) {
     io::create_new_file(partial);
   } catch (const Error& why) {
     throw Error(ExitCode::cannot_create,
-                fmt::format("{}; set TESSERA_MACHINE_FILE to a place that can be written", why.what()));
+                fmt::format("cannot write '{}': {}; set TESSERA_MACHINE_FILE to a place that can be written",
+                            name, why.what()));
   }
   std::ofstream out(partial);
   out << "# Measured by `tessera machine`; later runs give their rates as a share of these.\n"

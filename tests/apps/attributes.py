@@ -46,9 +46,10 @@ class Attributes(tessera.Case):
             describe(file.create_dataset("field", data=rng.normal(size=(40, 30))), {"_FillValue": numpy.array([-1.0])})
             describe(file.create_dataset("cube", data=rng.normal(size=(4, 5, 6))))
 
-    def check(self, source, out, where):
+    def check(self, source, out, where, without=()):
         with h5py.File(self.path("in.h5")) as file, h5py.File(self.path(out)) as got:
-            self.assertEqual(attributes(got[where]), attributes(file[source]))
+            kept = {name: value for name, value in attributes(file[source]).items() if name not in without}
+            self.assertEqual(attributes(got[where]), kept)
         self.succeed("verify", out)
 
     def test_sorted_keys_and_columns_keep_theirs(self):
@@ -81,8 +82,8 @@ class Attributes(tessera.Case):
 
     def test_fields_and_their_snapshots_keep_theirs(self):
         self.succeed("stencil", "--in", "in.h5:/field", "--steps", 4, "--out", "out.h5:/u", "--snapshots", "s.h5:/u", "--every", 2, ranks=2)
-        self.check("field", "out.h5", "u")
-        self.check("field", "s.h5", "u")
+        for out in ("out.h5", "s.h5"):  # a computed -1 would be a missing one by the attribute of the input
+            self.check("field", out, "u", without=("_FillValue",))
 
     def test_what_holds_for_the_file_of_the_input_stays_there(self):
         """Scales and references; a fill value of another type."""

@@ -58,7 +58,11 @@ class Memory(tessera.Case):
         out = self.succeed("memory", "--help").out
         for line in out.split("\n\n")[1].splitlines()[1:]:
             if "--config" not in line:
-                self.succeed(*line.split("#")[0].split()[1:], "--plan")
+                words = (*line.split("#")[0].split()[1:], "--plan")
+                if "cuda" in line and tessera.DEVICE != "gpu":
+                    self.fail_with(USAGE, *words, words="needs a GPU")  # a plan ends as its run would
+                else:
+                    self.succeed(*words)
 
     def test_wrong_requests_are_told_in_one_line(self):
         for words, expected in ((("--probe", "fasle_sharing"), "false_sharing"), (("--size", "many"), "--size"),

@@ -306,7 +306,7 @@ class OutOfCore(tessera.Case):
         self.write(values)
         self.stop_at("000003", "--unique")
         self.stop_at("part_000002", "--unique")
-        self.assertNotIn("resumed", self.succeed(*self.request, "--plan").out)
+        self.assertNotIn("resumed", self.succeed(*self.request, "--overwrite", "--plan").out)
         result = self.succeed(*self.request, "--unique", ranks=1)
         self.assertIn("runs were there already", result.out)
         self.assertIn("resumed: 2 of", result.out)
@@ -345,7 +345,7 @@ class OutOfCore(tessera.Case):
         for ranks in (1, 3):
             self.succeed(*self.request, "--overwrite", ranks=ranks, environment=PASSIVE)
             self.check(self.values)
-        self.assertIn("out of core", self.succeed(*self.request, "--plan").out)
+        self.assertIn("out of core", self.succeed(*self.request, "--overwrite", "--plan").out)
         self.fail_with(tessera.MEMORY, "sort", "--in", "in.h5:/K", "--out", "o.h5:/K", "--memory", "1KiB", words="too few")
         self.fail_with(tessera.MEMORY, *self.request[:5], "--memory", "64KiB", "--out-of-core", "never", "--overwrite")
         self.fail_with(tessera.USAGE, "sort", "--in", "in.h5:/K", "--out-of-core", "always", words="--out")

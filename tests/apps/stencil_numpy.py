@@ -349,7 +349,7 @@ class Refusals(tessera.Case):
         self.fail_with(tessera.MEMORY, "stencil", "--shape", "4096x4096", "--memory", "20MiB", words="would fit", ranks=2)
 
     def test_an_output_that_exists_is_73(self):
-        self.fail_with(tessera.CANNOT_CREATE, "stencil", "--shape", "4x4", "--out", "w.h5:/u", words="--overwrite")
+        self.fail_with(tessera.CANNOT_CREATE, "stencil", "--shape", "4x4", "--out", "w.h5:/w", words="--overwrite")
 
 
 if __name__ == "__main__":
