@@ -306,7 +306,7 @@ class OutOfCore(tessera.Case):
         self.write(values)
         self.stop_at("000003", "--unique")
         self.stop_at("part_000002", "--unique")
-        self.assertNotIn("resumed", self.succeed(*self.request, "--overwrite", "--plan").out)
+        self.assertNotIn("resumed", self.succeed(*self.request, "--plan").out)
         result = self.succeed(*self.request, "--unique", ranks=1)
         self.assertIn("runs were there already", result.out)
         self.assertIn("resumed: 2 of", result.out)
