@@ -60,7 +60,9 @@ export LD_LIBRARY_PATH=$prefix/usr/lib/x86_64-linux-gnu:${LD_LIBRARY_PATH:-}
 flavour=() # the system's HDF5 where it has the development files, else the one that was unpacked
 if ! compgen -G '/usr/lib/*/cmake/hdf5*' >/dev/null && ! command -v h5cc >/dev/null && ! command -v h5pcc >/dev/null; then
   include=$prefix/usr/include/hdf5/openmpi lib=$prefix/usr/lib/x86_64-linux-gnu
-  flavour=(-DHDF5_C_INCLUDE_DIR="$include" -DHDF5_hdf5_LIBRARY="$lib/libhdf5_openmpi.so" -DHDF5_ROOT="$prefix/usr")
+  flavour=(-DHDF5_ROOT="$prefix/usr" -DHDF5_C_INCLUDE_DIR="$include" -DHDF5_HL_INCLUDE_DIR="$include"
+    -DHDF5_hdf5_LIBRARY_RELEASE="$lib/libhdf5_openmpi.so"
+    -DHDF5_hdf5_hl_LIBRARY_RELEASE="$lib/libhdf5_openmpi_hl.so")
 fi
 cmake -S . -B build/gpu -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O3 -DNDEBUG" \
   -DCMAKE_CUDA_ARCHITECTURES="${TESSERA_GPU_ARCHITECTURES:-90a-real}" -DCMAKE_PREFIX_PATH="$prefix/usr" "${flavour[@]}" >build/gpu.log 2>&1 ||
