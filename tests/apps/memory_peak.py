@@ -1,7 +1,7 @@
 """What --memory and the plan say of a rank is what it has resident at the peak, the program with it; and in memory
 groups of control groups, small beside the problem, with a cold and a warm file cache, no run is killed.
 
-TESSERA_TEST_SLOW=1: groups of 1 and 2 GiB, too, and products, transposes, sorts and stencils that fill each group in steps.
+TESSERA_TEST_SLOW=1: groups of 500 MiB, 1 and 2 GiB, too, and products, transposes, sorts and stencils that fill each group in steps.
 """
 
 import os
@@ -45,8 +45,8 @@ class Peak(tessera.Case):
         self.assertIn("of them the program itself", out)
         return float(found[0][0]) * UNITS[found[0][1]]
 
-    def check(self, what, words, ranks=0, least=0.95, most=1.05, limit=None):
-        """limit: --memory, which every rank keeps."""
+    def check(self, what, words, ranks=0, least=0.92, most=1.05, limit=None):
+        """limit: --memory, which every rank keeps. What is planned for messages is 6 % of the smallest of these plans."""
         words = [*words, *(("--memory", limit) if limit else ())]
         told = self.planned(words, ranks)
         results = self.path("results.h5")
@@ -148,6 +148,10 @@ class Group:
         enter = f'echo $$ > "{self.folder}/cgroup.procs" && exec "$@"'
         return tessera.Job(["-c", enter, "sh", *command], program="/bin/sh", **how).wait()
 
+    def read(self, file, folder):
+        """Brings its pages into the file cache, as the group's."""
+        self.run(["sh", "-c", 'exec cat "$1" > /dev/null', "sh", file], folder=folder)
+
     def remove(self):
         for _ in range(200):
             try:
@@ -210,13 +214,13 @@ class InGroups(tessera.Case):
                     self.forget()
                 else:  # read twice, so that its pages are active ones, of this group
                     for _ in range(2):
-                        group.run(["cat", self.path("in.h5"), "/dev/null"], folder=self.folder)
+                        group.read(self.path("in.h5"), self.folder)
                 self.run_in(group, f"{what}, {cache}, {limit / MIB:.0f} MiB", ranks, words, codes)
         print(f"{limit / MIB:.0f} MiB, {max(1, ranks)} ranks: {codes.count(OK)} ran, {codes.count(MEMORY)} were refused", flush=True)
         self.assertGreaterEqual(codes.count(OK), len(codes) // 3)  # a plan that refuses everything keeps any limit
 
     def test_groups(self):
-        limits = (300 * MIB, 500 * MIB, GIB, 2 * GIB) if tessera.SLOW else (300 * MIB, 500 * MIB)
+        limits = (300 * MIB, 500 * MIB, GIB, 2 * GIB) if tessera.SLOW else (300 * MIB,)
         fills = (0.4, 0.6, 0.8, 0.95, 1.3) if tessera.SLOW else (0.75,)
         for limit in limits:
             for ranks in (0, 3):
@@ -227,7 +231,7 @@ class InGroups(tessera.Case):
         group = self.in_group(400 * MIB)
         write_inputs(self.path("in.h5"), 120 * MIB)
         for _ in range(2):
-            group.run(["cat", self.path("in.h5"), "/dev/null"], folder=self.folder)
+            group.read(self.path("in.h5"), self.folder)
         result = group.run([tessera.PROGRAM, "transpose", "--n", "3600", *map(str, ONCE)], folder=self.folder,
                            environment=MEASURED)
         self.assertEqual(result.code, OK, str(result))
