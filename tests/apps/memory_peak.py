@@ -60,7 +60,7 @@ class Peak(tessera.Case):
         print(f"{what}, {max(1, ranks)} ranks: planned {planned.max() / MIB:.1f} MiB, peak {peak.max() / MIB:.1f} MiB, "
               f"{peak.max() / planned.max():.3f}" + (f" of --memory {limit / MIB:.0f} MiB" if limit else ""), flush=True)
         with self.subTest(what, ranks=ranks):
-            self.assertLess(abs(told - planned.max()), 0.05 * told)
+            self.assertLess(abs(told - planned.max()), 0.1 * told)  # tiles may be cut otherwise
             self.assertTrue((peak <= most * planned).all(), f"{peak} {planned}")
             self.assertGreaterEqual(peak.max(), least * planned.max())
             if limit:
