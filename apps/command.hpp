@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
+#include "workloads/frame/workload.hpp"
 
 namespace tessera::apps {
 
@@ -15,14 +16,8 @@ using Arguments = std::vector<std::string>;
 /// What runs on all ranks once MPI is there.
 using Body = std::function<ExitCode(const mpi::Communicator&)>;
 
-/// What a point of a workload takes at most.
-struct Need {
-  index_t memory = 0;       ///< of any rank, bytes
-  double seconds = -1;      ///< of one repetition; -1 where the machine was never measured
-  index_t repetitions = 1;  ///< warm-ups among them
-};
 /// What every point of a request takes; runs on one rank.
-using Planner = std::function<std::vector<Need>(const mpi::Communicator&)>;
+using Planner = std::function<std::vector<workloads::Need>(const mpi::Communicator&)>;
 
 /// Who does a command's work where a launcher started several ranks.
 enum class Runs {
@@ -41,6 +36,11 @@ struct Command {
   /// Of a workload: the same for a plan of the --ranks in the request, so many a node. Before MPI, too.
   std::function<Planner(const run::Parsed&, index_t ranks_per_node)> plan = {};
 };
+
+/// The command of a workload. `look` runs before MPI is initialised: it ends wrong requests and looks at
+/// inputs.
+[[nodiscard]] Command workload_command(const workloads::Workload& workload,
+                                       std::function<workloads::Actions(run::Parsed&)> look);
 
 [[nodiscard]] Command matmul_command();
 [[nodiscard]] Command transpose_command();

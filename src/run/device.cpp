@@ -153,7 +153,7 @@ const machine::Gpus* concerned_gpus(const Parsed& parsed) {
   return names_device_kernel(parsed) || allowed ? &machine::gpus() : nullptr;
 }
 
-std::string idle_gpu_flags(const OptionSet& set, const Parsed& parsed) {
+std::string idle_gpu_flags(const Parsed& parsed, bool auto_takes_gpus) {
   std::vector<std::string> given;
   for (const char* option : {"device-memory", "gpu-ranks"}) {
     const auto source = parsed.sources.find(option);
@@ -165,7 +165,7 @@ std::string idle_gpu_flags(const OptionSet& set, const Parsed& parsed) {
   const auto is = [](const char* word) { return [word](const std::string& value) { return value == word; }; };
   const bool may_take_one =
       any(parsed, "device", is("gpu")) ||
-      (set.command() == "matmul" && any(parsed, "device", is("auto")) && !machine::gpus().devices.empty());
+      (auto_takes_gpus && any(parsed, "device", is("auto")) && !machine::gpus().devices.empty());
   return may_take_one && any(parsed, "kernel", is("auto")) ? "" : join(given, " and ");
 }
 

@@ -97,8 +97,9 @@ template <class Row, class Bytes>
 [[nodiscard]] const machine::Gpus* concerned_gpus(const Parsed& parsed);
 
 /// Of the options of GPUs that were given as flags those that nothing in the request has a use for, as in
-/// "--device-memory and --gpu-ranks"; empty where there are none.
-[[nodiscard]] std::string idle_gpu_flags(const OptionSet& set, const Parsed& parsed);
+/// "--device-memory and --gpu-ranks"; empty where there are none. auto_takes_gpus: --device auto takes a GPU
+/// where there is one.
+[[nodiscard]] std::string idle_gpu_flags(const Parsed& parsed, bool auto_takes_gpus);
 
 /// What the driver says of a device, in the form of ceilings: memory, clock, bandwidth of the bus, ...
 [[nodiscard]] std::vector<Ceiling> properties(const machine::Gpu& gpu);

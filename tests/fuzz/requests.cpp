@@ -13,7 +13,7 @@
 #include "io/dataset.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
-#include "stencil.hpp"
+#include "workloads/stencil/problem.hpp"
 
 namespace tessera::fuzz {
 namespace {
@@ -175,21 +175,21 @@ void check_values(const Input& input) {
     attempt([&] { (void)parse_bytes(text); });
     attempt([&] { (void)io::number_type(text); });
     attempt([&] { (void)io::split_names(text); });
-    attempt([&] { (void)apps::stencil::parse_interval(text); });
-    attempt([&] { apps::stencil::check_color_range(text); });
+    attempt([&] { (void)workloads::stencil::parse_interval(text); });
+    attempt([&] { workloads::stencil::check_color_range(text); });
     attempt([&] {
-      const apps::stencil::Weights weights = apps::stencil::parse_weights(text);
+      const workloads::stencil::Weights weights = workloads::stencil::parse_weights(text);
       index_t count = 1;
       for (const index_t extent : weights.shape) count *= extent;
       if (count != static_cast<index_t>(weights.values.size())) broken("weights that do not fill their box");
     });
     for (int dims = 1; dims <= 3; ++dims) {
-      attempt([&] { (void)apps::stencil::parse_sides(text, dims); });
+      attempt([&] { (void)workloads::stencil::parse_sides(text, dims); });
       attempt([&] {
         dist::stencil::Problem problem;
         problem.stencil = tessera::stencil::named_stencil("heat", dims);
         problem.global = {{dims > 2 ? 5 : 1, dims > 1 ? 6 : 1, 7}};
-        for (const Index3& point : apps::stencil::parse_probes(text, problem)) {
+        for (const Index3& point : workloads::stencil::parse_probes(text, problem)) {
           for (int d = 0; d < 3; ++d)
             if (point[d] < 0 || point[d] >= problem.global[d]) broken("a probe outside of the field");
         }

@@ -1,0 +1,105 @@
+#include "slurm.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "io/partials.hpp"
+#include "io/raw_file.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+#include "spawn.hpp"
+
+namespace tessera::apps {
+namespace slurm {
+namespace {
+
+Command command_of(const std::string& workload) {
+  for (const auto make : {matmul_command, transpose_command, stencil_command, sort_command}) {
+    Command command = make();
+    if (command.options.command() == workload) return command;
+  }
+  throw Error(ExitCode::internal, "no workload " + workload);
+}
+
+/// Only over a script of ours.
+void write_script(const std::string& file, const std::string& text) {
+  if (io::file_exists(file)) {
+    std::ifstream old(file);
+    std::string first, second;
+    std::getline(old, first);
+    std::getline(old, second);
+    require(second.starts_with("# tessera slurm "), ExitCode::cannot_create,
+            fmt::format("'{}' exists and is no script of `tessera slurm`; give --script another name", file));
+  }
+  const std::string target = io::behind_links(file), partial = io::partial_name(target);
+  io::create_new_file(partial);
+  std::ofstream out(partial);
+  out << text;
+  out.close();
+  if (!out) io::discard_partial(partial);
+  require(static_cast<bool>(out), ExitCode::cannot_create, fmt::format("cannot write the script '{}'", file));
+  io::publish_file(partial, target);
+}
+
+/// By a child of its own, and then sbatch: what MPI leaves in the environment must not get into the job.
+ExitCode submit(const run::Parsed& parsed, const Arguments& arguments) {
+  std::string script = parsed.lists.at("script").front();
+  std::vector<std::string> words{own_program(), "slurm"};
+  for (const std::string& word : arguments)
+    if (word != "--submit") words.push_back(word);
+  if (script.empty()) {
+    const std::string name = parsed.lists.at("job-name").front();
+    script = (name.empty() ? "tessera-" + parsed.lists.at("job").front() : name) + ".sbatch";
+    words.insert(words.end(), {"--script", script});
+  }
+  if (const int code = run_program(std::move(words)); code != 0) return static_cast<ExitCode>(code);
+  const int code = run_program({"sbatch", script});
+  require(code != 127, ExitCode::usage, fmt::format("there is no sbatch here; the script is '{}'", script));
+  require(code == 0, ExitCode::usage,
+          fmt::format("sbatch does not take '{}' (its words are above); ask for something else", script));
+  return ExitCode::ok;
+}
+
+Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& code) {
+  const std::string what = parsed.lists.at("job").front();
+  require(!what.empty(), ExitCode::usage, "name a workload, or collect; see tessera slurm --help");
+  if (what == "collect") {
+    for (const auto& [option, source] : parsed.sources)
+      require(source != "flag" || option == "job" || option == "results", ExitCode::usage,
+              fmt::format("--{} is for jobs, and collect only gathers results; drop it", option));
+    collect(parsed.rest, parsed.lists.at("results").front());
+    return {};
+  }
+  if (parsed.lists.at("submit").front() == "true") {
+    code = submit(parsed, arguments);
+    return {};
+  }
+  const Job job = read_job(parsed, arguments);
+  const Command workload = command_of(job.workload);
+  const run::Parsed request = planned(workload, job);
+  const Planner plan = workload.plan(request, job.tasks_per_node);
+  const std::string script = parsed.lists.at("script").front();
+  return [job, request, plan, script](const mpi::Communicator& comm) {
+    const std::vector<workloads::Need> needs = plan(comm);
+    mpi::on_root(comm, "plan", [&] {
+      Job whole = job;
+      complete(whole, request, needs);
+      if (script.empty())
+        fmt::print("{}", script_of(whole));
+      else
+        write_script(script, script_of(whole));
+    });
+    return ExitCode::ok;
+  };
+}
+
+}  // namespace
+
+}  // namespace slurm
+
+Command slurm_command() { return {slurm::declare(), slurm::prepare, Runs::on_one}; }
+
+}  // namespace tessera::apps

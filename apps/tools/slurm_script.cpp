@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "mpi/runtime.hpp"
+#include "run/provenance.hpp"
+#include "slurm.hpp"
+#include "spawn.hpp"
+
+namespace tessera::apps::slurm {
+namespace {
+
+constexpr index_t own_bytes = index_t{256} << 20;  // code, MPI and HDF5 of a rank: 60 to 150 MiB seen
+constexpr double spare = 1.1;
+constexpr double set_up_seconds = 600,
+                 slower = 3;  // files, checks and a busy machine; a limit too long waits longer
+
+bool gives(const Job& job, const std::string& option) {
+  return std::any_of(job.arguments.begin(), job.arguments.end(), [&](const std::string& word) {
+    return word == option || word.starts_with(option + "=");
+  });
+}
+
+std::string clock(index_t minutes) {
+  return minutes < 24 * 60
+             ? fmt::format("{}:{:02}:00", minutes / 60, minutes % 60)
+             : fmt::format("{}-{:02}:{:02}:00", minutes / 1440, minutes / 60 % 24, minutes % 60);
+}
+
+/// Seconds of a time as Slurm writes it.
+index_t seconds_of(const std::string& time) {
+  const auto dash = time.find('-');
+  const bool days = dash != std::string::npos;
+  const auto fields = split(days ? time.substr(dash + 1) : time, ':');
+  index_t seconds = 0;
+  for (const std::string& field : fields) seconds = seconds * 60 + std::stoll(field);
+  // Without days the shortest forms are minutes and minutes:seconds, with them hours and hours:minutes.
+  if (days)
+    for (std::size_t missing = fields.size(); missing < 3; ++missing) seconds *= 60;
+  else if (fields.size() == 1)
+    seconds *= 60;
+  return seconds + (days ? std::stoll(time.substr(0, dash)) * 24 * 3600 : 0);
+}
+
+/// Before the end, for the last step, a checkpoint and the launcher: less where there is little time at all.
+index_t warning_seconds(const std::string& time) {
+  return std::min<index_t>(120, std::max<index_t>(10, seconds_of(time) / 5));
+}
+
+}  // namespace
+
+void complete(Job& job, const run::Parsed& request, const std::vector<workloads::Need>& needs) {
+  require(
+      job.array <= static_cast<index_t>(needs.size()), ExitCode::usage,
+      fmt::format("--array {} is more than the {} of the sweep", job.array, counted(ssize(needs), "point")));
+  index_t memory = 0;
+  double seconds = 0;
+  bool known = true;
+  for (const workloads::Need& need : needs) {
+    memory = std::max(memory, need.memory);
+    known = known && need.seconds >= 0;
+    seconds += need.seconds * static_cast<double>(need.repetitions);
+  }
+  const std::string limit = request.lists.at("memory").front();
+  require(limit.empty() || parse_bytes(limit) >= memory, ExitCode::usage,
+          fmt::format("a rank would hold {} and --memory allows {}; use more nodes or smaller sizes",
+                      human_bytes(memory), limit));
+  const index_t node =
+      static_cast<index_t>(spare * static_cast<double>(memory + own_bytes)) * job.tasks_per_node;
+  const index_t wanted = ceil_div(node, index_t{1} << 20);
+  require(job.mebibytes == 0 || job.mebibytes >= wanted, ExitCode::usage,
+          fmt::format("{} on a node would take {} MiB and --mem gives {} MiB; use more nodes, or give more",
+                      counted(job.tasks_per_node, "rank"), wanted, job.mebibytes));
+  if (job.mebibytes == 0) job.mebibytes = wanted;
+  if (job.array > 0) seconds /= static_cast<double>(job.array);
+  job.plan = fmt::format(
+      "{} on {} x {}; a rank holds {} at most; {}", counted(ssize(needs), "point"),
+      counted(job.ranks(), "rank"), counted(job.cpus_per_task, "thread"), human_bytes(memory),
+      known ? fmt::format("predicted {} on nodes like {}", human_seconds(seconds), mpi::host_name())
+            : "time unknown");
+  if (!job.time.empty()) return;
+  require(known, ExitCode::usage,
+          "the time cannot be predicted, because this machine was never measured; give --time, or run "
+          "`tessera machine` once");
+  job.time = clock(static_cast<index_t>(std::ceil((set_up_seconds + slower * seconds) / 60)));
+}
+
+std::string script_of(const Job& job) {
+  std::string text = fmt::format("#!/bin/bash\n# {}\n# {}\n", job.told, job.plan);
+  const auto ask = [&](const std::string& line) { text += "#SBATCH " + line + "\n"; };
+  ask("--job-name=" + job.name);
+  if (job.array > 0) ask(fmt::format("--array=1-{}", job.array));
+  ask(fmt::format("--nodes={}", job.nodes));
+  ask(fmt::format("--ntasks-per-node={}", job.tasks_per_node));
+  ask(fmt::format("--cpus-per-task={}", job.cpus_per_task));
+  ask("--hint=nomultithread");
+  if (job.gpus > 0) ask(fmt::format("--gpus-per-node={}", job.gpus));
+  ask(fmt::format("--mem={}M", job.mebibytes));
+  ask("--time=" + job.time);
+  for (const std::string& line : job.lines) ask(line);
+  ask(fmt::format("--signal=B:USR1@{}", warning_seconds(job.time)));
+  ask("--requeue");
+  ask("--open-mode=append");
+  ask(job.array > 0 ? "--output=%x-%A_%a.out" : "--output=%x-%j.out");
+  text += "set -euo pipefail\ncd \"$SLURM_SUBMIT_DIR\"\n";
+  text += ". " + run::quoted(installed_file(TESSERA_ENV_INSTALLED, TESSERA_ENV_BUILD)) + "\n";
+  if (job.gpus > 0) text += "export TESSERA_DEVICE=${TESSERA_DEVICE:-gpu}\n";  // before a config's
+  text += fmt::format("tessera_job \"$SLURM_NTASKS\" \"$SLURM_CPUS_PER_TASK\" {} {}",
+                      run::quoted(own_program()), job.workload);
+  for (const std::string& word : job.arguments) text += " " + run::quoted(word);
+  if (job.array > 0) text += fmt::format(" --part \"$SLURM_ARRAY_TASK_ID/{}\"", job.array);
+  if (!gives(job, "--results")) {
+    text += job.array > 0 ? fmt::format(" --results \"{}-{}/$SLURM_ARRAY_TASK_ID.h5\"", job.name, job.array)
+                          : fmt::format(" --results {}.h5", job.name);
+  }
+  if (!gives(job, "--resume")) text += " --resume auto";
+  return text + "\n";
+}
+
+}  // namespace tessera::apps::slurm

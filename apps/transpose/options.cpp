@@ -1,0 +1,194 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/dataset.hpp"
+#include "kernels/transpose/permute.hpp"
+#include "run/common_options.hpp"
+#include "run/gpu_exchange.hpp"
+#include "run/shares.hpp"
+#include "workloads/transpose/problem.hpp"
+
+namespace tessera::apps::transpose {
+namespace {
+
+using run::Kind;
+using run::OptionSet;
+
+void add_data(OptionSet& set) {
+  set.add({.name = "in",
+           .help = "the input, file.h5:/path or a part of it, file.h5:/path[:100,3,-50:] (else generated)",
+           .group = "Data"});
+  set.add({.name = "c", .help = "what beta multiplies (else generated)", .group = "Data"});
+  set.add({.name = "out",
+           .help = "where the result goes, file.h5:/path (else it is dropped)",
+           .group = "Data",
+           .identity = false});
+  set.add({.name = "m",
+           .kind = Kind::integer,
+           .help = "rows of a generated input (default: n)",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = run::most_size});
+  set.add({.name = "n",
+           .kind = Kind::integer,
+           .fallback = "4096",
+           .help = "its columns",
+           .group = "Data",
+           .axis = true,
+           .low = 0,
+           .high = run::most_size});
+  set.add({.name = "shape", .help = "of a generated input for --axes: 300,200,100", .group = "Data"});
+  set.add(
+      {.name = "type",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .help = "element type (auto: that of the file, kept bit by bit; f64 when generated)",
+       .group = "Data",
+       .choices = {"auto", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "c64", "c128"},
+       .axis = true});
+  run::add_seed(set, "of generated inputs and of the check");
+}
+
+void add_operation(OptionSet& set) {
+  set.add({.name = "op",
+           .kind = Kind::choice,
+           .fallback = "T",
+           .help = "transpose, none, or Hermitian (conjugate) transpose",
+           .group = "Operation",
+           .choices = {"T", "N", "H"},
+           .axis = true});
+  set.add({.name = "axes",
+           .help = fmt::format("permutation of up to {} axes: 2,0,1 makes the last the first",
+                               tessera::transpose::max_rank),
+           .group = "Operation"});
+  set.add({.name = "alpha",
+           .kind = Kind::real,
+           .fallback = "1",
+           .help = "factor of op(A), real; for f32, f64, c64 and c128",
+           .group = "Operation"});
+  set.add({.name = "beta",
+           .kind = Kind::real,
+           .fallback = "0",
+           .help = "factor of C, which is added",
+           .group = "Operation"});
+  set.add({.name = "raw",
+           .kind = Kind::flag,
+           .help = "have --alpha and --beta take packed numbers as they are stored",
+           .group = "Operation"});
+  set.add({.name = "in-place",
+           .kind = Kind::flag,
+           .help = "without a second matrix: any matrix on one rank, squares on several",
+           .group = "Operation"});
+}
+
+void add_method(OptionSet& set) {
+  std::vector<std::string> algorithms = run::names_of(dist::transpose::algorithms());
+  algorithms.insert(algorithms.begin(), "auto");
+  run::add_kernel(set, run::names_of(tessera::transpose::variants()));
+  run::add_device(
+      set, "the CPU, or the GPU where it is asked for: the bus to it is slower than the host's memory");
+  run::add_gpu_exchange(set);
+  run::add_shares(set);
+  set.add({.name = "algorithm",
+           .kind = Kind::choice,
+           .fallback = "auto",
+           .help = "how the ranks exchange (auto: shared where ranks share a node and /dev/shm has room)",
+           .group = "Method",
+           .choices = algorithms,
+           .axis = true});
+  set.add({.name = "tile",
+           .kind = Kind::integer,
+           .fallback = "64",
+           .help = "edge of the tiles of tiled, of the leaves of recursive",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e6,
+           .users = {"kernel", {"tiled", "recursive"}}});
+  set.add({.name = "tile-order",
+           .kind = Kind::choice,
+           .fallback = "rows",
+           .help = "walk of tiled over its tiles",
+           .group = "Method",
+           .choices = {"rows", "zigzag", "diagonal"},
+           .axis = true,
+           .users = {"kernel", {"tiled"}}});
+  set.add({.name = "column-width",
+           .kind = Kind::integer,
+           .fallback = "16",
+           .help = "width of the strips of column",
+           .group = "Method",
+           .axis = true,
+           .low = 1,
+           .high = 1e9,
+           .users = {"kernel", {"column"}}});
+  set.add({.name = "piece",
+           .kind = Kind::bytes,
+           .fallback = "4MiB",
+           .help = "size of the messages of pairwise",
+           .group = "Method",
+           .axis = true,
+           .low = 64,
+           .high = 1e9,
+           .users = {"algorithm", {"auto", "pairwise"}}});
+  run::add_device_memory(set, "matrices");
+  set.add(
+      {.name = "out-of-core",
+       .kind = Kind::choice,
+       .fallback = "auto",
+       .help = "from file to file in tiles, each read and written once (auto: where memory does not suffice)",
+       .group = "Machine",
+       .choices = {"auto", "always", "never"}});
+  run::add_plan_ranks(set);
+  run::add_job_options(set,
+                       "auto: go on where a run that was stopped ended: after the points that --results "
+                       "holds, or after the tiles of the output that it had written");
+}
+
+}  // namespace
+
+OptionSet declare() {
+  OptionSet set("transpose", "B = alpha op(A) + beta C, or the axes of an array permuted, from HDF5 to HDF5",
+                {"mpirun -n 4 tessera transpose --in a.h5:/A --out t.h5:/A",
+                 "tessera transpose --in field.h5:/u --axes 2,0,1 --out u.h5:/u      # up to 6 axes",
+                 "tessera transpose --m 20000 --n 300 --type i16 --in-place",
+                 "tessera transpose --in huge.h5:/A --out t.h5:/A --memory 2GiB     # out of core",
+                 "mpirun -n 7 tessera transpose --n 30000 --plan                     # what would happen",
+                 "tessera transpose --config configs/studies/transpose_naive_vs_cache_oblivious.toml"});
+  add_data(set);
+  add_operation(set);
+  add_method(set);
+  run::add_output_options(set);
+  run::add_common_options(set);
+  return set;
+}
+
+void check_options(const OptionSet& set, const run::Parsed& parsed) {
+  const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
+  const bool from_file = !value("in").empty(), adds = parsed.real("beta") != 0;
+  const auto refuse_if = [](bool wrong, const char* message) { require(!wrong, ExitCode::usage, message); };
+  refuse_if(!value("c").empty() && !from_file, "--c goes with --in; give both");
+  refuse_if(!value("c").empty() && !adds,
+            "--c without --beta has no effect (beta is 0); give --beta 1 to add it");
+  const auto axes = std::ranges::count(value("axes"), ',') + 1;  // of others no C helps
+  refuse_if(value("c").empty() && from_file && adds && (value("axes").empty() || axes == 2),
+            "--beta needs the C that it multiplies; give --c file.h5:/path");
+  refuse_if(!value("shape").empty() && (from_file || value("axes").empty()),
+            "--shape describes a generated input of --axes; give --axes, or --m and --n for a matrix");
+  for (const char* size : {"m", "n"}) {
+    const std::string& source = parsed.sources.at(size);
+    require(
+        !from_file || source == "default", ExitCode::usage,
+        fmt::format("--{} ({}) describes a generated input and --in names a file; drop it", size, source));
+    require(value("shape").empty() || source == "default", ExitCode::usage,
+            fmt::format("--{} ({}) describes a matrix and --shape has all extents; drop one", size, source));
+  }
+  refuse_if(!value("out").empty() && set.points(parsed).size() != 1,
+            "--out takes the result of one run and this is a sweep of several; drop --out or the lists");
+}
+
+}  // namespace tessera::apps::transpose

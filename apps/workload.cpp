@@ -1,0 +1,29 @@
+#include "command.hpp"
+#include "workloads/frame/points.hpp"
+
+namespace tessera::apps {
+
+Command workload_command(const workloads::Workload& workload,
+                         std::function<workloads::Actions(run::Parsed&)> look) {
+  const auto prepare = [workload, look](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
+    check_request(workload, parsed);
+    require(parsed.lists.at("timeline").front() != "true" || workloads::names(parsed, "results"),
+            ExitCode::usage,
+            "--timeline goes to the results file; name it with --results");  // a batch script names one itself
+    const workloads::Actions actions = look(parsed);
+    take_stop_signals(workload, parsed);
+    return [workload, parsed, arguments, actions](const mpi::Communicator& comm) {
+      return run_points({comm, workload, parsed, arguments}, actions(comm));
+    };
+  };
+  const auto plan = [workload, look](run::Parsed parsed, index_t ranks_per_node) -> Planner {
+    check_request(workload, parsed);
+    const workloads::Actions actions = look(parsed);
+    return [workload, parsed, actions, ranks_per_node](const mpi::Communicator& comm) {
+      return needs_of(workload, parsed, actions(comm), ranks_per_node);
+    };
+  };
+  return {*workload.options, prepare, Runs::on_all, plan};
+}
+
+}  // namespace tessera::apps

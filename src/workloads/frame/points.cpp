@@ -1,0 +1,258 @@
+#include "workloads/frame/points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/progress.hpp"
+#include "io/dataset.hpp"
+#include "io/output_file.hpp"
+#include "io/probe.hpp"
+#include "io/results.hpp"
+#include "mpi/account.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/runtime.hpp"
+#include "run/common_options.hpp"
+#include "run/device.hpp"
+
+namespace tessera::workloads {
+namespace {
+
+/// What a point of the request leaves, however it ends.
+Leaves leaves(const Workload& workload, const run::Parsed& parsed) {
+  return workload.leaves ? workload.leaves(parsed) : Leaves::nothing;
+}
+
+/// Of the point that it is at, a run that is asked to stop keeps what it has, because that was asked for.
+bool keeps_the_point(const Workload& workload, const run::Parsed& parsed) {
+  return (names(parsed, "resume") && leaves(workload, parsed) != Leaves::always) ||
+         names(parsed, "checkpoint");
+}
+
+/// A run that is asked to stop keeps something on its way that a later one can go on from. Not runs: a sort
+/// looks for signals between points only, and ends at once without loss where these are all that it keeps.
+bool keeps_on_the_way(const Workload& workload, const run::Parsed& parsed) {
+  return names(parsed, "results") || keeps_the_point(workload, parsed);
+}
+
+/// There may be something to go on from.
+bool can_go_on(const Workload& workload, const run::Parsed& parsed) {
+  return names(parsed, "results") || names(parsed, "checkpoint") ||
+         leaves(workload, parsed) != Leaves::nothing;
+}
+
+/// What one value of an output option names. Throws Error(usage).
+io::DatasetName name_of(const OutputOption& output, const std::string& text) {
+  return output.names == OutputOption::Names::table ? io::parse_table_name(text, output.option)
+                                                    : io::parse_dataset_name(text, output.option);
+}
+
+/// Whether all that an output names can be read. Local.
+bool is_there(const NamedOutput& named) {
+  return std::all_of(named.values.begin(), named.values.end(), [&](const std::string& value) {
+    try {
+      (void)io::probe_table(name_of(*named.output, value));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  });
+}
+
+/// Whether everything that the request is to leave is there, and not to be made anew. Local.
+bool leaves_what_is_there(const Sweep& sweep) {
+  const auto outputs = named_outputs(sweep.workload, sweep.parsed);
+  const bool made_anew =
+      sweep.parsed.lists.at("overwrite").front() == "true" && !names(sweep.parsed, "resume");
+  return outputs.empty() || (!made_anew && std::all_of(outputs.begin(), outputs.end(), is_there));
+}
+
+/// The results file holds the point, and what it was to write is there too. Collective.
+bool is_done(const Sweep& sweep, const run::Values& point, const run::Session& session) {
+  if (!session.has(point)) return false;
+  const bool lacks = sweep.comm.is_root() && !leaves_what_is_there(sweep);
+  return sweep.comm.max(index_t{lacks ? 1 : 0}) == 0;
+}
+
+bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& session,
+                 const PointActions& actions) {
+  if (is_done(sweep, point, session)) {
+    session.skip(point);
+    return true;
+  }
+  mpi::on_root(sweep.comm, "open results", [&] {
+    if (names(sweep.parsed, "results"))
+      io::require_place_for_results(sweep.parsed.lists.at("results").front());
+  });
+  const mpi::AccountScope account("plan");
+  return actions.run(point, session);
+}
+
+/// Each point once: not what an axis names twice, nor --threads 0 where another says as many. Collective.
+std::vector<run::Values> each_once(const Sweep& sweep, const run::Session& session,
+                                   const std::vector<run::Values>& points) {
+  std::string first;
+  std::set<std::string> seen;
+  for (const run::Values& point : points) first += seen.insert(session.identity(point)).second ? '1' : '0';
+  first = sweep.comm.broadcast(first, 0);
+  std::vector<run::Values> kept;
+  for (std::size_t p = 0; p < points.size(); ++p)
+    if (first[p] == '1') kept.push_back(points[p]);
+  return kept;
+}
+
+/// The outputs that the command knows: "--out or --argsort".
+std::string known_outputs(const Workload& workload) {
+  std::vector<std::string> known;
+  for (const OutputOption& output : workload.outputs) known.push_back(fmt::format("--{}", output.option));
+  return fmt::format("{}", fmt::join(known, " or "));
+}
+
+/// An output is a dataset of its own, never a part of one.
+void check_outputs(const Workload& workload, const run::Parsed& parsed) {
+  const auto outputs = named_outputs(workload, parsed);
+  for (const NamedOutput& named : outputs) {
+    const std::string& text = parsed.lists.at(named.output->option).front();
+    (void)name_of(*named.output, text);
+    require(!text.ends_with(']'), ExitCode::usage,
+            fmt::format("--{} '{}' names a part of a dataset and an output is a whole one; drop the brackets",
+                        named.output->option, text));
+  }
+  const std::string& amount = parsed.lists.at("verify-output").front();
+  require(!outputs.empty() || (amount != "all" && amount != "sample"), ExitCode::usage,
+          fmt::format("--verify-output {} reads back what was written and nothing is; name a file with {}",
+                      amount, known_outputs(workload)));
+}
+
+void check_resume(const Workload& workload, const run::Parsed& parsed) {
+  const std::string resume = parsed.lists.at("resume").front();
+  if (resume.empty()) return;
+  const bool has_checkpoints = parsed.lists.contains("checkpoint");
+  require(resume == "auto" || has_checkpoints, ExitCode::usage,
+          fmt::format("--resume '{}' is not known to {}; write --resume auto", resume,
+                      workload.options->command()));
+  require(resume != "auto" || can_go_on(workload, parsed), ExitCode::usage,
+          fmt::format("--resume auto finds nothing to go on from; name the file of --results{}",
+                      has_checkpoints   ? " or --checkpoint"
+                      : workload.leaves ? ", or what goes from file to file (--out)"
+                                        : ""));
+  require(!names(parsed, "again"), ExitCode::usage,
+          "--resume goes on and --again measures everything once more; give one of them");
+}
+
+/// That there is a place for what a request would leave, as the run itself finds out. Collective.
+void require_places(const Sweep& sweep) {
+  const auto existing = sweep.parsed.lists.at("overwrite").front() == "true"
+                            ? io::OutputFile::Existing::replace
+                            : io::OutputFile::Existing::refuse;
+  mpi::on_root(sweep.comm, "plan", [&] {
+    if (names(sweep.parsed, "results"))
+      io::require_place_for_results(sweep.parsed.lists.at("results").front());
+    for (const NamedOutput& named : named_outputs(sweep.workload, sweep.parsed))
+      for (const std::string& value : named.values)
+        io::require_place_for_output(name_of(*named.output, value), existing);
+  });
+}
+
+/// Prints the plans of all points, and ends as the first one would that cannot run. Collective.
+void plan_points(const Sweep& sweep, const std::vector<run::Values>& points, run::Session& session,
+                 const PointActions& actions) {
+  std::optional<mpi::AgreedError> first;
+  const bool elsewhere = names(sweep.parsed, "ranks");
+  for (const run::Values& point : points) {
+    try {
+      actions.plan(point, session);
+      if (!elsewhere) require_places(sweep);
+    } catch (const mpi::AgreedError& error) {
+      if (sweep.comm.is_root()) fmt::print("it would not run: {}\n", error.what());
+      if (!first) first = error;
+    }
+  }
+  session.finish();
+  if (first) throw mpi::AgreedError(*first);
+}
+
+/// Every N-th point from the I-th on, of --part I/N.
+std::vector<run::Values> part_of(const run::Parsed& parsed, std::vector<run::Values> all) {
+  if (!names(parsed, "part")) return all;
+  const run::Part part = run::parse_part(parsed.lists.at("part").front());
+  std::vector<run::Values> mine;
+  for (auto p = static_cast<std::size_t>(part.number - 1); p < all.size();
+       p += static_cast<std::size_t>(part.count))
+    mine.push_back(std::move(all[p]));
+  return mine;
+}
+
+}  // namespace
+
+std::vector<run::Values> points_of(const run::OptionSet& options, const run::Parsed& parsed) {
+  return part_of(parsed, options.points(parsed));
+}
+
+void check_request(const Workload& workload, const run::Parsed& parsed) {
+  (void)points_of(*workload.options, parsed);
+  check_outputs(workload, parsed);
+  require(!names(parsed, "ranks") || parsed.lists.at("plan").front() == "true", ExitCode::usage,
+          "--ranks goes with --plan, which plans for so many; start them with mpirun -n RANKS");
+  check_resume(workload, parsed);
+}
+
+void take_stop_signals(const Workload& workload, const run::Parsed& parsed) {
+  if (!keeps_on_the_way(workload, parsed)) return;
+  run::take_stop_signals(keeps_the_point(workload, parsed) ? run::CtrlC::asks : run::CtrlC::ends);
+}
+
+ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
+  mpi::account().enter("open results");
+  const run::OptionSet& options = *sweep.workload.options;
+  run::Session session(sweep.comm, options, sweep.parsed, sweep.arguments);
+  mpi::account().enter("plan");
+  if (sweep.comm.is_root()) {
+    if (const std::string idle = run::idle_gpu_flags(sweep.parsed, sweep.workload.auto_takes_gpus); !idle.empty())
+      fmt::print(stderr, "{} without effect: no kernel for a GPU is taken (--device gpu asks for one)\n",
+                 idle);
+    for (const std::string& line : options.idle_flags(sweep.parsed)) fmt::print(stderr, "{}\n", line);
+  }
+  bool right = true;
+  const auto points = part_of(sweep.parsed, each_once(sweep, session, options.points(sweep.parsed)));
+  if (sweep.parsed.lists.at("plan").front() == "true") {
+    plan_points(sweep, points, session, actions);
+    return ExitCode::ok;
+  }
+  Progress progress("points", static_cast<double>(points.size()),
+                    sweep.comm.is_root() ? Progress::Shown::yes : Progress::Shown::no);
+  std::size_t done = 0;
+  try {
+    for (; done < points.size(); ++done) {
+      if (run::stop_asked(sweep.comm)) throw run::Stopped();
+      right = run_or_skip(sweep, points[done], session, actions) && right;
+      progress.update(static_cast<double>(done + 1));
+    }
+  } catch (const run::Stopped&) {
+    session.finish();
+    throw mpi::AgreedError(ExitCode::stopped_early,
+                           fmt::format("stopped by a signal after {} of {} points; go on with --resume auto",
+                                       done, points.size()));
+  }
+  session.finish();
+  if (!right && sweep.comm.is_root()) {
+    mpi::print_error(
+        "the check found the result wrong; nothing was written. Please report this with the command line");
+  }
+  return right ? ExitCode::ok : ExitCode::verification;
+}
+
+std::vector<Need> needs_of(const Workload& workload, const run::Parsed& parsed,
+                           const PointActions& actions, index_t ranks_per_node) {
+  const run::Ceilings ceilings = run::load_ceilings(run::ceilings_file());
+  std::vector<Need> result;
+  for (const run::Values& point : points_of(*workload.options, parsed)) {
+    result.push_back(actions.need(point, ceilings, ranks_per_node));
+    result.back().repetitions = point.integer("warmups") + point.integer("repetitions");
+  }
+  return result;
+}
+
+}  // namespace tessera::workloads

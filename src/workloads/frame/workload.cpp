@@ -1,0 +1,23 @@
+#include "workloads/frame/workload.hpp"
+
+#include "io/dataset.hpp"
+
+namespace tessera::workloads {
+
+bool names(const run::Parsed& parsed, const char* option) {
+  const auto list = parsed.lists.find(option);
+  return list != parsed.lists.end() && !list->second.front().empty();
+}
+
+std::vector<NamedOutput> named_outputs(const Workload& workload, const run::Parsed& parsed) {
+  std::vector<NamedOutput> named;
+  for (const OutputOption& output : workload.outputs) {
+    if (!names(parsed, output.option)) continue;
+    const std::string& text = parsed.lists.at(output.option).front();
+    named.push_back({&output, output.names == OutputOption::Names::datasets ? io::split_names(text)
+                                                                            : std::vector{text}});
+  }
+  return named;
+}
+
+}  // namespace tessera::workloads

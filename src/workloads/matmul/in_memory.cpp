@@ -1,0 +1,252 @@
+#include "workloads/matmul/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "dist/matmul/freivalds.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/transfer.hpp"
+
+namespace tessera::workloads::matmul {
+
+using dist::DistributedMatrix;
+using dist::matmul::Op;
+using run::Values;
+
+namespace kernels = tessera::matmul;
+
+run::Outputs open_output(const mpi::Communicator& comm, const Values& point, const Request& request) {
+  run::Outputs outputs;
+  if (point.has("out")) {
+    outputs.add(io::parse_dataset_name(point.text("out"), "out"), {request.shape.m, request.shape.n},
+                request.element, {"row", "col"});
+  }
+  outputs.open(comm, point);
+  return outputs;
+}
+
+namespace {
+
+std::vector<io::Cell> columns_of(const Values& point, const Request& request) {
+  const auto& q = request.shape;
+  return {{"kernel", request.kernels},
+          {"algorithm", request.algorithm},
+          {"type",
+           point.text("precision") == "full" ? std::string(name(request.element)) : point.text("precision")},
+          {"op", point.text("trans-a") + point.text("trans-b")},
+          {"m", q.m},
+          {"n", q.n},
+          {"k", q.k}};
+}
+
+/// Where there are no hardware counters.
+run::Counted stand_in(const Request& request) {
+  const auto& q = request.shape;
+  if (q.op_a != Op::none || q.op_b != Op::none)
+    return run::not_simulated("transposed operands are not traced");
+  if (is_complex_element(request.element)) return run::not_simulated("complex elements are not traced");
+  const auto& tuning = request.method.tuning;
+  return run::simulated({.workload = "matmul",
+                         .kernel = std::string(request.method.kernel->name),
+                         .element_bytes = static_cast<index_t>(bytes(request.element)),
+                         .m = q.m,
+                         .n = q.n,
+                         .k = q.k,
+                         .tile = tuning.tile,
+                         .column_width = tuning.column_width});
+}
+
+}  // namespace
+
+void describe(const Values& point, const Request& request, run::Measured& measured) {
+  const auto& q = request.shape;
+  measured.columns = columns_of(point, request);
+  if (request.alpha != Complex<double>{0})  // else nothing is multiplied
+    measured.work =
+        q.flops_each * static_cast<double>(q.m) * static_cast<double>(q.n) * static_cast<double>(q.k);
+  measured.rate_units = "GFLOP/s";
+  if (request.kernels == request.method.kernel->name) measured.ceiling = ceiling_of(request);  // of all ranks
+}
+
+template <class T>
+double tolerance_of(const Request& request) {
+  constexpr double full = dist::matmul::Freivalds<T>::tolerance;
+  const auto precision = request.method.tuning.precision;
+  if (precision == kernels::Precision::full) return full;
+  return full +
+         4 * std::ldexp(1.0, std::numeric_limits<Real<T>>::digits - kernels::significant_bits(precision));
+}
+
+template double tolerance_of<float>(const Request&);
+template double tolerance_of<double>(const Request&);
+template double tolerance_of<Complex<float>>(const Request&);
+template double tolerance_of<Complex<double>>(const Request&);
+
+namespace {
+
+/// In the ranks' own memory or in memory that all see. Collective.
+template <class T>
+DistributedMatrix<T> allocate(const mpi::Communicator& comm, const layout::MatrixLayout& homes, bool shared) {
+  if (shared) return DistributedMatrix<T>(comm, homes, comm.node());
+  DistributedMatrix<T> matrix;
+  mpi::together(comm, "allocate", [&] { matrix = DistributedMatrix<T>(comm, homes); });
+  return matrix;
+}
+
+/// A matrix that is filled as it passes by: from a file, or with random values on all threads at once.
+template <class T>
+class Loading : public dist::matmul::Parts<T> {
+ public:
+  struct Source {
+    const run::Input* input;
+    bool in_chunks;  ///< as the file has it
+    std::uint64_t seed, stream;
+    int threads;
+  };
+  Loading(const mpi::Communicator& comm, const Source& source, DistributedMatrix<T>& matrix,
+          mpi::Phases& phases)
+      : comm_(comm), source_(source), matrix_(matrix), phases_(phases) {}
+
+  void each(const typename dist::matmul::Parts<T>::Body& body) const override {
+    const index_t count = ceil_div(matrix_.box().rows.size(), strip_rows());
+    phases_.add("read", 0);
+    mpi::together(comm_, "read", [&] {
+      const auto load = [&](int part, int parts) {
+        for (index_t s = count * part / parts; s < count * (part + 1) / parts; ++s)
+          strip(s * strip_rows(), body, part == 0);
+      };
+      if (source_.input != nullptr) return load(0, 1);
+      machine::parallel_parts(static_cast<int>(std::clamp<index_t>(count, 1, source_.threads)), load);
+    });
+  }
+  void all() const { each({}); }
+
+ private:
+  /// So many that a cache holds them: the second level, or the last one where a read costs more than its
+  /// bytes. Chunks are not to be read twice.
+  [[nodiscard]] index_t strip_rows() const {
+    if (source_.input != nullptr && source_.in_chunks) return std::max<index_t>(1, matrix_.box().rows.size());
+    const index_t bytes = source_.input == nullptr ? index_t{1} << 19 : index_t{8} << 20;
+    const index_t row = matrix_.box().cols.size() * static_cast<index_t>(sizeof(T));
+    return std::max<index_t>(1, bytes / std::max<index_t>(1, row));
+  }
+  /// The strip that begins with row i of the box. The phases are those of one thread.
+  void strip(index_t i, const typename dist::matmul::Parts<T>::Body& body, bool timed) const {
+    const layout::Box& box = matrix_.box();
+    const index_t count = std::min(strip_rows(), box.rows.size() - i);
+    const layout::Box rows{{box.rows.begin + i, box.rows.begin + i + count}, box.cols};
+    const MatrixView<T> to = matrix_.view().rows_range(i, count);
+    std::optional<mpi::PhaseScope> scope;
+    if (timed) scope.emplace(phases_, "read");
+    read(rows, to);
+    scope.reset();
+    if (!body) return;
+    if (timed) scope.emplace(phases_, "verify");
+    body(rows, to);
+  }
+  void read(const layout::Box& rows, MatrixView<T> to) const {
+    if (source_.input != nullptr) return io::read_box<T>(source_.input->name(), rows, to);
+    dist::fill_random<T>(to, rows, matrix_.cols(), source_.seed, source_.stream);
+  }
+
+  const mpi::Communicator& comm_;
+  Source source_;
+  DistributedMatrix<T>& matrix_;
+  mpi::Phases& phases_;
+};
+
+/// Times the product where its matrices live: on the ranks, or on their GPUs, from where C comes back.
+template <class T>
+run::Measured measure_product(const Point& point, const dist::matmul::Product<T>& product,
+                              const DistributedMatrix<T>& old_c, mpi::Phases& once) {
+  const auto& comm = point.comm;
+  const auto& request = point.request;
+  std::unique_ptr<OnGpus<T>> there;
+  if (request.gpus != nullptr) {
+    there = on_gpus(request, product);
+    mpi::together(comm, "to device", [&] {
+      const mpi::PhaseScope scope(once, "to device");
+      there->put_operands(product.a.view(), product.b.view());
+    });
+  }
+  const auto restore = [&] {
+    if (!request.shape.reads_c) return;
+    if (there) there->put_c(old_c.view());
+    mpi::copy_block<T>(old_c.view(), product.c.view());
+  };
+  run::Measured measured = run::measure(comm, point.values, restore, [&](mpi::Phases& phases) {
+    if (there)
+      there->run(phases);
+    else
+      multiply(comm, product, request.method, phases);
+  });
+  if (there) {
+    mpi::together(comm, "from device", [&] {
+      const mpi::PhaseScope scope(once, "from device");
+      there->get_c(product.c.view());
+    });
+  }
+  return measured;
+}
+
+template <class T>
+bool run_point(const Point& point) {
+  const auto& comm = point.comm;
+  const auto& request = point.request;
+  const auto& inputs = point.inputs;
+  const auto& q = request.shape;
+  const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
+  const int threads = request.method.threads;
+  run::Outputs outputs = open_output(comm, point.values, request);
+  mpi::Phases once;
+  const dist::matmul::Homes homes = homes_of(q, request.method);
+  auto a = allocate<T>(comm, homes.a, q.seen.a);
+  auto b = allocate<T>(comm, homes.b, q.seen.b);
+  const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a, once),
+      loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2, threads}, b, once);
+  DistributedMatrix<T> old_c;
+  if (q.reads_c) {
+    old_c = allocate<T>(comm, homes.c, false);
+    Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
+  }
+  auto c = allocate<T>(comm, homes.c, q.seen.c);
+  std::fill_n(c.view().data, c.box().area(),
+              T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
+  if (q.reads_c) mpi::copy_block<T>(old_c.view(), c.view());
+  const dist::matmul::Product<T> product{factor<T>(request.alpha), a, q.op_a, b, q.op_b,
+                                         factor<T>(request.beta),  c};
+  const bool verify = !point.values.flag("no-verify");
+  std::optional<dist::matmul::Freivalds<T>> check;
+  if (verify) {
+    check.emplace(comm, product, seed, threads, loading_a, loading_b);
+  } else {
+    loading_a.all();
+    loading_b.all();
+  }
+  run::Measured measured = measure_product(point, product, old_c, once);
+  measured.once = once;
+  describe(point.values, request, measured);
+  measured.stand_in = [&] { return stand_in(request); };
+  if (verify) {
+    const mpi::PhaseScope scope(measured.once, "verify");
+    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(request)};
+  }
+  return outputs.conclude(comm, point.values, point.session, measured, [&] {
+    const std::span<const T> mine(c.view().data, static_cast<std::size_t>(c.box().area()));
+    const layout::Box& box = c.box();
+    if (box.cols.size() == q.n) return outputs.write(0, box.rows.begin * q.n, std::as_bytes(mine));
+    outputs.write_slab(0, std::array{box.rows, box.cols}, std::as_bytes(mine));
+  });
+}
+
+}  // namespace
+
+bool run_in_memory(const Point& point) {
+  return dispatch_field(point.request.element, [&]<class T>(Type<T>) { return run_point<T>(point); });
+}
+
+}  // namespace tessera::workloads::matmul

@@ -1,0 +1,48 @@
+// Products that stay on the ranks' GPUs, for the elements that there are kernels for.
+
+#include "dist/matmul/on_devices.hpp"
+#include "workloads/matmul/problem.hpp"
+
+namespace tessera::workloads::matmul {
+namespace {
+
+template <class T>
+class Held : public OnGpus<T> {
+ public:
+  using Product = dist::matmul::DeviceProduct<T>;
+  Held(const Request& request, const typename Product::Problem& problem)
+      : product_(*request.gpus, problem, request.method) {}
+  void put_operands(const MatrixView<const T>& a, const MatrixView<const T>& b) override {
+    product_.put_a(a);
+    product_.put_b(b);
+  }
+  void put_c(const MatrixView<const T>& c) override { product_.put_c(c); }
+  void get_c(const MatrixView<T>& c) override { product_.get_c(c); }
+  void run(mpi::Phases& phases) override { product_.run(phases); }
+
+ private:
+  Product product_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<OnGpus<T>> on_gpus(const Request& request, const dist::matmul::Product<T>& product) {
+  if constexpr (is_complex<T>) {
+    throw Error(ExitCode::internal, "no GPU multiplies complex numbers");
+  } else {
+    const auto& q = request.shape;
+    return std::make_unique<Held<T>>(
+        request,
+        typename Held<T>::Product::Problem{q.m, q.n, q.k, q.op_a, q.op_b, product.alpha, product.beta});
+  }
+}
+
+template std::unique_ptr<OnGpus<float>> on_gpus(const Request&, const dist::matmul::Product<float>&);
+template std::unique_ptr<OnGpus<double>> on_gpus(const Request&, const dist::matmul::Product<double>&);
+template std::unique_ptr<OnGpus<Complex<float>>> on_gpus(const Request&,
+                                                         const dist::matmul::Product<Complex<float>>&);
+template std::unique_ptr<OnGpus<Complex<double>>> on_gpus(const Request&,
+                                                          const dist::matmul::Product<Complex<double>>&);
+
+}  // namespace tessera::workloads::matmul

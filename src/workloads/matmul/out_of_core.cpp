@@ -1,0 +1,266 @@
+// Out of core: C in tiles, from panels of A and B that are read as they are needed. A rank takes its share of
+// the tiles and needs no other rank.
+
+#include <fmt/format.h>
+
+#include <future>
+
+#include "base/text.hpp"
+#include "dist/matmul/freivalds.hpp"
+#include "dist/matmul/out_of_core.hpp"
+#include "io/mapped.hpp"
+#include "workloads/matmul/problem.hpp"
+#include "mpi/agreement.hpp"
+#include "run/stop.hpp"
+
+namespace tessera::workloads::matmul {
+namespace {
+
+using dist::matmul::plan_stream;
+using dist::matmul::stored;
+using dist::matmul::Stream;
+using layout::Box;
+
+constexpr index_t longest_strip = index_t{32} << 20;  // of a matrix that is checked: bytes read at once
+
+/// A stored operand: of a file, or generated.
+struct Source {
+  const run::Input* input;
+  std::uint64_t seed, stream;
+  Extents extents;
+  std::unique_ptr<io::MappedMatrix> mapped = {};
+
+  template <class T>
+  void read(const Box& box, MatrixView<T> to) const {
+    if (box.empty()) return;
+    if (input == nullptr) return dist::fill_random<T>(to, box, extents.cols, seed, stream);
+    io::read_box<T>(input->name(), box, to);
+  }
+  void will_read(const Box& box) const {
+    if (box.empty() || input == nullptr) return;
+    if (mapped) return mapped->will_bring(box);
+    const layout::Range slab[] = {box.rows, box.cols};
+    io::will_read(input->name(), slab);
+  }
+  /// Into the room, or where it lies.
+  template <class T>
+  MatrixView<const T> read_or_bring(const Box& box, MatrixView<T> room) const {
+    if (!mapped) {
+      read<T>(box, room);
+      return room;
+    }
+    mapped->bring(box);
+    return mapped->view<T>(box);
+  }
+};
+
+struct Sources {
+  Source a, b, c;
+};
+
+Sources sources_of(const Point& point, const Stream& stream) {
+  const auto& q = point.request.shape;
+  const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
+  const auto mapped = [&](const std::unique_ptr<run::Input>& input, bool maps) {
+    if (!maps) return std::unique_ptr<io::MappedMatrix>();
+    auto matrix = io::MappedMatrix::open(input->name(), point.request.element);
+    require(matrix != nullptr, ExitCode::io, "cannot map " + input->name().text() + " any more");
+    return matrix;
+  };
+  return {{point.inputs.a.get(), seed, 1, stored(q.op_a, q.m, q.k), mapped(point.inputs.a, stream.maps_a)},
+          {point.inputs.b.get(), seed, 2, stored(q.op_b, q.k, q.n), mapped(point.inputs.b, stream.maps_b)},
+          {point.inputs.c.get(), seed, 3, {q.m, q.n}}};
+}
+
+/// Whether all ranks can have an operand mapped. Collective.
+bool can_map(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input, Element element) {
+  bool here = false;
+  mpi::together(comm, "plan",
+                [&] { here = input && io::MappedMatrix::open(input->name(), element) != nullptr; });
+  return comm.max(index_t{here ? 0 : 1}) == 0;
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(MatrixView<const T> x) {
+  return std::as_bytes(std::span(x.data, static_cast<std::size_t>(x.rows * x.cols)));
+}
+
+template <class T>
+class Files : public dist::matmul::StreamFiles<T> {
+ public:
+  Files(const Sources& sources, run::Outputs& outputs) : sources_(sources), outputs_(outputs) {}
+  void will_read(const Box& a, const Box& b) override {
+    sources_.a.will_read(a);
+    sources_.b.will_read(b);
+  }
+  MatrixView<const T> read_a(const Box& box, MatrixView<T> room) override {
+    return sources_.a.read_or_bring(box, room);
+  }
+  MatrixView<const T> read_b(const Box& box, MatrixView<T> room) override {
+    return sources_.b.read_or_bring(box, room);
+  }
+  void read_c(const Box& box, MatrixView<T> to) override { sources_.c.read(box, to); }
+  void write(const Box& box, MatrixView<const T> c) override {
+    const layout::Range slab[] = {box.rows, box.cols};
+    outputs_.write_slab(0, slab, bytes_of(c));
+  }
+
+ private:
+  const Sources& sources_;
+  run::Outputs& outputs_;
+};
+
+/// Strips of rows of some boxes, the next one read while the present one is looked at.
+template <class T>
+class Strips : public dist::matmul::Parts<T> {
+ public:
+  using Read = std::function<void(const Box&, MatrixView<T>)>;
+  Strips(const std::vector<Box>& boxes, index_t most_bytes, Read read) : read_(std::move(read)) {
+    for (const Box& box : boxes) {
+      const index_t row = std::max<index_t>(1, box.cols.size() * index_t{sizeof(T)});
+      const index_t rows = std::max<index_t>(1, most_bytes / row);
+      for (index_t i = box.rows.begin; i < box.rows.end; i += rows)
+        strips_.push_back({{i, std::min(box.rows.end, i + rows)}, box.cols});
+    }
+  }
+
+  void each(const typename dist::matmul::Parts<T>::Body& body) const override {
+    index_t most = 0;
+    for (const Box& strip : strips_) most = std::max(most, strip.area());
+    machine::Buffer<T> places[2] = {machine::Buffer<T>(most), machine::Buffer<T>(most)};
+    const auto view = [&](std::size_t s) {
+      return matrix_view(places[s % 2].data(), strips_[s].rows.size(), strips_[s].cols.size());
+    };
+    const auto begin = [&](std::size_t s) -> std::future<void> {
+      if (s >= strips_.size()) return {};
+      return std::async(std::launch::async, [this, s, &view] { read_(strips_[s], view(s)); });
+    };
+    std::future<void> reading = begin(0);
+    for (std::size_t s = 0; s < strips_.size(); ++s) {
+      reading.get();
+      reading = begin(s + 1);
+      body(strips_[s], view(s));
+    }
+  }
+
+ private:
+  Read read_;
+  std::vector<Box> strips_;
+};
+
+/// The check, of A and B as they are read once more and of C as it lies in the file.
+template <class T>
+dist::matmul::PassingProduct<T> passing(const Point& point, const Stream& stream, const Sources& sources,
+                                        layout::Range share, const run::Outputs& outputs) {
+  const auto& q = point.request.shape;
+  const index_t most = std::min(longest_strip, stream.rank_bytes / 8);
+  const auto of = [&](const Source& source) {
+    const auto rows = layout::BlockMap(source.extents.rows, point.comm.size()).range(point.comm.rank());
+    return std::make_shared<Strips<T>>(
+        std::vector{Box{rows, {0, source.extents.cols}}}, most,
+        [&source](const Box& box, MatrixView<T> to) { source.read<T>(box, to); });
+  };
+  std::vector<Box> tiles;
+  for (index_t t = share.begin; t < share.end; ++t) tiles.push_back(stream.tile(t));
+  const auto written = std::make_shared<Strips<T>>(tiles, most, [&](const Box& box, MatrixView<T> to) {
+    const layout::Range slab[] = {box.rows, box.cols};
+    outputs.read_slab(
+        0, slab, std::as_writable_bytes(std::span(to.data, static_cast<std::size_t>(to.rows * to.cols))));
+  });
+  return {q.m,    q.n,           q.k,    factor<T>(point.request.alpha), of(sources.a),
+          q.op_a, of(sources.b), q.op_b, factor<T>(point.request.beta),  of(sources.c),
+          written};
+}
+
+template <class T>
+bool run(const Point& point, const Stream& stream) {
+  const auto& comm = point.comm;
+  const auto& request = point.request;
+  point.session.plan_memory(stream.rank_bytes + run::program_memory(comm, point.values));
+  run::Outputs outputs = open_output(comm, point.values, request);
+  Sources sources;
+  mpi::together(comm, "open input", [&] { sources = sources_of(point, stream); });
+  const layout::Range share = layout::BlockMap(stream.tiles(), comm.size()).range(comm.rank());
+  std::optional<dist::matmul::Freivalds<T>> check;
+  if (!point.values.flag("no-verify"))
+    check.emplace(comm, passing<T>(point, stream, sources, share, outputs),
+                  static_cast<std::uint64_t>(point.values.integer("seed")), request.method.threads);
+  Files<T> files(sources, outputs);
+  index_t done = 0;
+  run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
+    mpi::together(comm, "stream", [&] {
+      done = multiply_stream<T>(stream, share, {factor<T>(request.alpha), factor<T>(request.beta)},
+                                request.method, files, run::stop_asked_here, phases);
+    });
+  });
+  if (comm.sum(done) < stream.tiles()) throw run::Stopped();
+  Request described = request;
+  described.algorithm = "tiles";  // no rank needs another
+  describe(point.values, described, measured);
+  if (check) {
+    const mpi::PhaseScope scope(measured.once, "verify");
+    measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(request)};
+  }
+  return outputs.conclude(comm, point.values, point.session, measured, [] {});
+}
+
+/// What the vectors of the check take, of both sides and their bounds.
+index_t check_bytes(const Request& request) {
+  const auto& q = request.shape;
+  const index_t lines = is_complex_element(request.element) ? 4 : 2;
+  return lines * index_t{sizeof(double)} * (2 * q.n + 12 * q.m + 4 * q.k);
+}
+
+}  // namespace
+
+bool can_stream(const run::Values& values, const Request& request) {
+  return values.has("out") && request.gpus == nullptr;
+}
+
+std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run::Values& values,
+                                       const Request& request, const Inputs& inputs) {
+  const std::string& wanted = values.text("out-of-core");
+  if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
+  mpi::together(comm, "plan", [&] {
+    require(can_stream(values, request), ExitCode::usage,
+            "--out-of-core always goes with --out, and not with matrices that stay on GPUs (--gpu-exchange "
+            "host)");
+  });
+  if (wanted == "auto" && fits(request, run::Allowance(comm, values))) return std::nullopt;
+  const index_t allowance = run::memory_allowance(comm, values);
+  std::optional<Stream> stream;
+  // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when somebody
+  // needs the room: but --memory is to be the most that is resident.
+  const bool maps = values.bytes("memory") == 0;
+  const bool maps_a = maps && can_map(comm, inputs.a, request.element),
+             maps_b = maps && can_map(comm, inputs.b, request.element);
+  const bool device_here = request.method.kernel->space == Space::device;
+  const bool on_device = comm.max(index_t{device_here ? 0 : 1}) == 0;  // one plan for all ranks
+  const index_t cache = run::free_share(comm);
+  mpi::together(comm, "plan", [&] {
+    stream = plan_stream({request.shape, request.a_chunk, request.b_chunk, request.method.threads,
+                          check_bytes(request), maps_a, maps_b, on_device, cache},
+                         allowance);
+  });
+  return stream;
+}
+
+bool run_stream(const Point& point, const Stream& stream) {
+  return dispatch_field(point.request.element, [&]<class T>(Type<T>) { return run<T>(point, stream); });
+}
+
+void print_stream(const Request& request, const Stream& stream, index_t program) {
+  const auto& q = request.shape;
+  fmt::print(
+      "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along k; "
+      "reads {} (A {}, B {}){}, writes {}, holds {} a rank{}\n",
+      name(request.element), q.m, q.n, q.k, counted(q.ranks, "rank"),
+      counted(request.method.threads, "thread"), request.method.kernel->name, counted(stream.tiles(), "tile"),
+      stream.m, stream.n, stream.k, human_bytes(stream.read_bytes), counted(stream.tiles_n(), "time"),
+      counted(stream.tiles_m(), "time"),
+      stream.maps_a || stream.maps_b ? " where the file cache holds them" : "",
+      human_bytes(q.m * q.n * q.element_bytes), human_bytes(stream.rank_bytes + program),
+      run::of_program_text(program));
+}
+
+}  // namespace tessera::workloads::matmul

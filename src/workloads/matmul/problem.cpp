@@ -1,0 +1,304 @@
+// What a point of the sweep asks for: shapes and types from files or options, kernels and ways.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "dist/matmul/on_devices.hpp"
+#include "workloads/matmul/problem.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/shared_memory.hpp"
+#include "run/device.hpp"
+#include "run/held.hpp"
+#include "run/session.hpp"
+#include "run/shares.hpp"
+
+namespace tessera::workloads::matmul {
+namespace {
+
+using dist::matmul::Method;
+using dist::matmul::Op;
+using dist::matmul::stored;
+using run::Values;
+
+namespace kernels = tessera::matmul;
+
+Extents logical_shape(const io::DatasetInfo& info, Op op) { return stored(op, info.shape[0], info.shape[1]); }
+
+/// Real elements know no conjugate: their H is T.
+Op op_of(const Values& point, const std::string& option, Element element) {
+  const std::string& letter = point.text(option);
+  if (letter == "N") return Op::none;
+  return letter == "H" && is_complex_element(element) ? Op::hermitian : Op::transpose;
+}
+
+/// What to compute in: as asked, or as wide as the widest of the operands.
+Element resolve_element(const Values& point, const std::vector<io::DatasetInfo>& operands) {
+  using Kind = io::DatasetInfo::Kind;
+  const std::string& type = point.text("type");
+  for (const Element named : {Element::f32, Element::f64, Element::c64, Element::c128}) {
+    if (type == name(named)) return named;
+  }
+  bool single = !operands.empty(), complex = false;
+  for (const io::DatasetInfo& info : operands) {
+    complex = complex || info.kind == Kind::complex;
+    single = single && (info.kind == Kind::real ? info.element_bytes <= 4
+                                                : info.kind == Kind::complex && info.element_bytes <= 8);
+  }
+  if (complex) return single ? Element::c64 : Element::c128;
+  return single ? Element::f32 : Element::f64;
+}
+
+/// Throws Error(bad_data) unless it is a matrix of numbers that the element can hold.
+void require_operand(const io::DatasetInfo& info, const io::DatasetName& name, Element element) {
+  if (info.kind != io::DatasetInfo::Kind::complex || info.shape.size() != 2)
+    return io::require_matrix(info, name);
+  require(is_complex_element(element), ExitCode::bad_data,
+          fmt::format("{} holds complex numbers ({}), which {} cannot; take --type c64 or c128", name.text(),
+                      info.type_text(), tessera::name(element)));
+}
+
+/// Shape and element type from the files where they are given, else from the options. Collective.
+void resolve_data(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                  Request& request) {
+  auto& q = request.shape;
+  q.n = point.integer("n");
+  q.m = point.has("m") ? point.integer("m") : q.n;
+  q.k = point.has("k") ? point.integer("k") : q.n;
+  std::vector<io::DatasetInfo> infos;
+  for (const auto* input : {&inputs.a, &inputs.b, &inputs.c})
+    if (*input) infos.push_back((*input)->share(comm));
+  request.element = resolve_element(point, infos);
+  q.op_a = op_of(point, "trans-a", request.element);
+  q.op_b = op_of(point, "trans-b", request.element);
+  if (!inputs.a) return;
+  const io::DatasetInfo &a = infos[0], &b = infos[1];
+  mpi::on_root(comm, "open input", [&] {
+    require_operand(a, inputs.a->name(), request.element);
+    require_operand(b, inputs.b->name(), request.element);
+    const Extents left = logical_shape(a, q.op_a), right = logical_shape(b, q.op_b);
+    require(
+        left.cols == right.rows, ExitCode::bad_data,
+        fmt::format(
+            "the inner dimensions differ: op(A) of {} is {} x {}, op(B) of {} is {} x {}; transpose one with "
+            "--trans-a or --trans-b, or give other matrices",
+            inputs.a->name().text(), left.rows, left.cols, inputs.b->name().text(), right.rows, right.cols));
+  });
+  q.m = logical_shape(a, q.op_a).rows;
+  q.k = logical_shape(a, q.op_a).cols;
+  q.n = logical_shape(b, q.op_b).cols;
+  request.a_chunk = a.chunk;
+  request.b_chunk = b.chunk;
+  if (!inputs.c) return;
+  const io::DatasetInfo& c = infos[2];
+  mpi::on_root(comm, "open input", [&] {
+    require_operand(c, inputs.c->name(), request.element);
+    require(c.shape[0] == q.m && c.shape[1] == q.n, ExitCode::bad_data,
+            fmt::format("{} is {} and the product is {} x {}; give a C of that shape",
+                        inputs.c->name().text(), c.shape_text(), q.m, q.n));
+  });
+}
+
+void resolve_precision(const mpi::Communicator& comm, const Values& point, Request& request) {
+  const std::string& name = point.text("precision");
+  auto& precision = request.method.tuning.precision;
+  precision = name == "tf32"   ? kernels::Precision::tf32
+              : name == "bf16" ? kernels::Precision::bf16
+              : name == "f16"  ? kernels::Precision::f16
+                               : kernels::Precision::full;
+  mpi::together(comm, "plan", [&] {
+    require(
+        precision == kernels::Precision::full ||
+            (request.method.kernel->name == "cuda_tensor" && request.element == Element::f32),
+        ExitCode::usage,
+        fmt::format(
+            "--precision {} is for --kernel cuda_tensor in f32 and this is {} in {}; drop it, or take those",
+            name, request.method.kernel->name, tessera::name(request.element)));
+  });
+}
+
+/// Whether operands and result stay on the GPUs, and how they go from one to another.
+void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                     Request& request) {
+  const auto& q = request.shape;
+  const auto bytes = [&]<class T>(Type<T>) {
+    return dist::matmul::DeviceProduct<T>::device_bytes({q.m, q.n, q.k, q.op_a, q.op_b}, comm.rank(),
+                                                        q.ranks);
+  };
+  run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
+  const bool on_device = request.method.kernel->space == Space::device;
+  residence.possible = on_device && request.kernels == request.method.kernel->name &&  // on every rank
+                       !is_complex_element(request.element);
+  if (residence.possible && q.ranks == comm.size())
+    residence.device_bytes = request.element == Element::f32 ? bytes(Type<float>{}) : bytes(Type<double>{});
+  request.gpus = inputs.gpus->at(comm, point, residence);
+  if (request.gpus != nullptr) request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+}
+
+void require_factors(const Values& point, const Request& request) {
+  for (const auto& [option, value] : {std::pair{"alpha", request.alpha}, {"beta", request.beta}}) {
+    for (const double part : {value.re, value.im})
+      run::require_held(request.element, part, fmt::format("--{} {}", option, point.text(option)));
+    require(value.im == 0 || is_complex_element(request.element), ExitCode::usage,
+            fmt::format("--{} {} is not real and the product is in {}; take --type c64 or c128", option,
+                        point.text(option), tessera::name(request.element)));
+  }
+}
+
+/// What a device does not hold goes through it in pieces: it needs room for some of them.
+void choose_kernel(const mpi::Communicator& comm, const Values& point, Request& request) {
+  Method& method = request.method;
+  method.kernel = &kernels::best();
+  constexpr index_t enough = index_t{1} << 30;
+  const index_t whole = most_memory(request, request.shape.ranks);
+  const index_t least = method.tuning.device_memory > 0 ? method.tuning.device_memory : enough;
+  const bool complex = is_complex_element(request.element);
+  const auto* const named = find_variant(kernels::variants(), point.text("kernel"));
+  mpi::together(comm, "plan", [&] {
+    require(
+        !complex || named == nullptr || named->space == Space::host, ExitCode::usage,
+        fmt::format("{} does not multiply complex numbers ({}), the CPU's kernels do; take one of those, or "
+                    "--kernel auto",
+                    point.text("kernel"), tessera::name(request.element)));
+    require(
+        !complex || named != nullptr || point.text("device") != "gpu", ExitCode::usage,
+        fmt::format("no kernel for a GPU multiplies complex numbers ({}), the CPU's do; drop --device gpu",
+                    tessera::name(request.element)));
+  });
+  request.kernels = method.kernel->name;
+  if (complex && named == nullptr) return;
+  method.kernel = &run::choose_kernel(comm, point, kernels::variants(), kernels::best(),
+                                      kernels::best_device(), std::min(whole, least));
+  request.kernels = method.kernel->name;
+  if (method.kernel->space == Space::host) return;
+  const bool drives = run::drives_gpu(comm, point);
+  if (comm.sum(index_t{drives ? 1 : 0}) == comm.size()) return;
+  request.kernels += fmt::format("+{}", kernels::best().name);
+  if (!drives) method.kernel = &kernels::best();
+}
+
+/// How fast each rank is, where shares go by it.
+void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& request) {
+  const bool on_gpu = request.method.kernel->space == Space::device;
+  request.method.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
+  mpi::together(comm, "plan", [&] {
+    require(request.method.weights.empty() || request.method.algorithm == dist::matmul::Algorithm::recursive,
+            ExitCode::usage,
+            "ranks take by their speed (--gpu-ranks, --shares measured) in --algorithm recursive alone; take "
+            "that, or --shares equal");
+  });
+}
+
+/// Which matrices all ranks shall see: those of one node, whose kernels run on the host.
+dist::matmul::Seen shared_memory(const mpi::Communicator& comm, const Request& request) {
+  const auto& q = request.shape;
+  const index_t bytes = (q.m * q.k + q.k * q.n + q.m * q.n) * q.element_bytes;
+  const bool possible = request.gpus == nullptr && request.kernels == request.method.kernel->name &&
+                        request.method.kernel->space == Space::host && q.ranks == comm.size() &&
+                        comm.node().size() == comm.size() && bytes <= mpi::SharedMemory::available();
+  const bool shares = comm.max(index_t{possible ? 0 : 1}) == 0 && mpi::SharedMemory::works(comm);
+  return shares ? what_to_share(q, request.method) : dist::matmul::Seen{};
+}
+
+/// Whether operands and result may live in any boxes: chunks of files are not to be read by several ranks,
+/// and GPUs keep rows.
+bool may_live_anywhere(const Request& request, const Inputs& inputs) {
+  if (request.gpus != nullptr || request.shape.seen.any()) return false;
+  return request.a_chunk.empty() && request.b_chunk.empty() && !inputs.c;
+}
+
+/// Where messages take long, slices of k, each fetched under the arithmetic of the one before; unless that
+/// does not fit into memory. Where memory does not suffice for all of c at a time, boxes of it one after the
+/// other. What does not fit then either goes out of core, or is refused.
+void choose_order(const mpi::Communicator& comm, const Values& point, Request& request) {
+  constexpr index_t most_rounds = 256;
+  Method& method = request.method;
+  auto& q = request.shape;
+  if (method.algorithm != dist::matmul::Algorithm::recursive || request.gpus != nullptr || q.ranks == 1)
+    return;
+  const run::Allowance allowance(comm, point);
+  const index_t wanted = point.integer("slices");
+  const dist::matmul::Seen shared = q.seen;
+  do {  // memory that ranks share is resident with each of them
+    if (!q.seen.all()) method.slices = wanted > 0 ? wanted : slices_that_pay(q, method);
+    if (fits(request, allowance)) return;
+    if (wanted == 0) method.slices = 1;
+    if (fits(request, allowance)) return;
+    for (method.rounds = 2; method.rounds <= most_rounds; method.rounds *= 2) {
+      if (fits(request, allowance)) return;
+    }
+    method.rounds = 1;
+  } while (std::exchange(q.seen, {}).any());
+  q.seen = shared;
+}
+
+}  // namespace
+
+bool fits(const Request& request, const run::Allowance& allowance) {
+  const auto all = forecast(request.shape, request.method);
+  return std::all_of(all.begin(), all.end(), [&](const dist::matmul::Forecast& f) {
+    return allowance.holds({f.memory(), f.seen_bytes});
+  });
+}
+
+layout::ProcessGrid parse_grid(const std::string& text) {
+  if (text.empty()) return {0, 0};
+  const auto parts = split(text, 'x');
+  std::vector<index_t> extents;
+  for (const std::string& part : parts) {
+    const bool is_number =
+        !part.empty() && part.size() < 8 && part.find_first_not_of("0123456789") == part.npos;
+    extents.push_back(is_number ? std::stoll(part) : 0);
+  }
+  require(extents.size() == 2 && extents[0] > 0 && extents[1] > 0, ExitCode::usage,
+          "--grid '" + text + "' is no grid; write ROWSxCOLS, e.g. 2x3");
+  return {extents[0], extents[1]};
+}
+
+Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
+  Request request;
+  auto& q = request.shape;
+  resolve_data(comm, point, inputs, request);
+  request.alpha = point.complex("alpha");
+  request.beta = point.complex("beta");
+  q.reads_c = request.beta != 0.0;
+  q.element_bytes = static_cast<index_t>(bytes(request.element));
+  if (is_complex_element(request.element)) q.flops_each = 8;
+  q.ranks = point.flag("plan") && point.has("ranks") ? point.integer("ranks") : comm.size();
+  Method& method = request.method;
+  request.algorithm = point.text("algorithm");
+  for (const auto& row : dist::matmul::algorithms()) {
+    if (row.name == request.algorithm) method.algorithm = row.algorithm;
+  }
+  method.tuning.tile = point.integer("tile");
+  method.tuning.block = point.integer("block");
+  method.tuning.column_width = point.integer("column-width");
+  method.tuning.device_memory = point.bytes("device-memory");
+  method.panel = point.integer("panel");
+  method.grid = parse_grid(point.text("grid"));
+  method.threads = run::threads_of(point);
+  method.flops_per_word = dist::matmul::core_flops_per_word * comm.max(static_cast<double>(method.threads));
+  mpi::together(comm, "plan", [&] {
+    require_factors(point, request);
+    for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {
+      (void)checked_mul(checked_mul(x, y, "a matrix"), q.element_bytes, "a matrix");
+    }
+    if (method.grid.rows > 0 && method.algorithm == dist::matmul::Algorithm::summa) {
+      require(method.grid.size() == q.ranks, ExitCode::usage,
+              fmt::format("--grid {} has {} places and there are {} ranks; start that many",
+                          point.text("grid"), method.grid.size(), q.ranks));
+    }
+  });
+  choose_kernel(comm, point, request);
+  resolve_precision(comm, point, request);
+  choose_exchange(comm, point, inputs, request);
+  if (request.gpus == nullptr) weigh_ranks(comm, point, request);
+  q.seen = shared_memory(comm, request);
+  q.inside = may_live_anywhere(request, inputs);
+  choose_order(comm, point, request);
+  return request;
+}
+
+}  // namespace tessera::workloads::matmul

@@ -1,0 +1,222 @@
+// A permutation applied to rows that do not fit into memory: block by block of the result, each of which
+// takes one look at the input. Ranks share the blocks and send nothing.
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "dist/sort/check.hpp"
+#include "kernels/sort/variants.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/watchdog.hpp"
+#include "run/memory_plan.hpp"
+#include "run/outputs.hpp"
+#include "workloads/sort/problem.hpp"
+
+namespace tessera::workloads::sort {
+namespace {
+
+using dist::sort::Pair;
+using run::Values;
+
+class BlockwiseApply {
+ public:
+  explicit BlockwiseApply(const Point& point)
+      : comm_(point.comm),
+        values_(point.values),
+        inputs_(point.inputs),
+        request_(point.request),
+        verify_(!values_.flag("no-verify")),
+        mine_(layout::BlockMap(request_.n, comm_.size()).range(comm_.rank())) {
+    index_t widest = 1;
+    for (const io::Column& column : request_.carried) widest = std::max(widest, column.row_bytes());
+    // A row of a block: its source, that with its place twice, a column's element and hash. A quarter is for
+    // elements of the input, with their hashes.
+    const index_t allowance = run::memory_allowance(comm_, values_);
+    row_bytes_ = 8 + 2 * 16 + 8 + widest;
+    piece_row_bytes_ = 8 + widest;
+    block_rows_ = allowance / 4 * 3 / row_bytes_;
+    piece_rows_ = allowance / 4 / piece_row_bytes_;
+    mpi::together(comm_, "plan", [&] {
+      require(block_rows_ > 0 && piece_rows_ > 0, ExitCode::memory,
+              human_bytes(allowance) + " of memory are too few for a row; allow more");
+    });
+  }
+
+  bool run(run::Session& session) {
+    session.plan_memory(held() + run::program_memory(comm_, values_));
+    open();
+    mpi::Phases once;
+    phases_ = &once;
+    require_permutation();
+    run::Measured measured = run::measure_once(comm_, values_, [&](mpi::Phases& phases) {
+      phases_ = &phases;
+      mpi::together(comm_, "permute", [&] {
+        for (index_t at = mine_.begin; at < mine_.end; at += block_rows_)
+          make_block({at, std::min(at + block_rows_, mine_.end)});
+      });
+    });
+    phases_ = &once;
+    if (verify_) {
+      mpi::together(comm_, "verify", [&] { take_off_input(); });
+      measured.verdict = run::Verdict{"order_and_hash", comm_.sum(difference_) == 0 ? 0.0 : 1.0, 0};
+    }
+    measured.once = once;
+    measured.columns = cells_of(request_);
+    measured.work = static_cast<double>(request_.n);
+    measured.rate_units = "Mkeys/s";
+    return outputs_.conclude(comm_, values_, session, measured, [] {});
+  }
+
+  void print(index_t program) const {
+    fmt::print(
+        "plan: out of core, {} in blocks of {}; a look at the input for each block; holds {} a rank{}\n",
+        counted(request_.n, "row"), most_rows(), human_bytes(held() + program),
+        run::of_program_text(program));
+  }
+
+  /// Bytes a rank.
+  [[nodiscard]] index_t held() const {
+    return most_rows() * row_bytes_ + std::min(piece_rows_, request_.n) * piece_row_bytes_;
+  }
+
+ private:
+  [[nodiscard]] index_t most_rows() const {
+    return std::min(block_rows_, ceil_div(request_.n, index_t{comm_.size()}));
+  }
+  void open() {
+    mpi::together(comm_, "create output", [&] {
+      const io::DatasetName out = io::parse_table_name(values_.text("out"), "out");
+      for (const io::Column& column : request_.carried)
+        places_.push_back(add_column(outputs_, out, inputs_, request_, column, column.rows()));
+    });
+    outputs_.open(comm_, values_);
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> sources_of(layout::Range rows) const {
+    return read_indices(*inputs_.permutation, request_, rows);
+  }
+
+  /// Collective.
+  void require_permutation() {
+    std::uint64_t difference = 0;
+    mpi::together(comm_, "read", [&] {
+      const mpi::PhaseScope scope(*phases_, "read");
+      for (index_t at = mine_.begin; at < mine_.end; at += block_rows_) {
+        const layout::Range rows{at, std::min(at + block_rows_, mine_.end)};
+        for (const std::uint64_t source : sources_of(rows)) difference += mix64(source ^ request_.seed);
+        for (index_t i = rows.begin; i < rows.end; ++i)
+          difference -= mix64(static_cast<std::uint64_t>(i) ^ request_.seed);
+        mpi::heartbeat();
+      }
+    });
+    require_whole(comm_, *inputs_.permutation, comm_.sum(difference) == 0);
+  }
+
+  void make_block(layout::Range rows) {
+    std::vector<std::uint64_t> sources;
+    {
+      const mpi::PhaseScope scope(*phases_, "read");
+      sources = sources_of(rows);
+    }
+    machine::Buffer<Pair> order(rows.size()), spare(rows.size());
+    {
+      const mpi::PhaseScope scope(*phases_, "sort");
+      for (index_t j = 0; j < rows.size(); ++j)
+        order[j] = {sources[static_cast<std::size_t>(j)], static_cast<std::uint64_t>(j)};
+      machine::parallel(request_.method.threads,
+                        [&] { tessera::sort::sort_pairs("auto", order.span(), spare.span()); });
+    }
+    for (std::size_t c = 0; c < places_.size(); ++c) {
+      const io::Column& column = request_.carried[c];
+      const index_t bytes = column.row_bytes();
+      machine::Buffer<std::byte> out(checked_mul(rows.size(), bytes, "a column"));
+      fetch(column, std::as_const(order).span(), out.data());
+      if (verify_) difference_ += hash_of({out.data(), bytes}, c, sources);
+      const mpi::PhaseScope scope(*phases_, "write");
+      outputs_.write(places_[c], rows.begin * (bytes / column.info.element_bytes), std::as_const(out).span());
+    }
+  }
+
+  /// to[pair.index] = element pair.key of the column, for pairs in the order of their keys.
+  void fetch(const io::Column& column, std::span<const Pair> order, std::byte* to) {
+    const index_t bytes = column.row_bytes();
+    machine::Buffer<std::byte> piece(checked_mul(std::min(piece_rows_, request_.n), bytes, "a column"));
+    for (std::size_t next = 0; next < order.size();) {
+      const auto first = static_cast<index_t>(order[next].key);
+      std::size_t end = next;
+      while (end < order.size() && static_cast<index_t>(order[end].key) < first + piece_rows_) ++end;
+      {
+        const mpi::PhaseScope scope(*phases_, "read");
+        io::read_stored(inputs_.data->name().file, column,
+                        {first, static_cast<index_t>(order[end - 1].key) + 1}, piece.data());
+      }
+      const mpi::PhaseScope scope(*phases_, "permute");
+      for (; next < end; ++next)
+        std::copy_n(piece.data() + (static_cast<index_t>(order[next].key) - first) * bytes, bytes,
+                    to + static_cast<index_t>(order[next].index) * bytes);
+      mpi::heartbeat();
+    }
+  }
+
+  /// The sum of a hash of every element with the column and the row of the input that it is from.
+  [[nodiscard]] std::uint64_t hash_of(dist::sort::ColumnView elements, std::size_t column,
+                                      std::span<const std::uint64_t> rows) const {
+    const mpi::PhaseScope scope(*phases_, "verify");
+    machine::Buffer<std::uint64_t> hashes(static_cast<index_t>(rows.size()));
+    std::fill(hashes.begin(), hashes.end(), request_.seed + column);
+    dist::sort::hash_rows(elements, hashes.span(), request_.method.threads);
+    std::uint64_t sum = 0;
+    for (std::size_t j = 0; j < rows.size(); ++j)
+      sum += hash_at(hashes[static_cast<index_t>(j)], rows[j] ^ request_.seed);
+    return sum;
+  }
+
+  /// The hashes of this rank's share of the input.
+  void take_off_input() {
+    machine::Buffer<std::byte> piece;
+    std::vector<std::uint64_t> rows;
+    for (std::size_t c = 0; c < places_.size(); ++c) {
+      const io::Column& column = request_.carried[c];
+      for (index_t at = mine_.begin; at < mine_.end; at += piece_rows_) {
+        const layout::Range range{at, std::min(at + piece_rows_, mine_.end)};
+        piece = {};
+        piece = machine::Buffer<std::byte>(checked_mul(range.size(), column.row_bytes(), "a column"));
+        io::read_stored(inputs_.data->name().file, column, range, piece.data());
+        rows.resize(static_cast<std::size_t>(range.size()));
+        std::iota(rows.begin(), rows.end(), static_cast<std::uint64_t>(at));
+        difference_ -= hash_of({piece.data(), column.row_bytes()}, c, rows);
+        mpi::heartbeat();
+      }
+    }
+  }
+
+  mpi::Communicator comm_;
+  const Values& values_;
+  const Inputs& inputs_;
+  const Request& request_;
+  bool verify_;
+  layout::Range mine_;
+  index_t row_bytes_ = 0, piece_row_bytes_ = 0;  // of a block and of a piece of the input
+  index_t block_rows_ = 0, piece_rows_ = 0;
+  run::Outputs outputs_;
+  std::vector<std::size_t> places_;  // of the columns in the output
+  mpi::Phases* phases_ = nullptr;
+  std::uint64_t difference_ = 0;  // of hashes of the result and of the input
+};
+
+}  // namespace
+
+bool run_apply_in_blocks(const Point& point) { return BlockwiseApply(point).run(point.session); }
+
+void print_apply_in_blocks(const Point& point) {
+  const BlockwiseApply apply(point);
+  const index_t program = run::program_memory(point.comm, point.values);
+  if (point.comm.is_root()) apply.print(program);
+}
+
+}  // namespace tessera::workloads::sort

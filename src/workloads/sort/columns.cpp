@@ -1,0 +1,203 @@
+// The columns that --by names, and how they are read.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstring>
+
+#include "base/text.hpp"
+#include "kernels/sort/inputs.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "workloads/sort/problem.hpp"
+
+namespace tessera::workloads::sort {
+
+using dist::sort::KeyForm;
+using dist::sort::Order;
+using io::Column;
+
+namespace {
+
+/// One word of --by: "time", "-energy", "name[0:4]", "0:10".
+struct Word {
+  Order order = Order::ascending;
+  std::string name;
+  std::optional<layout::Range> bytes;
+};
+
+std::optional<layout::Range> parse_bytes_range(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  layout::Range range;
+  const auto number = [](std::string_view digits, index_t& value) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc{} && end == digits.data() + digits.size() && value >= 0;
+  };
+  if (!number(text.substr(0, colon), range.begin) || !number(text.substr(colon + 1), range.end))
+    return std::nullopt;
+  return range;
+}
+
+Word parse_word(std::string_view text, const io::TableInfo& table) {
+  text = trim(text);
+  Word word;
+  const auto& columns = table.is_group ? table.columns : table.members;
+  const auto is_column = [&](std::string_view name) {
+    return std::ranges::any_of(columns, [&](const Column& c) { return c.name == name; });
+  };
+  const bool has_sign = text.starts_with('-') || text.starts_with('+');
+  const std::string_view unsigned_text = has_sign ? trim(text.substr(1)) : text;
+  if (!is_column(text) || is_column(unsigned_text)) {  // not the sign that a name begins with
+    if (text.starts_with('-')) word.order = Order::descending;
+    text = unsigned_text;
+  }
+  if (!table.is_group && (word.bytes = parse_bytes_range(text))) return word;
+  const auto bracket = text.rfind('[');
+  if (!is_column(text) && bracket != std::string_view::npos && text.ends_with(']'))
+    word.bytes = parse_bytes_range(text.substr(bracket + 1, text.size() - bracket - 2));
+  word.name = word.bytes ? text.substr(0, bracket) : text;
+  return word;
+}
+
+/// The column that the word names, or nullptr.
+const Column* find_column(const Word& word, const io::TableInfo& table) {
+  if (word.name.empty() && word.bytes && !table.is_group) return &table.columns.front();
+  const auto& columns = table.is_group ? table.columns : table.members;
+  const auto found = std::ranges::find(columns, word.name, &Column::name);
+  return found == columns.end() ? nullptr : &*found;
+}
+
+const Column& column_named(const Word& word, const io::TableInfo& table) {
+  if (const Column* column = find_column(word, table)) return *column;
+  std::vector<std::string> names;
+  for (const Column& column : table.is_group ? table.columns : table.members) names.push_back(column.name);
+  throw Error(ExitCode::usage,
+              fmt::format("--by: the table has no column '{}'{}", word.name, suggestion(word.name, names)));
+}
+
+/// What stands between the commas of --by, but for commas that a column's name holds.
+std::vector<Word> words_of(std::string_view by, const io::TableInfo& table) {
+  std::vector<Word> words;
+  const auto comma = [&](std::size_t from) { return std::min(by.find(',', from), by.size()); };
+  for (std::size_t begin = 0, end = 0; begin <= by.size(); begin = end + 1) {
+    end = comma(begin);
+    Word word = parse_word(by.substr(begin, end - begin), table);
+    for (std::size_t later = end; later < by.size() && find_column(word, table) == nullptr;) {
+      later = comma(later + 1);
+      Word longer = parse_word(by.substr(begin, later - begin), table);
+      if (find_column(longer, table) == nullptr) continue;
+      word = std::move(longer);
+      end = later;
+    }
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+SortColumn by_bytes(const Column& column, layout::Range bytes, Order order, const std::string& file) {
+  require(!bytes.empty() && bytes.end <= column.row_bytes(), ExitCode::usage,
+          fmt::format("--by: bytes {}:{} of {}:{}, whose rows have {}; give first:last+1", bytes.begin,
+                      bytes.end, file, column.path, column.row_bytes()));
+  return {column, KeyForm::string(bytes.size()), bytes, order};
+}
+
+}  // namespace
+
+SortColumn whole_column(const Column& column, Order order, const std::string& file) {
+  if (column.key == Column::Key::text && column.info.shape.size() == 1)
+    return by_bytes(column, {0, column.info.element_bytes}, order, file);
+  return {column, KeyForm::of(io::element_of_numbers(column, file)), {}, order};
+}
+
+std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo& table,
+                                      const std::string& file) {
+  std::vector<SortColumn> result;
+  for (const Word& word : words_of(by, table)) {
+    const Column& column = column_named(word, table);
+    result.push_back(word.bytes ? by_bytes(column, *word.bytes, word.order, file)
+                                : whole_column(column, word.order, file));
+  }
+  for (std::size_t c = 0; c + 1 < result.size(); ++c) result[c].form = result[c].form.by_number();
+  return result;
+}
+
+std::vector<SortColumn> missing_last(std::vector<SortColumn> columns, const std::string& file) {
+  std::vector<SortColumn> result;
+  for (SortColumn& one : columns) {
+    if (one.form.number && one.column.member.empty() && one.column.info.shape.size() == 1) {
+      const auto packing = io::packing_of({file, one.column.path}, io::Packing::Fill::refuse, 0);
+      if (packing && packing->masks())
+        result.push_back({one.column, KeyForm::of(Element::u32), {}, Order::ascending, packing});
+    }
+    result.push_back(std::move(one));
+  }
+  return result;
+}
+
+void read_key(const std::string& file, const SortColumn& column, layout::Range rows, std::byte* to) {
+  if (column.missing) {
+    std::vector<std::uint32_t> missing(static_cast<std::size_t>(rows.size()));
+    io::read_missing({file, column.column.path, {}, column.missing}, {&rows, 1}, missing);
+    std::memcpy(to, missing.data(), missing.size() * sizeof(std::uint32_t));
+  } else if (column.form.number)
+    io::read_numbers(file, column.column, rows, *column.form.number, to);
+  else
+    io::read_bytes(file, column.column, rows, column.bytes, to);
+}
+
+void load(const Inputs& inputs, const Request& request, const SortColumn& column, layout::Range rows,
+          std::byte* to) {
+  if (!request.generated()) {
+    read_key(inputs.data->name().file, column, rows, to);
+    return;
+  }
+  dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
+    const std::span<T> keys(reinterpret_cast<T*>(to), static_cast<std::size_t>(rows.size()));
+    machine::parallel(request.method.threads, [&] {
+      tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin, request.n,
+                                 keys);
+    });
+  });
+}
+
+template <class T>
+tessera::sort::Content load_and_hash(const Inputs& inputs, const Request& request, layout::Range rows,
+                                     T* to) {
+  const SortColumn& column = request.by.front();
+  constexpr index_t piece = (index_t{512} << 10) / index_t{sizeof(T)};
+  std::atomic<std::uint64_t> hash = 0;
+  const auto add = [&](std::span<const T> keys) { hash += tessera::sort::content(keys, request.seed).hash; };
+  if (request.generated()) {
+    machine::parallel(request.method.threads, [&] {
+      machine::parallel_for(0, rows.size(), piece, [&](index_t begin, index_t end) {
+        const std::span<T> keys(to + begin, static_cast<std::size_t>(end - begin));
+        tessera::sort::generate<T>(tessera::sort::input(request.input), request.seed, rows.begin + begin,
+                                   request.n, keys);
+        add(keys);
+      });
+    });
+  } else {
+    // What is packed is read at once: parts of a chunk would unpack all of it again.
+    const index_t at_once = column.column.info.chunk.empty() ? piece : std::max<index_t>(1, rows.size());
+    io::read_numbers(inputs.data->name().file, column.column, rows, *column.form.number,
+                     reinterpret_cast<std::byte*>(to), at_once, [&](layout::Range some) {
+                       add({to + (some.begin - rows.begin), static_cast<std::size_t>(some.size())});
+                     });
+  }
+  return {rows.size(), hash};
+}
+#define INSTANTIATE(T) \
+  template tessera::sort::Content load_and_hash(const Inputs&, const Request&, layout::Range, T*)
+TESSERA_FOR_KEY_TYPES(INSTANTIATE)
+#undef INSTANTIATE
+
+std::string text_of(const SortColumn& column) {
+  const std::string type =
+      column.form.number ? std::string(name(*column.form.number)) : fmt::format("{}B", column.form.bytes);
+  return (column.order == Order::descending ? "-" : "") + type;
+}
+
+}  // namespace tessera::workloads::sort

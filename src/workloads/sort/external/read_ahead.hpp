@@ -1,0 +1,85 @@
+#pragma once
+// Rows on their way from files into memory, while others are sorted and written.
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/plain_rows.hpp"
+#include "machine/buffer.hpp"
+#include "workloads/sort/external/file_queue.hpp"
+#include "workloads/sort/external/pieces.hpp"
+
+namespace tessera::workloads::sort {
+
+/// Rooms for rows, column by column: one is being worked on with a spare one, the third is written and then
+/// read into. What lies in files as it is held in memory is read by a thread of its own.
+class ReadAhead {
+ public:
+  using Pointers = std::vector<std::byte*>;  // of the columns
+  struct Source {
+    /// Where rows of the input (no name) or of a run lie; nothing: `read` brings them.
+    std::function<std::optional<io::PlainRows>(const std::string& file)> find;
+    /// The rows of all slices, by the thread that takes them. Returns the sum of their looks.
+    std::function<std::uint64_t(std::span<const Slice>, const Pointers&)> read;
+    /// At rows of a slice that have arrived, few enough for a cache. What is added up.
+    std::function<std::uint64_t(const Slice&, layout::Range rows, const Pointers&)> look;
+  };
+  /// Columns of so many bytes a row.
+  ReadAhead(std::vector<index_t> row_bytes, FileQueue& writes, Source source)
+      : row_bytes_(std::move(row_bytes)), writes_(writes), source_(std::move(source)) {}
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+
+  void prepare(index_t rows);
+  /// As Pieces::expect.
+  void expect(std::span<const Slice> slices);
+
+  struct Taken {
+    std::size_t room;
+    std::uint64_t look;
+  };
+  /// The rows that were expected next; waits for them.
+  [[nodiscard]] Taken take(std::span<const Slice> slices);
+  [[nodiscard]] Pointers columns_of(std::size_t room, index_t first = 0);
+  [[nodiscard]] std::size_t spare() const { return spare_; }
+  void swap_spare(std::size_t& room) { std::swap(spare_, room); }
+  /// The room is free when everything is written that the queue was asked for.
+  void hand_on(std::size_t room) {
+    free_.push_back({room, writes_.ask([] {})});
+  }
+
+ private:
+  struct Coming {
+    std::vector<Slice> slices;
+    std::vector<std::optional<io::PlainRows>> places;  // of the slices
+    std::size_t room = 0;
+    std::uint64_t look = 0;
+    std::shared_future<void> written;  // what the room held before; none: nothing
+    std::shared_future<void> read;     // none: nobody has begun
+  };
+  struct Free {
+    std::size_t room;
+    std::shared_future<void> written;  // none: there was nothing
+  };
+  const std::optional<io::PlainRows>& place_of(const std::string& file);
+  void read(Coming& coming);
+
+  std::vector<index_t> row_bytes_;
+  FileQueue& writes_;
+  Source source_;
+  index_t rows_ = 0;
+  std::map<std::string, std::optional<io::PlainRows>> places_;
+  std::array<machine::Buffer<std::byte>, 3> rooms_;
+  std::size_t spare_ = 2;
+  std::deque<Free> free_ = {{0, {}}, {1, {}}};
+  std::deque<Coming> coming_;
+  FileQueue reading_;  // beside the writes; ends before what it reads into
+};
+
+}  // namespace tessera::workloads::sort

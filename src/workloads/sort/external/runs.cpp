@@ -1,0 +1,221 @@
+#include "workloads/sort/external/runs.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/beside.hpp"
+#include "io/checksum.hpp"
+#include "io/notes.hpp"
+#include "io/partials.hpp"
+#include "io/raw_file.hpp"
+#include "io/standing.hpp"
+#include "io/verify_file.hpp"
+#include "mpi/watchdog.hpp"
+
+namespace tessera::workloads::sort {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* identity_note = "sort_run";
+constexpr const char* rows_note = "sort_rows";
+constexpr const char* samples_note = "sort_samples";
+constexpr const char* hash_before_note = "sort_hash_before";
+constexpr const char* hash_after_note = "sort_hash_after";
+
+/// Whether a file has a name as a run, a part, or one that is being written or was when it was killed.
+bool is_of_runs(std::string_view name) {
+  const bool hidden = name.starts_with('.');
+  if (hidden) name.remove_prefix(1);
+  if (name.starts_with("part_")) name.remove_prefix(5);
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  name.remove_prefix(digits);
+  return digits >= 6 && (hidden ? name.starts_with(".h5.partial-") : name == ".h5");
+}
+
+/// Whether a file is whole, and not one of a sort: one that is damaged may be what a sort left.
+bool is_of_others(const std::string& file) {
+  try {
+    return io::standing_of(file) == io::Standing::others;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string identity_of(const Inputs& inputs, const Request& request, const dist::sort::RunPlan& plan,
+                        const Pieces& pieces) {
+  std::string text = request.generated() ? fmt::format("{} of {}", request.input, request.n) : std::string();
+  if (inputs.data) {
+    const std::string& file = inputs.data->name().file;
+    text = fmt::format("{} of {} bytes, {}", inputs.data->name().text(), fs::file_size(file),
+                       fs::last_write_time(file).time_since_epoch().count());
+  }
+  text += fmt::format("; seed {}; {} runs of {} rows, sampled every {};", request.seed, plan.runs, plan.rows,
+                      plan.step);
+  if (request.unique) text += " each key once;";
+  if (request.takes_first()) text += fmt::format(" the first {};", *request.top);
+  for (const SortColumn& key : request.by) {
+    text += fmt::format(" {}.{}[{}:{}] {}", key.column.path, key.column.member, key.bytes.begin,
+                        key.bytes.end, text_of(key));
+  }
+  for (const PieceColumn& one : pieces.columns()) text += " " + one.column.path;
+  return text;
+}
+
+std::string SortedFiles::run(index_t number) const { return fmt::format("{}/{:06}.h5", folder_, number); }
+std::string SortedFiles::part(index_t number) const {
+  return fmt::format("{}/part_{:06}.h5", folder_, number);
+}
+
+FolderLock::~FolderLock() {
+  if (folder_ >= 0) close(folder_);
+}
+
+bool FolderLock::take(const std::string& folder) {
+  if (folder_ >= 0) close(folder_);
+  folder_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_ < 0 || flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+  close(std::exchange(folder_, -1));
+  return false;
+}
+
+void SortedFiles::make_folder() {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  bool alone = lock_.take(folder_);
+  while (alone && fs::create_directories(folder_, error))  // the sort that had it has just removed it
+    alone = lock_.take(folder_);
+  require(alone, ExitCode::cannot_create,
+          fmt::format("another sort that runs has its runs in '{}'; wait for it, or name another folder with "
+                      "--scratch",
+                      folder_));
+  require(!error, ExitCode::cannot_create,
+          fmt::format("cannot create '{}' for the runs ({}); name another folder with --scratch", folder_,
+                      error.message()));
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    const std::string name = entry.path().filename().string();
+    require(
+        !is_of_runs(name) || !entry.is_regular_file(error) || !is_of_others(entry.path().string()),
+        ExitCode::cannot_create,
+        fmt::format("'{}' in the folder of the runs is no run of a sort and would be replaced by one; name "
+                    "another folder with --scratch",
+                    entry.path().string()));
+  }
+  require(io::is_own_folder(folder_), ExitCode::cannot_create,
+          fmt::format("'{}', where the runs would be, is another user's; name another folder with --scratch",
+                      folder_));
+}
+
+SortedFiles::~SortedFiles() {
+  for (const std::string& path : noted_) io::forget_partial(path);
+}
+
+/// A signal removes it, if nobody asked for it to stay.
+void SortedFiles::note(const std::string& path) {
+  if (on_signal_ == OnSignal::keep) return;
+  io::note_partial(path);
+  noted_.push_back(path);
+}
+
+void SortedFiles::remove_folder() const {
+  std::error_code ignored;  // what is left is found and replaced, or used, by the next attempt
+  std::vector<fs::path> ours;
+  for (fs::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored))
+    if (is_of_runs(entry->path().filename().string())) ours.push_back(entry->path());
+  for_each_beside(2, ssize(ours), [&](index_t i, int) {  // each waits until its pages are given back
+    std::error_code one;
+    fs::remove(ours[static_cast<std::size_t>(i)], one);
+  });
+  fs::remove(folder_, ignored);  // it stays where somebody keeps other files in it
+}
+
+void SortedFiles::remove_empty_folder() const {
+  std::error_code ignored;
+  if (lock_.held()) fs::remove(folder_, ignored);
+}
+
+bool SortedFiles::has(const std::string& file) const {
+  try {
+    if (io::Notes(file).text(identity_note) != identity_) return false;
+    const io::FileCheck check = io::check_file(file, [](index_t) { mpi::heartbeat(); });
+    return std::all_of(check.datasets.begin(), check.datasets.end(),
+                       [](const io::DatasetCheck& one) { return one.matches(); });
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::unique_ptr<io::OutputFile> SortedFiles::create(const std::string& file, const Sorted& rows) const {
+  std::vector<io::Handle> types;
+  std::vector<io::DatasetSpec> specs;
+  const auto add = [&](const char* path, std::vector<index_t> shape, io::Handle type) {
+    types.push_back(std::move(type));
+    specs.push_back({.path = path, .shape = std::move(shape), .type = types.back(), .dimensions = {}});
+  };
+  for (const PieceColumn& one : pieces_.columns()) {
+    std::vector<index_t> shape = one.column.info.shape;
+    shape.front() = rows.rows;
+    add(one.column.path.c_str(), shape, pieces_.stored_type(one));
+  }
+  add(samples_path, {static_cast<index_t>(rows.samples.size())}, io::owned_type(Element::u64));
+  return std::make_unique<io::OutputFile>(mpi::Communicator::self(), file, specs,
+                                          io::OutputFile::Existing::known, io::OutputFile::Sync::off);
+}
+
+index_t SortedFiles::make(const std::string& file, const Rows& rows) {
+  const auto sink = [&](const Sorted& known, std::size_t column, std::span<const std::byte> data,
+                        const std::shared_ptr<const void>& memory) {
+    if (column == 0) {
+      finish();
+      file_ = create(file, known);
+    }
+    writing_.add([&out = *file_, column, data, memory] { out.write(column, 0, data); });
+  };
+  rows_ = rows(sink);
+  const auto samples = std::make_shared<std::vector<std::uint64_t>>(rows_.samples);
+  writing_.add([&out = *file_, dataset = pieces_.columns().size(), samples] {
+    out.write(dataset, 0, std::as_bytes(std::span(*samples)));
+  });
+  return rows_.faults;
+}
+
+void SortedFiles::finish() {
+  writing_.wait();
+  if (!file_) return;
+  file_->publish([&](hid_t group) {
+    io::write_attribute(group, identity_note, identity_);
+    io::write_attribute(group, rows_note, rows_.rows);
+    io::write_attribute(group, samples_note, static_cast<index_t>(rows_.samples.size()));
+    io::write_attribute(group, hash_before_note, io::checksum_text(rows_.hash_before));
+    io::write_attribute(group, hash_after_note, io::checksum_text(rows_.hash_after));
+  });
+  if (noted_.empty()) note(folder_);
+  note(file_->file());
+  file_.reset();
+}
+
+SortedFile SortedFiles::load(const std::string& file) const {
+  const io::Notes notes(file);
+  const auto hash = [&](const char* note) { return std::stoull(notes.text(note), nullptr, 16); };
+  SortedFile result{{notes.integer(rows_note), {}}, hash(hash_before_note), hash(hash_after_note)};
+  const index_t count = notes.integer(samples_note);
+  result.samples.words.resize(static_cast<std::size_t>(count));
+  io::Column column{.name = {}, .path = samples_path, .info = {}};
+  column.info.shape = {count};
+  io::read_numbers(file, column, {0, count}, Element::u64,
+                   reinterpret_cast<std::byte*>(result.samples.words.data()));
+  return result;
+}
+
+}  // namespace tessera::workloads::sort

@@ -1,0 +1,212 @@
+// Plain keys: all of them sorted, the first ones, or each distinct one once.
+
+#include "dist/sort/check.hpp"
+#include "dist/sort/on_devices.hpp"
+#include "dist/sort/some_keys.hpp"
+#include "machine/buffer.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/watchdog.hpp"
+#include "run/outputs.hpp"
+#include "workloads/sort/problem.hpp"
+
+namespace tessera::workloads::sort {
+namespace {
+
+using run::Values;
+
+template <class T>
+class KeySort {
+ public:
+  KeySort(const mpi::Communicator& comm, const Inputs& inputs, const Request& request, bool verify)
+      : comm_(comm),
+        inputs_(inputs),
+        request_(request),
+        verify_(verify),
+        share_(layout::BlockMap(request.n, comm.size()).size(comm.rank())) {
+    const std::vector<index_t> offsets = input_offsets(request, comm.size());
+    const auto rank = static_cast<std::size_t>(comm.rank());
+    comes_ = {offsets[rank], offsets[rank + 1]};
+    mpi::together(comm, "read", [&] {
+      const mpi::PhaseScope scope(once_, "read");
+      const index_t room = std::max(comes_.size(), share_);
+      items_ = machine::Buffer<T>(room);
+      if (!request.takes_first()) spare_ = machine::Buffer<T>(room);
+      if (keeps_input()) kept_ = machine::Buffer<T>(comes_.size());
+      machine::Buffer<T>& came = keeps_input() ? kept_ : items_;
+      if (hashes_input())
+        content_ = load_and_hash(inputs, request, comes_, came.data());
+      else
+        read_into(came);
+      fresh_ = !keeps_input();
+    });
+    if (request.gpus != nullptr)
+      there_.emplace(*request.gpus, request.n, tessera::sort::key_map<T>(request.by.front().order),
+                     *tessera::sort::resident_kernels(tessera::sort::Bits<T>{}));
+  }
+
+  bool run(const Values& point, run::Session& session) {
+    run::Outputs outputs;
+    open(point, outputs, request_.unique ? 0 : request_.rows_out());
+    const tessera::sort::Content input{comm_.sum(content_.count), comm_.sum(content_.hash)};
+    run::Measured measured = run::measure(
+        comm_, point, [&] { restore(); }, [&](mpi::Phases& phases) { sort(phases); });
+    if (there_) {
+      mpi::together(comm_, "from device", [&] {
+        const mpi::PhaseScope scope(once_, "from device");
+        there_->get(bits_of(items_), request_.method.threads);
+      });
+    }
+    index_t first = static_cast<index_t>(result_.size());
+    comm_.sum_before(std::span(&first, 1));
+    const bool writes_first = looks_as_written(outputs);
+    if (writes_first) write_and_look(outputs, first);
+    if (verify_) {
+      const mpi::PhaseScope scope(once_, "verify");
+      measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults(input)), 0};
+    }
+    if (request_.unique) {
+      outputs = {};  // of no rows, to know before whether there can be one
+      open(point, outputs, comm_.sum(static_cast<index_t>(result_.size())));
+    }
+    measured.columns = cells_of(request_);
+    measured.stand_in = [this] { return stand_in(request_); };
+    measured.work = static_cast<double>(request_.n);
+    measured.rate_units = "Mkeys/s";
+    measured.once = once_;
+    return outputs.conclude(comm_, point, session, measured, [&] {
+      if (!writes_first) write_keys(request_, outputs, 0, first, std::as_bytes(result_));
+    });
+  }
+
+ private:
+  [[nodiscard]] bool hashes_input() const { return verify_ && !request_.takes_first(); }
+  [[nodiscard]] bool keeps_input() const { return request_.keeps_input && !request_.takes_first(); }
+
+  void open(const Values& point, run::Outputs& outputs, index_t rows) {
+    if (!point.has("out")) return;
+    mpi::together(comm_, "create output", [&] {
+      (void)add_keys(outputs, io::parse_dataset_name(point.text("out"), "out"), inputs_, request_, rows);
+    });
+    outputs.open(comm_, point);
+  }
+
+  /// Whether the check may look at the result on its way to the file, of which a cache holds some then: where
+  /// the sort did not tell of it. The file gets its name after the check only.
+  [[nodiscard]] bool looks_as_written(const run::Outputs& outputs) const {
+    const bool all_of_it = verify_ && !request_.takes_first() && !request_.unique && !outputs.empty();
+    return comm_.sum(index_t{all_of_it && watch_ && !watch_->saw_any() ? 0 : 1}) == 0;
+  }
+  void write_and_look(run::Outputs& outputs, index_t first) {
+    double seconds = 0;
+    mpi::together(comm_, "write", [&] {
+      const mpi::PhaseScope scope(once_, "write");
+      write_keys(request_, outputs, 0, first, std::as_bytes(result_),
+                 {1, [&](std::span<const std::byte> keys) {
+                    const Timer timer;
+                    watch_->saw(keys.data(), static_cast<index_t>(keys.size() / sizeof(T)));
+                    seconds += timer.seconds();
+                  }});
+    });
+    once_.add("verify", seconds);
+    once_.add("write", -seconds);
+  }
+
+  void read_into(machine::Buffer<T>& to) {
+    load(inputs_, request_, request_.by.front(), comes_, reinterpret_cast<std::byte*>(to.data()));
+  }
+  /// The keys before the sort, where they lie now; and after it.
+  [[nodiscard]] std::span<const T> came() const {
+    return (keeps_input() ? kept_ : items_).span().first(static_cast<std::size_t>(comes_.size()));
+  }
+  [[nodiscard]] std::span<const T> sorted() const {
+    return items_.span().first(static_cast<std::size_t>(share_));
+  }
+
+  static tessera::sort::Bits<T>* bits_of(machine::Buffer<T>& keys) {
+    return reinterpret_cast<tessera::sort::Bits<T>*>(keys.data());
+  }
+
+  /// The input again, as it was.
+  void restore() {
+    if (there_)
+      there_->put(bits_of(keeps_input() ? kept_ : items_), request_.method.threads);
+    else if (keeps_input())
+      std::copy(kept_.begin(), kept_.end(), items_.begin());
+    else if (!fresh_)
+      read_into(items_);
+    fresh_ = request_.takes_first();  // the others overwrite it
+  }
+
+  void sort(mpi::Phases& phases) {
+    if (there_) {
+      there_->run(phases);
+      result_ = sorted();
+      return;
+    }
+    const dist::sort::Order order = request_.by.front().order;
+    if (request_.takes_first()) {
+      spare_ = dist::sort::sort_first(comm_, came(), *request_.top, order, request_.method, phases);
+      result_ = spare_.span();
+      return;
+    }
+    watch_.emplace(sorted(), order, request_.seed);
+    if (!finds_order(phases)) {
+      const index_t n =
+          dist::sort::sort_keys(comm_, dist::sort::Room<T>{items_.data(), spare_.data(), comes_.size()},
+                                order, request_.method, phases);
+      TESSERA_EXPECTS(n == share_);
+    }
+    result_ = sorted();
+    if (!request_.unique) return;
+    const mpi::PhaseScope scope(phases, "distinct");
+    const index_t distinct = dist::sort::keep_distinct(comm_, sorted(), order, spare_.data());
+    result_ = spare_.span().first(static_cast<std::size_t>(distinct));
+  }
+
+  /// Whether the look that checks the result already says that there is nothing to sort.
+  [[nodiscard]] bool finds_order(mpi::Phases& phases) {
+    if (!verify_ || comm_.size() > 1 || request_.method.kernel != "auto") return false;
+    const mpi::PhaseScope scope(phases, "sort");
+    const mpi::Computing computing;
+    return watch_->finds_order(request_.method.threads);
+  }
+
+  [[nodiscard]] index_t faults(const tessera::sort::Content& input) {
+    const dist::sort::Order order = request_.by.front().order;
+    const int threads = request_.method.threads;
+    if (request_.takes_first())
+      return dist::sort::faults_of_first(comm_, came(), *request_.top, result_, order, request_.seed,
+                                         threads);
+    if (!watch_) watch_.emplace(sorted(), order, request_.seed);
+    tessera::sort::Inspection seen;
+    machine::parallel(threads, [&] { seen = watch_->conclude(); });
+    const index_t wrong = dist::sort::faults(comm_, sorted(), order, input, seen);
+    return request_.unique ? wrong + dist::sort::faults_of_distinct(comm_, sorted(), result_, order) : wrong;
+  }
+
+  mpi::Communicator comm_;
+  const Inputs& inputs_;
+  const Request& request_;
+  bool verify_;
+  layout::Range comes_;  ///< the keys that this rank starts with, by speed,
+  index_t share_;        ///< and how many it ends with, all alike
+  mpi::Phases once_;
+  machine::Buffer<T> items_, spare_, kept_;
+  std::span<const T> result_;
+  tessera::sort::Content content_;                // of the input, on this rank
+  std::optional<tessera::sort::Watch<T>> watch_;  // of the last sort
+  bool fresh_ = false;                            // items hold the input
+  std::optional<dist::sort::DeviceSort<tessera::sort::Bits<T>>> there_;
+};
+
+}  // namespace
+
+bool run_keys(const Point& point) {
+  return dispatch_element(*point.request.by.front().form.number, [&]<class T>(Type<T>) {
+    return KeySort<T>(point.comm, point.inputs, point.request, !point.values.flag("no-verify"))
+        .run(point.values, point.session);
+  });
+}
+
+}  // namespace tessera::workloads::sort

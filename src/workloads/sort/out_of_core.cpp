@@ -1,0 +1,400 @@
+// Out of core: the rows become runs in files, and parts of all runs that follow each other in the sorted
+// order are brought together, sorted and written. Runs are divided by value where a sample of the input tells
+// how (and all rows are wanted), else sorted. Two reads and two writes; a third where each key is wanted
+// once, for only then is known how much is left. Runs and parts of an attempt before are not made again.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <numeric>
+
+#include "base/progress.hpp"
+#include "base/text.hpp"
+#include "io/checksum.hpp"
+#include "io/notes.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/agreement.hpp"
+#include "run/memory_plan.hpp"
+#include "run/outputs.hpp"
+#include "workloads/sort/external/parts.hpp"
+
+namespace tessera::workloads::sort {
+namespace {
+
+namespace fs = std::filesystem;
+using dist::sort::EqualRows;
+using dist::sort::RunPlan;
+using dist::sort::RunSamples;
+using run::Values;
+
+class External {
+ public:
+  explicit External(const Point& point)
+      : comm_(point.comm),
+        values_(point.values),
+        inputs_(point.inputs),
+        request_(point.request),
+        verify_(!values_.flag("no-verify")),
+        pieces_(make_pieces(inputs_, request_, verify_, values_.has("argsort"), queue_)),
+        order_(request_.unique ? OrderOfParts::EqualRows::wrong : OrderOfParts::EqualRows::allowed),
+        writing_(queue_) {
+    const index_t allowance = run::memory_allowance(comm_, values_);
+    mpi::together(comm_, "plan", [&] {
+      plan_ = dist::sort::plan_runs(request_.n, pieces_->row_bytes(), allowance, comm_.size());
+    });
+    const fs::path out =
+        io::parse_table_name(values_.text(values_.has("out") ? "out" : "argsort"), "out").file;
+    const fs::path base = values_.has("scratch") ? fs::path(values_.text("scratch")) / out.filename() : out;
+    folder_ = base.string() + ".runs";
+  }
+  External(const External&) = delete;
+  External& operator=(const External&) = delete;
+  ~External() { queue_.finish(); }  // before what its work uses
+
+  bool run(run::Session& session) {
+    session.plan_memory(held() + run::program_memory(comm_, values_));
+    open(outputs_, request_.unique ? 0 : request_.rows_out());
+    run::Measured measured = run::measure_once(comm_, values_, [&](mpi::Phases& phases) { sort(phases); });
+    if (verify_) measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(all_faults()), 0};
+    measured.columns = cells_of(request_);
+    measured.work = static_cast<double>(request_.n);
+    measured.rate_units = "Mkeys/s";
+    const bool right = outputs_.conclude(comm_, values_, session, measured, [] {});
+    mpi::on_root(comm_, "remove runs", [&] { files_->remove_folder(); });  // of wrong ones none is used again
+    return right;
+  }
+
+  /// After an error: finished runs and parts stay for another attempt, a folder without any does not.
+  /// Collective.
+  void leave_runs() {
+    queue_.finish();
+    if (files_) files_->drop_unfinished();
+    comm_.barrier();
+    if (files_ && comm_.is_root()) files_->remove_empty_folder();
+    if (!files_ && comm_.is_root() && fs::exists(folder_))
+      fmt::print(stderr, "an earlier attempt left runs in '{}': --overwrite goes on with them\n", folder_);
+  }
+
+  /// Collective.
+  void print() const {
+    const index_t program = run::program_memory(comm_, values_);
+    if (!comm_.is_root()) return;
+    index_t stored = 0;
+    for (const PieceColumn& one : pieces_->columns()) stored += one.column.row_bytes();
+    fmt::print("plan: out of core, {} in {} of {} in '{}', holds {} a rank{}; reads and writes {} twice{}\n",
+               counted(plan_.rows, "row"), counted(plan_.runs, "run"), ceil_div(plan_.rows, plan_.runs),
+               folder_, human_bytes(held() + program), run::of_program_text(program),
+               human_bytes(stored * plan_.rows),
+               request_.unique ? " at most, and once more what is left" : "");
+  }
+
+  [[nodiscard]] index_t held() const { return std::min(plan_.at_once, plan_.rows) * pieces_->row_bytes(); }
+
+ private:
+  /// All of it, from the input to what only has to be published. Collective.
+  void sort(mpi::Phases& phases) {
+    mpi::together(comm_, "allocate", [&] { pieces_->prepare(std::min(plan_.at_once, plan_.rows)); });
+    name_files(division(phases));
+    make_runs(phases);
+    std::optional<Parts> parts = cut_runs();
+    if (!parts) {
+      if (comm_.is_root()) fmt::print("the input is not what its sample says: runs are made again, sorted\n");
+      name_files(std::nullopt);
+      make_runs(phases);
+      parts = cut_runs();
+    }
+    merge(*parts, phases);
+    if (request_.unique) copy_parts(phases);
+  }
+
+  /// Rows of a run's part of the input that others of it do not keep out of the result.
+  [[nodiscard]] index_t most_of(index_t run) const {
+    return std::min(plan_.run(run).size(), request_.rows_out());
+  }
+
+  /// Makes the output, of so many rows. Collective.
+  void open(run::Outputs& outputs, index_t rows) {
+    places_.clear();
+    mpi::together(comm_, "create output", [&] {
+      const auto add = [&](const PieceColumn& one) {
+        const char* const option = one.is_index ? "argsort" : "out";
+        const io::DatasetName name = io::parse_table_name(values_.text(option), option);
+        if (one.is_index) return outputs.add(name, {rows}, Element::i64);
+        return request_.task == Task::keys ? add_keys(outputs, name, inputs_, request_, rows)
+                                           : add_column(outputs, name, inputs_, request_, one.column, rows);
+      };
+      for (const PieceColumn& one : pieces_->columns())
+        places_.push_back(one.is_index || values_.has("out") ? std::optional(add(one)) : std::nullopt);
+    });
+    outputs.open(comm_, values_);
+  }
+
+  /// What names how rows are divided; nothing where runs are sorted. Collective.
+  [[nodiscard]] std::optional<std::uint64_t> division(mpi::Phases& phases) {
+    constexpr index_t in_part = 16, least = 256;  // buckets, so that parts fill the memory
+    const mpi::PhaseScope scope(phases, "sample");
+    std::string sample;
+    mpi::on_root(comm_, "read", [&] { sample = pieces_->sample(); });
+    sample = comm_.broadcast(std::move(sample), 0);
+    if (sample.empty()) return std::nullopt;
+    return pieces_->divide_by(sample, std::max(least, in_part * plan_.runs), plan_.part_aim);
+  }
+
+  /// Collective.
+  void name_files(std::optional<std::uint64_t> division) {
+    divided_ = division.has_value();
+    std::string identity;
+    mpi::together(comm_, "plan", [&] { identity = identity_of(inputs_, request_, plan_, *pieces_); });
+    if (divided_) identity += fmt::format("; divided {:016x}", *division);
+    files_.emplace(folder_, identity, *pieces_, queue_,
+                   values_.has("resume") ? SortedFiles::OnSignal::keep : SortedFiles::OnSignal::remove);
+    mpi::on_root(comm_, "create runs", [&] { files_->make_folder(); });
+  }
+
+  void make_runs(mpi::Phases& phases) {
+    const layout::Range mine = layout::BlockMap(plan_.runs, comm_.size()).range(comm_.rank());
+    Progress progress("runs", static_cast<double>(mine.size()), shown());
+    index_t found = 0;
+    mpi::together(comm_, "runs", [&] {
+      std::vector<index_t> missing;
+      for (index_t run = mine.begin; run < mine.end; ++run) {
+        if (!files_->has(files_->run(run))) missing.push_back(run);
+      }
+      found = mine.size() - static_cast<index_t>(missing.size());
+      for (std::size_t m = 0; m < missing.size(); ++m) {
+        if (m == 0) expect_input(missing[0]);
+        if (m + 1 < missing.size()) expect_input(missing[m + 1]);
+        make_run(missing[m], phases);
+        progress.update(static_cast<double>(found) + static_cast<double>(m + 1));
+      }
+      const mpi::PhaseScope scope(phases, "write");
+      files_->finish();
+    });
+    tell_found(found, plan_.runs, "runs");
+  }
+  void expect_input(index_t run) {
+    const Slice input{"", plan_.run(run), {}};
+    pieces_->expect({&input, 1});
+  }
+  void make_run(index_t run, mpi::Phases& phases) {
+    const Slice input{"", plan_.run(run), {}};
+    faults_ += files_->make(files_->run(run), [&](const Pieces::Sink& sink) {
+      return divided_ ? pieces_->divide(input, sink, phases)
+                      : pieces_->sort({&input, 1}, most_of(run), plan_.step, sink, phases);
+    });
+  }
+
+  [[nodiscard]] Progress::Shown shown() const {
+    return comm_.is_root() ? Progress::Shown::yes : Progress::Shown::no;
+  }
+  /// Collective.
+  void tell_found(index_t found, index_t all, const char* what) const {
+    found = comm_.sum(found);
+    if (found > 0 && comm_.is_root())
+      fmt::print("resumed: {} of {} {} were there already\n", found, all, what);
+  }
+
+  /// The parts of the runs as they are; nothing where these are divided too unevenly. Collective.
+  [[nodiscard]] std::optional<Parts> cut_runs() {
+    std::vector<RunSamples> runs;
+    std::uint64_t hash = 0;
+    mpi::together(comm_, "read runs", [&] {
+      for (index_t r = 0; r < plan_.runs; ++r) {
+        SortedFile run = files_->load(files_->run(r));
+        hash += comm_.is_root() ? run.hash_after : 0;
+        runs.push_back(std::move(run.samples));
+      }
+    });
+    hash_ = hash;
+    if (divided_) return Parts::of_buckets(plan_, std::move(runs));
+    const EqualRows equal = request_.unique ? EqualRows::stay_together : EqualRows::may_part;
+    return Parts(plan_, std::move(runs), equal, *pieces_, *files_);
+  }
+
+  void merge(const Parts& parts, mpi::Phases& phases) {
+    parts_ = layout::BlockMap(parts.count(), comm_.size()).range(comm_.rank());
+    Progress progress("parts", static_cast<double>(parts_.size()), shown());
+    index_t found = 0;
+    mpi::together(comm_, "merge", [&] {
+      struct Part {
+        index_t number = 0, first = 0;  // row of the result
+        std::vector<Slice> slices;
+      };
+      std::vector<index_t> cut = parts_.empty() ? std::vector<index_t>() : parts.before(parts_.begin);
+      index_t next = parts_.begin;
+      const auto expected = [&]() -> std::optional<Part> {  // the next one that is not there
+        const mpi::PhaseScope scope(phases, "split");
+        while (next < parts_.end) {
+          std::vector<index_t> to = parts.before(++next);
+          Part part{next - 1, std::accumulate(cut.begin(), cut.end(), index_t{0}),
+                    slices_of(parts, next - 1, cut, to)};
+          cut = std::move(to);
+          if (request_.unique && files_->has(files_->part(part.number))) {
+            ++found;
+            continue;
+          }
+          pieces_->expect(part.slices);
+          return part;
+        }
+        return std::nullopt;
+      };
+      for (std::optional<Part> part = expected(), after; part; part = std::move(after)) {
+        after = expected();
+        if (request_.unique)
+          make_part(part->number, part->slices, phases);
+        else
+          write_part(part->slices, part->first, phases);
+        progress.update(static_cast<double>(part->number - parts_.begin + 1));
+      }
+      const mpi::PhaseScope scope(phases, "write");
+      writing_.wait();
+      files_->finish();
+    });
+    tell_found(found, parts.count(), "parts");
+  }
+
+  [[nodiscard]] std::vector<Slice> slices_of(const Parts& parts, index_t part,
+                                             const std::vector<index_t>& from,
+                                             const std::vector<index_t>& to) const {
+    std::vector<Slice> slices;
+    for (std::size_t r = 0; r < from.size(); ++r) {
+      const auto run = static_cast<index_t>(r);
+      if (from[r] < to[r]) slices.push_back({files_->run(run), {from[r], to[r]}, parts.buckets(run, part)});
+    }
+    return slices;
+  }
+
+  void make_part(index_t part, const std::vector<Slice>& slices, mpi::Phases& phases) {
+    faults_ += files_->make(files_->part(part), [&](const Pieces::Sink& sink) {
+      return pieces_->sort(slices, plan_.rows, std::max<index_t>(1, plan_.rows), sink, phases);
+    });
+  }
+
+  /// To the result, from its row `first` on.
+  void write_part(const std::vector<Slice>& slices, index_t first, mpi::Phases& phases) {
+    const Sorted sorted = pieces_->sort(
+        slices, plan_.rows, std::max<index_t>(1, plan_.rows),
+        [&](const Sorted&, std::size_t column, std::span<const std::byte> data,
+            const std::shared_ptr<const void>& memory) {
+          if (!places_[column]) return;
+          const io::Column& one = pieces_->columns()[column].column;
+          const index_t wanted = std::max<index_t>(0, request_.rows_out() - first) * one.row_bytes();
+          if (column == first_place()) writing_.wait();
+          write_rows(column, first, data.first(std::min(data.size(), static_cast<std::size_t>(wanted))),
+                     memory);
+        },
+        phases);
+    faults_ += sorted.faults;
+    hash_ -= sorted.hash_before;
+    if (sorted.rows > 0) order_.follow(sorted.first, sorted.last);
+  }
+
+  /// Rows of a column of the result, from row `first` on.
+  void write_rows(std::size_t column, index_t first, std::span<const std::byte> data,
+                  const std::shared_ptr<const void>& memory) {
+    const io::Column& one = pieces_->columns()[column].column;
+    const index_t at = first * (one.row_bytes() / one.info.element_bytes);
+    writing_.add([this, place = *places_[column], at, data, memory] {
+      write_keys(request_, outputs_, place, at, data);
+    });
+  }
+  [[nodiscard]] std::size_t first_place() const {
+    std::size_t column = 0;
+    while (!places_[column]) ++column;
+    return column;
+  }
+
+  /// The parts, each key once, become the result. Collective.
+  void copy_parts(mpi::Phases& phases) {
+    std::vector<index_t> rows;
+    mpi::together(comm_, "read parts", [&] {
+      for (index_t part = parts_.begin; part < parts_.end; ++part) {
+        const std::string file = files_->part(part);
+        const SortedFile loaded = files_->load(file);
+        rows.push_back(loaded.samples.rows);
+        hash_ -= loaded.hash_before;
+        if (rows.back() > 0)
+          order_.follow(loaded.samples.words, pieces_->words_of({file, {rows.back() - 1, rows.back()}}));
+      }
+    });
+    const index_t mine = std::accumulate(rows.begin(), rows.end(), index_t{0});
+    index_t first = mine;
+    comm_.sum_before(std::span(&first, 1));
+    outputs_ = {};
+    open(outputs_, comm_.sum(mine));
+    mpi::together(comm_, "copy", [&] {
+      for (std::size_t p = 0; p < rows.size(); ++p) {
+        copy_part(files_->part(parts_.begin + static_cast<index_t>(p)), rows[p], first, phases);
+        first += rows[p];
+      }
+      const mpi::PhaseScope scope(phases, "write");
+      writing_.wait();
+    });
+  }
+
+  void copy_part(const std::string& file, index_t rows, index_t first, mpi::Phases& phases) {
+    for (std::size_t c = 0; c < places_.size(); ++c) {
+      if (!places_[c]) continue;
+      const io::Column& one = pieces_->columns()[c].column;
+      const auto data =
+          std::make_shared<machine::Buffer<std::byte>>(checked_mul(rows, one.row_bytes(), "a column"));
+      const std::span<const std::byte> bytes = std::as_const(*data).span();
+      {
+        const mpi::PhaseScope scope(phases, "read");
+        io::read_stored(file, one, {0, rows}, data->data());
+      }
+      if (verify_) {
+        const mpi::PhaseScope scope(phases, "verify");
+        const std::string sum = io::checksum_text(io::checksum(bytes, one.info.element_bytes, 0));
+        faults_ += sum == io::Notes(file).checksum(one.path) ? 0 : 1;
+      }
+      const mpi::PhaseScope scope(phases, "write");
+      writing_.wait();
+      write_rows(c, first, bytes, data);
+    }
+  }
+
+  /// Faults of runs and parts, borders between them, and whether the rows are those of the input. Collective.
+  [[nodiscard]] index_t all_faults() const {
+    return comm_.sum(faults_) + order_.faults(comm_) + (comm_.sum(hash_) == 0 ? 0 : 1);
+  }
+
+  mpi::Communicator comm_;
+  const Values& values_;
+  const Inputs& inputs_;
+  const Request& request_;
+  bool verify_;
+  FileQueue queue_;
+  std::unique_ptr<Pieces> pieces_;
+  RunPlan plan_;
+  std::string folder_;
+  bool divided_ = false;  // the runs; else sorted
+  std::optional<SortedFiles> files_;
+  layout::Range parts_;  // that this rank makes
+  run::Outputs outputs_;
+  std::vector<std::optional<std::size_t>> places_;  // of the columns in the output
+  index_t faults_ = 0;
+  std::uint64_t hash_ = 0;  // of the runs, less that of the parts
+  OrderOfParts order_;      // of this rank
+  LaterWrites writing_;     // to the result
+};
+
+}  // namespace
+
+bool run_external(const Point& point) {
+  if (point.request.task == Task::apply) return run_apply_in_blocks(point);
+  External external(point);
+  try {
+    return external.run(point.session);
+  } catch (const mpi::AgreedError&) {
+    external.leave_runs();
+    throw;
+  }
+}
+
+void print_external(const Point& point) {
+  if (point.request.task == Task::apply) return print_apply_in_blocks(point);
+  External(point).print();
+}
+
+}  // namespace tessera::workloads::sort

@@ -1,0 +1,196 @@
+// Quantiles of one column: its keys are told to the selection in pieces, from memory where they fit, else
+// from the file again in every pass.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "dist/sort/key_words.hpp"
+#include "dist/sort/select.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/watchdog.hpp"
+#include "run/memory_plan.hpp"
+#include "run/outputs.hpp"
+#include "workloads/sort/problem.hpp"
+
+namespace tessera::workloads::sort {
+namespace {
+
+using dist::sort::BitsPiece;
+using dist::sort::KeyColumn;
+using dist::sort::QuantilePlace;
+using dist::sort::Selected;
+
+constexpr index_t piece_rows = index_t{1} << 20;  // told at once
+
+/// What a rank takes for its keys.
+struct KeyMemory {
+  bool held = true;  ///< else they are read anew in every pass
+  index_t bytes = 0;
+};
+
+KeyMemory key_memory(const SortColumn& column, index_t rows, index_t allowance) {
+  const index_t piece = std::min(rows, piece_rows), bits = piece * index_t{sizeof(std::uint64_t)};
+  const index_t all = rows * column.form.bytes + bits;
+  if (all <= allowance) return {true, all};
+  return {false, piece * column.form.bytes + bits};
+}
+
+class Keys {
+ public:
+  Keys(const mpi::Communicator& comm, const Inputs& inputs, const Request& request, index_t allowance)
+      : inputs_(inputs),
+        request_(request),
+        column_(request.by.front()),
+        mine_(layout::BlockMap(request.n, comm.size()).range(comm.rank())) {
+    held_ = key_memory(column_, mine_.size(), allowance).held;
+    raw_ = machine::Buffer<std::byte>((held_ ? mine_.size() : std::min(mine_.size(), piece_rows)) *
+                                      column_.form.bytes);
+    bits_ = machine::Buffer<std::uint64_t>(std::min(mine_.size(), piece_rows));
+    if (held_) load(inputs, request, column_, mine_, raw_.data());
+  }
+
+  void tell(const BitsPiece& piece) const {
+    for (index_t at = mine_.begin; at < mine_.end; at += piece_rows) {
+      const layout::Range rows{at, std::min(at + piece_rows, mine_.end)};
+      std::byte* from = raw_.data();
+      if (held_)
+        from += (at - mine_.begin) * column_.form.bytes;
+      else
+        load(inputs_, request_, column_, rows, from);
+      dist::sort::key_word({column_.form.by_number(), from, column_.order}, 0, rows.size(), bits_.data(),
+                           request_.method.threads);
+      piece(std::as_const(bits_).span().first(static_cast<std::size_t>(rows.size())));
+      mpi::heartbeat();
+    }
+  }
+
+ private:
+  const Inputs& inputs_;
+  const Request& request_;
+  const SortColumn& column_;
+  layout::Range mine_;
+  bool held_;
+  mutable machine::Buffer<std::byte> raw_;
+  mutable machine::Buffer<std::uint64_t> bits_;
+};
+
+/// What stands t of the way from one number to the next; beside an infinity that, for std::lerp goes from
+/// -inf to a negative number in one leap.
+double between(double below, double above, double t) {
+  return std::isfinite(below) ? std::lerp(below, above, t) : (1 - t) * below + t * above;
+}
+
+double value_of(const SortColumn& column, std::uint64_t bits) {
+  return dispatch_element(*column.form.number, [&]<class T>(Type<T>) {
+    using B = tessera::sort::Bits<T>;
+    const auto map = tessera::sort::key_map<T>(column.order);
+    return static_cast<double>(std::bit_cast<T>(map.to_raw(static_cast<B>(bits))));
+  });
+}
+
+/// Positions of the keys that are wanted: two a quantile.
+std::vector<index_t> positions_of(const Request& request) {
+  std::vector<index_t> positions;
+  for (const double q : request.quantiles) {
+    const QuantilePlace place = dist::sort::quantile_place(q, request.n);
+    positions.insert(positions.end(), {place.below, place.above});
+  }
+  return positions;
+}
+
+/// Positions whose key is not the one found: counted anew in one pass, without histograms.
+index_t faults(const mpi::Communicator& comm, const Keys& keys, std::span<const index_t> positions,
+               std::span<const Selected> found) {
+  std::vector<index_t> counts(2 * found.size());  // keys below each, and not above
+  keys.tell([&](std::span<const std::uint64_t> piece) {
+    for (std::size_t f = 0; f < found.size(); ++f) {
+      index_t below = 0, not_above = 0;
+      for (const std::uint64_t key : piece) {
+        below += key < found[f].bits ? 1 : 0;
+        not_above += key <= found[f].bits ? 1 : 0;
+      }
+      counts[2 * f] += below;
+      counts[2 * f + 1] += not_above;
+    }
+  });
+  comm.sum(std::span(counts));
+  index_t wrong = 0;
+  for (std::size_t f = 0; f < found.size(); ++f)
+    wrong += counts[2 * f] <= positions[f] && positions[f] < counts[2 * f + 1] ? 0 : 1;
+  return wrong;
+}
+
+}  // namespace
+
+index_t quantiles_memory(const Request& request, index_t allowance) {
+  return key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance).bytes;
+}
+
+void print_quantiles_plan(const Point& point) {
+  const Request& request = point.request;
+  const index_t allowance = run::memory_allowance(point.comm, point.values);
+  const auto [held, bytes] = key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance);
+  const index_t program = run::program_memory(point.comm, point.values);
+  if (!point.comm.is_root()) return;
+  fmt::print(
+      "plan: {} of {} on {}, by counting, three passes as a rule; holds {} a rank{}, the keys are {}\n",
+      counted(ssize(request.quantiles), "quantile"), counted(request.n, "row"),
+      counted(request.ranks, "rank"), human_bytes(bytes + program), run::of_program_text(program),
+      held ? "in memory" : "read anew in each");
+}
+
+bool run_quantiles(const Point& point) {
+  const auto& comm = point.comm;
+  const auto& values = point.values;
+  const auto& request = point.request;
+  const auto count = static_cast<index_t>(request.quantiles.size());
+  run::Outputs outputs;
+  if (values.has("out"))
+    outputs.add(io::parse_dataset_name(values.text("out"), "out"), {count}, Element::f64);
+  outputs.open(comm, values);
+  mpi::Phases once;
+  const index_t allowance = run::memory_allowance(comm, values);
+  point.session.plan_memory(quantiles_memory(request, allowance) + run::program_memory(comm, values));
+  std::optional<Keys> keys;
+  mpi::together(comm, "read", [&] {
+    const mpi::PhaseScope scope(once, "read");
+    keys.emplace(comm, point.inputs, request, allowance);
+  });
+  const dist::sort::BitsPass pass = [&](const BitsPiece& piece) {
+    mpi::together(comm, "read", [&] { keys->tell(piece); });
+  };
+  const std::vector<index_t> positions = positions_of(request);
+  std::vector<Selected> found;
+  run::Measured measured = run::measure(
+      comm, values, [] {},
+      [&](mpi::Phases& phases) {
+        const mpi::PhaseScope scope(phases, "select");
+        found = dist::sort::select(comm, pass, positions);
+      });
+  if (!values.flag("no-verify")) {
+    const mpi::PhaseScope scope(once, "verify");
+    measured.verdict = run::Verdict{"counts", static_cast<double>(faults(comm, *keys, positions, found)), 0};
+  }
+  std::vector<double> quantiles;
+  for (std::size_t q = 0; q < request.quantiles.size(); ++q) {
+    const double below = value_of(request.by.front(), found[2 * q].bits);
+    const double above = value_of(request.by.front(), found[2 * q + 1].bits);
+    const double t = dist::sort::quantile_place(request.quantiles[q], request.n).fraction;
+    quantiles.push_back(t == 0 || below == above ? below : between(below, above, t));
+    if (comm.is_root()) fmt::print("quantile {}: {}\n", request.quantiles[q], quantiles.back());
+  }
+  measured.columns = cells_of(request);
+  measured.work = static_cast<double>(request.n);
+  measured.rate_units = "Mkeys/s";
+  measured.once = once;
+  return outputs.conclude(comm, values, point.session, measured, [&] {
+    if (comm.is_root() && !outputs.empty()) outputs.write(0, 0, std::as_bytes(std::span(quantiles)));
+  });
+}
+
+}  // namespace tessera::workloads::sort

@@ -1,0 +1,279 @@
+// Permutations: made from columns or read from a file, checked, written, and applied to every column.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "dist/sort/check.hpp"
+#include "machine/buffer.hpp"
+#include "mpi/agreement.hpp"
+#include "run/outputs.hpp"
+#include "workloads/sort/carry.hpp"
+
+namespace tessera::workloads::sort {
+namespace {
+
+using dist::sort::KeyColumn;
+using run::Values;
+
+class TableSort {
+ public:
+  TableSort(const mpi::Communicator& comm, const Inputs& inputs, const Request& request)
+      : comm_(comm),
+        inputs_(inputs),
+        request_(request),
+        map_(request.n, comm.size()),
+        mine_(map_.range(comm.rank())) {}
+
+  bool run(const Values& point, run::Session& session) {
+    const bool verify = !point.flag("no-verify");
+    run::Outputs outputs;
+    open(point, outputs, request_.unique ? 0 : request_.rows_out());
+    run::Measured measured = request_.task == Task::apply ? read_permutation() : make_permutation(point);
+    index_t faults = 0;
+    if (verify && request_.task == Task::permutation) {
+      if (point.has("out") && !request_.unique && !request_.takes_first())
+        mpi::together(comm_, "verify", [&] { sequence_ = keys_first(); });
+      const mpi::PhaseScope scope(once_, "verify");
+      faults = faults_of_permutation();
+    }
+    if (request_.unique) {
+      const mpi::PhaseScope scope(once_, "distinct");
+      permutation_ = sorted_.there && request_.by.back().form.goes_by_number()
+                         ? dist::sort::first_of_each(comm_, sorted_.pairs.span())
+                         : first_of_each(comm_, map_, key_columns(), permutation_, request_.method.threads);
+    }
+    sorted_ = {};
+    first_ = rows_here();
+    comm_.sum_before(std::span(&first_, 1));
+    if (request_.unique) {
+      outputs = {};
+      open(point, outputs, comm_.sum(rows_here()));
+    }
+    key_data_.clear();
+    Carried carried = carry_columns(outputs, verify, faults == 0);
+    if (order_) {
+      const mpi::PhaseScope scope(once_, "verify");
+      carried.faults += order_->faults();
+    }
+    if (request_.task == Task::apply) measured.seconds = {carried.seconds};
+    if (verify)
+      measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(faults + carried.faults), 0};
+    measured.columns = cells_of(request_);
+    measured.stand_in = [this] { return stand_in(request_); };
+    measured.work = static_cast<double>(request_.n);
+    measured.rate_units = "Mkeys/s";
+    measured.once = once_;
+    return outputs.conclude(comm_, point, session, measured, [&] {
+      if (permutation_place_)
+        outputs.write(*permutation_place_, first_, std::as_bytes(std::span(permutation_)));
+    });
+  }
+
+ private:
+  struct Carried {
+    index_t faults = 0;
+    double seconds = 0;  // of permuting, the slowest rank's
+  };
+
+  [[nodiscard]] index_t rows_here() const { return static_cast<index_t>(permutation_.size()); }
+
+  [[nodiscard]] std::vector<KeyColumn> key_columns() const {
+    std::vector<KeyColumn> columns;
+    for (std::size_t c = 0; c < request_.by.size(); ++c)
+      columns.push_back({request_.by[c].form, key_data_[c].data(), request_.by[c].order});
+    return columns;
+  }
+
+  /// With none of the rows where their number is not known yet: so that what cannot be written is known
+  /// before anything is computed.
+  void open(const Values& point, run::Outputs& outputs, index_t rows) {
+    column_places_.clear();
+    mpi::together(comm_, "create output", [&] {
+      if (point.has("out")) {
+        const io::DatasetName out = io::parse_table_name(point.text("out"), "out");
+        for (const io::Column& column : request_.carried)
+          column_places_.push_back(add_column(outputs, out, inputs_, request_, column, rows));
+        if (request_.generated()) column_places_.push_back(add_keys(outputs, out, inputs_, request_, rows));
+      }
+      if (point.has("argsort"))
+        permutation_place_ =
+            outputs.add(io::parse_dataset_name(point.text("argsort"), "argsort"), {rows}, Element::i64);
+    });
+    outputs.open(comm_, point);
+  }
+
+  /// The column of the result that holds each key.
+  [[nodiscard]] std::vector<std::size_t> holders() const {
+    std::vector<std::size_t> holders;
+    for (const SortColumn& key : request_.by) {
+      std::size_t c = 0;
+      while (c < request_.carried.size() && request_.carried[c].path != key.column.path) ++c;
+      holders.push_back(c);
+    }
+    return holders;
+  }
+
+  /// The columns of the result, those that hold keys first and in the order of these, so that the rows' order
+  /// can be seen as they come. Empty where a key does not lie in a column of the result as it is compared, or
+  /// one holds keys before and after another's.
+  [[nodiscard]] std::vector<std::size_t> keys_first() {
+    std::vector<std::size_t> sequence;
+    std::vector<bool> holds_key(column_places_.size(), false);
+    const std::vector<std::size_t> columns = holders();
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      const std::size_t c = columns[k];
+      if (c == column_places_.size() || !key_in_row(inputs_, request_, request_.by[k])) return {};
+      if (!sequence.empty() && sequence.back() == c) continue;
+      if (holds_key[c]) return {};
+      holds_key[c] = true;
+      sequence.push_back(c);
+    }
+    for (std::size_t c = 0; c < column_places_.size(); ++c)
+      if (!holds_key[c]) sequence.push_back(c);
+    return sequence;
+  }
+
+  /// Whether the columns are gathered here: the hash of the rows with their indices, of a key's column at
+  /// least, then tells whether each came once. What is permuted in place relies on it.
+  [[nodiscard]] bool hashes_say_all() const {
+    const auto in_place = [&](index_t bytes) { return dist::sort::permuted_in_place(comm_.size(), bytes); };
+    return comm_.size() == 1 &&
+           std::none_of(request_.carried.begin(), request_.carried.end(),
+                        [&](const io::Column& column) { return in_place(column.row_bytes()); });
+  }
+
+  /// Of the permutation, and of the order of its rows, where that is not to be seen later.
+  [[nodiscard]] index_t faults_of_permutation() {
+    if (!sequence_.empty()) {
+      mpi::together(comm_, "verify", [&] {
+        order_.emplace(comm_, permutation_, request_.by.size(), request_.method.threads);
+      });
+      if (hashes_say_all()) return 0;
+      return dist::sort::is_permutation(comm_, map_, permutation_, request_.seed, request_.method.threads)
+                 ? 0
+                 : 1;
+    }
+    if (sorted_.there)
+      return dist::sort::faults(comm_, map_, key_columns(), sorted_, permutation_, request_.seed,
+                                request_.method.threads);
+    return request_.takes_first()
+               ? faults_of_first(comm_, map_, key_columns(), permutation_, request_.method.threads)
+               : dist::sort::faults(comm_, map_, key_columns(), permutation_, request_.seed,
+                                    request_.method.threads);
+  }
+
+  /// What brings the rows in order also tells of them what carried columns do not.
+  [[nodiscard]] bool keeps_digits(const Values& point) const { return !point.has("out") || request_.unique; }
+
+  run::Measured make_permutation(const Values& point) {
+    mpi::together(comm_, "read", [&] {
+      const mpi::PhaseScope scope(once_, "read");
+      for (const SortColumn& column : request_.by) {
+        key_data_.emplace_back(checked_mul(mine_.size(), column.form.bytes, "a key column"));
+        load(inputs_, request_, column, mine_, key_data_.back().data());
+      }
+    });
+    const std::vector<KeyColumn> columns = key_columns();
+    return run::measure(
+        comm_, point, [] {},
+        [&](mpi::Phases& phases) {
+          if (request_.takes_first()) {
+            permutation_ = argsort_first(comm_, map_, columns, *request_.top, request_.method, phases);
+            return;
+          }
+          permutation_.resize(static_cast<std::size_t>(mine_.size()));
+          argsort(comm_, map_, columns, request_.method, permutation_.data(), phases,
+                  keeps_digits(point) ? &sorted_ : nullptr);
+        });
+  }
+
+  run::Measured read_permutation() {
+    mpi::together(comm_, "read", [&] {
+      const mpi::PhaseScope scope(once_, "read");
+      permutation_ = read_indices(*inputs_.permutation, request_, mine_);
+    });
+    require_whole(comm_, *inputs_.permutation,
+                  dist::sort::is_permutation(comm_, map_, permutation_, request_.seed));
+    run::Measured measured;
+    measured.phases.resize(1);
+    return measured;
+  }
+
+  /// Returns the things that were wrong, and what permuting took.
+  Carried carry_columns(run::Outputs& outputs, bool verify, bool is_permutation) {
+    if (sequence_.empty()) {
+      sequence_.resize(column_places_.size());
+      std::iota(sequence_.begin(), sequence_.end(), std::size_t{0});
+    }
+    Carrier carrier(comm_,
+                    {.inputs = inputs_,
+                     .request = request_,
+                     .map = map_,
+                     .permutation = permutation_,
+                     .first = first_,
+                     .verify = verify,
+                     .may_permute_in_place = is_permutation,
+                     .order = order_ ? &*order_ : nullptr},
+                    once_);
+    const std::vector<std::size_t> columns = holders();
+    for (const std::size_t c : sequence_) {
+      std::vector<const SortColumn*> keys;
+      for (std::size_t k = 0; order_ && k < request_.by.size(); ++k)
+        if (columns[k] == c) keys.push_back(&request_.by[k]);
+      carrier.carry(c, keys, outputs, column_places_[c]);
+    }
+    return {carrier.faults(), carrier.seconds()};
+  }
+
+  mpi::Communicator comm_;
+  const Inputs& inputs_;
+  const Request& request_;
+  layout::BlockMap map_;
+  layout::Range mine_;
+  mpi::Phases once_;
+  std::vector<machine::Buffer<std::byte>> key_data_;
+  std::vector<std::uint64_t> permutation_;  // rows of the input in the order of the result
+  dist::sort::SortedDigits sorted_;
+  index_t first_ = 0;  // the result's row that permutation_ begins with
+  std::vector<std::size_t> column_places_;
+  std::optional<std::size_t> permutation_place_;
+  std::vector<std::size_t> sequence_;             // in which the columns of the result are made
+  std::optional<dist::sort::OrderOfRows> order_;  // of the rows, as they are made
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> read_indices(const run::TableInput& permutation, const Request& request,
+                                        layout::Range range) {
+  const io::DatasetName& name = permutation.name();
+  std::vector<std::uint64_t> indices(static_cast<std::size_t>(range.size()));
+  io::read_numbers(name.file, request.permutation, range, Element::i64,
+                   reinterpret_cast<std::byte*>(indices.data()));
+  const auto outside = std::find_if(indices.begin(), indices.end(), [&](std::uint64_t index) {
+    return index >= static_cast<std::uint64_t>(request.n);
+  });
+  if (outside != indices.end()) {
+    throw Error(
+        ExitCode::bad_data,
+        fmt::format("{} is no permutation: element {} is {}, outside 0 to {}; give what --argsort wrote",
+                    name.text(), range.begin + (outside - indices.begin()), static_cast<index_t>(*outside),
+                    request.n - 1));
+  }
+  return indices;
+}
+
+void require_whole(const mpi::Communicator& comm, const run::TableInput& permutation, bool whole) {
+  mpi::on_root(comm, "read", [&] {
+    require(whole, ExitCode::bad_data,
+            fmt::format("{} is no permutation: some row comes twice; give what --argsort wrote",
+                        permutation.name().text()));
+  });
+}
+
+bool run_table(const Point& point) {
+  return TableSort(point.comm, point.inputs, point.request).run(point.values, point.session);
+}
+
+}  // namespace tessera::workloads::sort

@@ -1,0 +1,51 @@
+// What is said of outputs as pictures: the XDMF file beside each, and what readers of pictures would not
+// find.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "io/image.hpp"
+#include "mpi/agreement.hpp"
+#include "workloads/stencil/problem.hpp"
+
+namespace tessera::workloads::stencil {
+namespace {
+
+void describe_image(const std::string& file, const std::vector<io::DatasetSpec>& specs, bool xdmf) {
+  const io::DatasetSpec& first = specs.front();
+  if (first.dimensions.size() - (first.time.empty() ? 0 : 1) > 1 && !io::is_vtk_image(first))
+    fmt::print("no VTKHDF in {}: VTK finds no image of which a dimension before the last is 1{}\n", file,
+               xdmf ? "; use the XDMF file" : "; use --xdmf");
+  if (!xdmf) return;
+  const bool readable = std::all_of(specs.begin(), specs.end(), [&](const io::DatasetSpec& spec) {
+    return io::is_xdmf_name(file, spec.path);
+  });
+  if (!readable) {
+    fmt::print(
+        "not written: {}: XDMF takes neither ':' nor what is not ASCII in names of files and datasets\n",
+        io::xdmf_name(file));
+    return;
+  }
+  const std::string written = io::write_xdmf(file, specs);
+  if (written.empty())
+    fmt::print(stderr, "note: the XDMF file beside '{}' is of others and stays as it is\n", file);
+  else
+    fmt::print("written: {}\n", written);
+}
+
+}  // namespace
+
+void describe_images(const Point& point, const char* option, const std::vector<io::DatasetSpec>& specs,
+                     bool xdmf) {
+  std::map<std::string, std::vector<io::DatasetSpec>> files;
+  const auto names = io::split_names(point.values.text(option));
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    files[io::parse_dataset_name(names[i], option).file].push_back(specs[i]);
+  mpi::on_root(point.comm, "write", [&] {
+    for (const auto& [file, of_file] : files) describe_image(file, of_file, xdmf);
+  });
+}
+
+}  // namespace tessera::workloads::stencil

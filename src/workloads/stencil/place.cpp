@@ -1,0 +1,141 @@
+// Where fields are swept: on the GPUs, through them or on the host, and by which shares.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "dist/stencil/on_devices.hpp"
+#include "mpi/agreement.hpp"
+#include "run/device.hpp"
+#include "run/shares.hpp"
+#include "workloads/stencil/problem.hpp"
+
+namespace tessera::workloads::stencil {
+namespace {
+
+using run::Values;
+
+/// What the plan knows of GPUs before one is looked at: the memory of any, some launches an exchange, and a
+/// link between two of them.
+dist::stencil::Rates gpu_rates(mpi::DeviceWay way) {
+  const auto& devices = machine::gpus().devices;
+  const double memory = devices.empty() ? 2e12 : 0.85 * devices.front().bus_bandwidth();
+  const double link = way == mpi::DeviceWay::staged ? 5e9 : 100e9;
+  return {memory, {.latency = 40e-6, .message = 5e-6, .bandwidth = link, .crowd_bandwidth = link}, true};
+}
+
+/// The kernels of a device, and whether this rank runs them: where --gpu-ranks says so, only some of a node
+/// do.
+struct Place {
+  const tessera::stencil::Variant* row = nullptr;  ///< nullptr: none does
+  bool drives = false;                             ///< this rank
+  bool all = false;                                ///< all of them
+};
+
+/// Whether the fields stay on the GPUs, how their halos travel then, and the steps between two exchanges.
+template <class T>
+void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                     const Place& place, Request& request) {
+  run::Residence residence{
+      .ranks = request.shape.ranks, .limit = point.bytes("device-memory"), .saves_one_rank = true};
+  residence.possible = place.row != nullptr && place.all && !request.problem().terms.any();
+  auto shape = request.shape;
+  const auto plan = [&](mpi::DeviceWay way) {
+    shape.rates = gpu_rates(way);
+    return make_plan(shape);
+  };
+  if (residence.possible && shape.ranks == comm.size()) {
+    shape.pass_steps =
+        dist::stencil::steps_of_a_pass<T>(request.problem(), request.plan.grid, request.method);
+    residence.device_bytes =
+        dist::stencil::DeviceStencil<T>::device_bytes(request.problem(), request.plan.grid, comm.rank(),
+                                                      plan(mpi::DeviceWay::ipc).halo_steps, shape.fields);
+  }
+  request.gpus = inputs.gpus->at(comm, point, residence);
+  if (request.gpus == nullptr) return;
+  request.plan = plan(request.gpus->way());
+  request.shape = shape;
+  if (point.text("overlap") == "auto") request.method.overlap = dist::stencil::Overlap::yes;
+}
+
+/// The slabs of a rank that drives a GPU, by the plan.
+template <class T>
+void cut_slabs(const mpi::Communicator& comm, const Place& place, Request& request) {
+  const auto& shape = request.shape;
+  if (!place.drives || shape.device_memory == 0) return;
+  const index_t steps = std::min(request.plan.halo_steps, std::max<index_t>(1, shape.steps));
+  request.slabs =
+      dist::stencil::slabs_of<T>(request.problem(), request.plan.grid,
+                                 std::min<index_t>(comm.rank(), shape.ranks - 1), steps, request.method);
+}
+
+/// How fields that stay on the host go through the GPUs between two exchanges, and the steps between those:
+/// the more, the less crosses the bus.
+template <class T>
+void choose_slabs(const mpi::Communicator& comm, const Values& point, const Place& place, Request& request) {
+  auto& shape = request.shape;
+  const index_t room = run::device_room(comm, point);
+  if (room == 0) return;  // a plan where there is no GPU
+  request.method.tuning.device_memory = shape.device_memory = room;
+  double slowest = std::numeric_limits<double>::max();
+  if (place.drives) {
+    shape.pass_steps =
+        dist::stencil::steps_of_a_pass<T>(request.problem(), request.plan.grid, request.method);
+    shape.device_rates = tessera::stencil::slab_rates();
+    slowest = shape.device_rates.memory;
+  }
+  shape.pass_steps = comm.max(shape.pass_steps);
+  shape.device_rates.memory = -comm.max(-slowest);
+  mpi::together(comm, "plan", [&] {
+    request.plan = make_plan(shape);
+    cut_slabs<T>(comm, place, request);
+  });
+}
+
+/// Boxes by the speed that each rank shows in a stretch between two exchanges of the plan so far.
+template <class T>
+void choose_shares(const mpi::Communicator& comm, const Values& point, const Place& place, Request& request) {
+  auto& shape = request.shape;
+  shape.weights = run::weights_of(comm, point, place.drives, [&] { return speed_of(request); });
+  if (shape.weights.empty()) return;
+  mpi::together(comm, "plan", [&] {
+    require(
+        !shape.parts, ExitCode::usage,
+        "boxes go by the ranks' speed (--gpu-ranks, --shares measured) along one dimension; drop --grid, or "
+        "take --shares equal");
+    shape.halo_steps = request.plan.halo_steps;
+    request.plan = make_plan(shape);
+    cut_slabs<T>(comm, place, request);
+  });
+}
+
+}  // namespace
+
+void choose_place(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                  Request& request) {
+  // What a device does not hold goes through it in slabs: it needs room for some of them.
+  const auto needed = [&] {
+    constexpr index_t enough = index_t{1} << 30;
+    const index_t asked = point.bytes("device-memory");
+    return std::min(dist::stencil::forecast(request.shape, request.plan, comm.rank()).field_bytes,
+                    asked > 0 ? asked : enough);
+  };
+  Place place;
+  place.row = run::asked_device_kernel(comm, point, tessera::stencil::variants(),
+                                       tessera::stencil::best_device(), needed);
+  if (place.row != nullptr) {
+    place.drives = run::drives_gpu(comm, point);
+    place.all = comm.sum(index_t{place.drives ? 1 : 0}) == comm.size();
+    request.method.kernel = place.drives ? place.row : nullptr;  // the best one of the host
+    request.kernel = fmt::format("{}{}", place.row->name, place.all ? "" : "+auto");
+  }
+  dispatch_kept(request.element, [&]<class T>(Type<T>) {
+    choose_exchange<T>(comm, point, inputs, place, request);
+    if (request.gpus != nullptr) return;
+    if (place.row != nullptr) choose_slabs<T>(comm, point, place, request);
+    choose_shares<T>(comm, point, place, request);
+  });
+}
+
+}  // namespace tessera::workloads::stencil

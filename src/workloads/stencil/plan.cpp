@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "dist/stencil/samples.hpp"
+#include "io/grid.hpp"
+#include "run/memory_plan.hpp"
+#include "run/shares.hpp"
+#include "workloads/stencil/problem.hpp"
+
+namespace tessera::workloads::stencil {
+namespace {
+
+using dist::stencil::Forecast;
+
+/// What the check and the files take beside the field.
+index_t beside(const Request& request, index_t rank) {
+  constexpr index_t samples = 16, longest_sample = 200000;  // values; one step of weights may need more
+  const auto& stencil = request.problem().stencil;
+  index_t points = 1;
+  for (int d = 0; d < 3; ++d)
+    points *= 2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, request.plan.halo_steps) + 1;
+  const index_t field = request.plan.grid.of(rank).volume() * request.shape.element_bytes;
+  const index_t copy = request.snapshots ? request.shape.fields * field : 0;
+  return copy + (request.files ? std::min(io::grid_staging_bytes, field) : 0) +
+         2 * samples * 16 * request.shape.fields * std::min(points, longest_sample);
+}
+
+}  // namespace
+
+index_t memory_of(const Request& request, index_t rank) {
+  return forecast(request.shape, request.plan, rank).memory() + beside(request, rank);
+}
+
+index_t most_memory(const Request& request, index_t ranks) {
+  Request other = request;
+  other.shape.ranks = ranks;
+  other.shape.parts = {};
+  other.plan = make_plan(other.shape);
+  index_t most = 0;
+  for (const index_t rank : {index_t{0}, other.plan.grid.active() / 2})
+    most = std::max(most, memory_of(other, rank));
+  return most;
+}
+
+Need need_of(const Request& request) {
+  Need need;
+  for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
+    need.memory = std::max(need.memory, memory_of(request, rank));
+    need.seconds = std::max(need.seconds, forecast(request.shape, request.plan, rank).seconds);
+  }
+  return need;
+}
+
+namespace {
+
+/// How the first rank's fields go through its device, where they do so in slabs.
+void print_slabs(const Request& request) {
+  if (!request.slabs || request.slabs->whole()) return;
+  const auto& slabs = *request.slabs;
+  const Index3 size = request.plan.grid.of(0).size();
+  std::vector<std::string> extents;
+  for (int d = 3 - request.dims(); d < 3; ++d)
+    extents.push_back(std::to_string(d == slabs.d ? ceil_div(size[d], slabs.slabs) : size[d]));
+  fmt::print("through {} of device memory in {} of {}, {} at a time; {} to the device, {} back in {}\n",
+             human_bytes(slabs.device_bytes), counted(slabs.slabs, "slab"), fmt::join(extents, " x "),
+             counted(slabs.longest(), "step"), human_bytes(slabs.sent_bytes),
+             human_bytes(slabs.brought_bytes), counted(slabs.steps(), "step"));
+}
+
+}  // namespace
+
+void print_plan(const Request& request, index_t program) {
+  const auto& grid = request.plan.grid;
+  const int dims = request.dims();
+  std::string with;
+  for (const auto term : dist::stencil::all_terms) {
+    if (request.problem().terms.has(term))
+      with += fmt::format("{}{}", with.empty() ? " with " : ", ", name(term));
+  }
+  if (request.shape.fields > 1) with += fmt::format(" on {} fields", request.shape.fields);
+  fmt::print("plan: stencil {}{} on {} ({}), {}, {} x {}, kernel {}\n", request.problem().stencil.name, with,
+             fmt::join(request.extents(), " x "), name(request.element), counted(request.shape.steps, "step"),
+             counted(request.shape.ranks, "rank"), counted(request.method.threads, "thread"), request.kernel);
+  const index_t idle = request.shape.ranks - grid.active();
+  fmt::print("grid {} ({} nothing), a halo of {}, so {}\n", layout::parts_text(grid.parts, dims),
+             idle == 1 ? "1 rank holds" : fmt::format("{} ranks hold", idle),
+             counted(request.plan.halo_steps, "step"),
+             counted(ceil_div(request.shape.steps, request.plan.halo_steps), "exchange"));
+  if (request.gpus != nullptr)
+    fmt::print("the fields stay on the GPUs; exchange: {}\n", request.gpus->text());
+  if (request.shape.weighted()) {
+    fmt::print("boxes by measured speed, Mpoints/s a rank: {}\n",
+               run::text_of_weights(request.shape.weights, 1e6));
+  }
+  print_slabs(request);
+  Table table({"rank", "box", "updates", "received", "messages", "field", "work space", "predicted"});
+  constexpr index_t most_rows = 32;
+  double slowest = 0, all = 0;
+  index_t words = 0, most = 0;
+  for (index_t rank = 0; rank < request.shape.ranks; ++rank) {
+    const Forecast f = forecast(request.shape, request.plan, rank);
+    slowest = std::max(slowest, f.seconds);
+    all += f.updates;
+    words = std::max(words, f.received_bytes);
+    most = std::max(most, f.memory() + beside(request, rank));
+    if (rank >= most_rows) continue;
+    std::vector<index_t> box;
+    for (int d = 3 - dims; d < 3; ++d) box.push_back(grid.of(rank).size()[d]);
+    table.add({std::to_string(rank), fmt::format("{}", fmt::join(box, " x ")), human_number(f.updates),
+               human_bytes(f.received_bytes), std::to_string(f.messages), human_bytes(f.field_bytes),
+               human_bytes(f.buffer_bytes + beside(request, rank)), human_seconds(f.seconds)});
+  }
+  fmt::print("{}", table.text());
+  if (request.shape.ranks > most_rows)
+    fmt::print("... and {} more\n", counted(request.shape.ranks - most_rows, "rank"));
+  const double needed = request.updates();
+  fmt::print(
+      "in all {} updates, {} of them for halos; the worst rank receives {} and holds {}; predicted {}{}\n",
+      human_number(all), human_number(all - needed), human_bytes(words), run::held_text(most, program),
+      human_seconds(slowest),
+      request.shape.rates.measured ? ""
+                                   : " on a common machine (run `tessera machine` once to know this one)");
+}
+
+}  // namespace tessera::workloads::stencil

@@ -1,0 +1,295 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "io/image.hpp"
+#include "kernels/stencil/tuning.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "run/held.hpp"
+#include "workloads/stencil/problem.hpp"
+
+namespace tessera::workloads::stencil {
+namespace {
+
+using dist::stencil::Problem;
+using io::DatasetInfo;
+using run::Values;
+
+/// "512x512" as so many numbers.
+std::vector<index_t> parse_extents(const std::string& text, const char* option) {
+  std::vector<index_t> extents;
+  for (const std::string& word : split(text, 'x')) {
+    const std::string digits(trim(word));
+    require(
+        !digits.empty() && digits.size() < 19 && digits.find_first_not_of("0123456789") == std::string::npos,
+        ExitCode::usage, fmt::format("--{} '{}' is no list of sizes; write 512x512", option, text));
+    extents.push_back(std::stoll(digits));
+  }
+  require(extents.size() <= 3, ExitCode::usage,
+          fmt::format("--{} '{}' has {} dimensions; 1 to 3 are known", option, text, extents.size()));
+  return extents;
+}
+
+/// Extents of 1 to 3 dimensions as (z, y, x), ones in front.
+Index3 padded(const std::vector<index_t>& extents) {
+  Index3 result{{1, 1, 1}};
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    result[static_cast<int>(d + 3 - extents.size())] = extents[d];
+  return result;
+}
+
+std::vector<std::string> names_of(const Inputs& inputs) {
+  std::vector<std::string> paths;
+  for (const auto& input : inputs.in) paths.push_back(input->name().path);
+  if (paths.empty()) return {"u"};
+  return io::field_names(paths);
+}
+
+/// infos: of --in, none where the field is generated.
+void resolve_field(const Values& point, const Inputs& inputs, const std::vector<DatasetInfo>& infos,
+                   Request& request, int& dims) {
+  std::vector<index_t> extents = infos.empty() ? parse_extents(point.text("shape"), "shape") : infos[0].shape;
+  dims = static_cast<int>(extents.size());
+  require(dims >= 1 && dims <= 3, ExitCode::bad_data,
+          fmt::format("{} is {}-dimensional; fields have 1 to 3 dimensions",
+                      infos.empty() ? "the field" : inputs.in[0]->name().text(), dims));
+  bool small = !infos.empty();
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    require(infos[i].reads_as_number(), ExitCode::bad_data,
+            fmt::format("{} holds elements of {}; real or integer numbers are needed",
+                        inputs.in[i]->name().text(), infos[i].type_text()));
+    small = small && infos[i].kind == DatasetInfo::Kind::real && infos[i].element_bytes <= 4;
+  }
+  request.fields = names_of(inputs);
+  request.shape.fields = static_cast<index_t>(request.fields.size());
+  request.shape.problem.global = padded(extents);
+  (void)checked_mul(checked_mul(request.problem().global[0], request.problem().global[1], "the field"),
+                    checked_mul(request.problem().global[2], 16, "the field"), "the field");
+  const std::string type = point.text("type");
+  request.element = type == "f16"                                ? Element::f16
+                    : type == "f32" || (type == "auto" && small) ? Element::f32
+                                                                 : Element::f64;
+  request.shape.element_bytes = static_cast<index_t>(bytes(request.element));
+}
+
+/// As many as fields.
+void check_counts(const Values& point, const Inputs& inputs, const Request& request) {
+  const auto fields = static_cast<std::size_t>(request.shape.fields);
+  const auto check = [&](const char* option, std::size_t count, bool right) {
+    require(right, ExitCode::usage,
+            fmt::format("--{} names {} dataset(s) for {} field(s); name one a field, file.h5:/u,/v", option,
+                        count, fields));
+  };
+  const std::size_t given = inputs.given.size(), past = inputs.past.size();
+  check("past", past, past == 0 || past == fields);
+  check("given", given, given <= 1 || given == fields);
+  for (const char* option : {"out", "snapshots"}) {
+    const auto names = io::split_names(point.text(option));
+    check(option, names.size(), !point.has(option) || names.size() == fields);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      require(std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) ==
+                  names.begin() + static_cast<std::ptrdiff_t>(i),
+              ExitCode::usage, fmt::format("--{} names {} twice", option, names[i]));
+    }
+  }
+}
+
+/// Among others a small number may be zero.
+void require_bounded(Element element, double value, const char* option) {
+  if (std::abs(value) > 1) run::require_held(element, value, fmt::format("{} {}", option, value));
+}
+
+void resolve_stencil(const Values& point, const Inputs& inputs, const DatasetInfo& weights_info, int dims,
+                     Request& request) {
+  Problem& problem = request.shape.problem;
+  const Element computed = request.element == Element::f16 ? Element::f32 : request.element;
+  if (point.has("weights")) {
+    const Weights weights = inputs.weights ? read_weights(inputs.weights->name(), weights_info)
+                                           : parse_weights(point.text("weights"));
+    require(static_cast<int>(weights.shape.size()) <= dims, ExitCode::usage,
+            fmt::format("--weights has {} dimensions ({}) and the field {}; give a box of as many at most",
+                        weights.shape.size(), fmt::join(weights.shape, " x "), dims));
+    for (const double weight : weights.values) require_bounded(computed, weight, "--weights");
+    run::require_held(computed, point.real("previous"), "--previous " + point.text("previous"));
+    problem.stencil = tessera::stencil::make_stencil("weights", dims, padded(weights.shape), weights.values,
+                                                     point.real("previous"));
+  } else {
+    problem.stencil = tessera::stencil::named_stencil(point.text("stencil"), dims);
+  }
+  problem.sides = parse_sides(point.text("boundary"), dims);
+  for (const auto& both : problem.sides)
+    for (const auto& side : both) require_bounded(request.element, side.value, "--boundary");
+  check_stencil(problem.stencil, problem.sides, dims);
+  require(inputs.past.empty() || problem.stencil.two_levels(), ExitCode::usage,
+          fmt::format("--past is for stencils of two time levels and '{}' has one; drop it",
+                      problem.stencil.name));
+  require(problem.any_given() == !inputs.given.empty(), ExitCode::usage,
+          problem.any_given() ? "--boundary given takes its values from a dataset; name it with --given"
+                              : "--given has no effect unless --boundary says given; say which side");
+}
+
+void check_same_shape(const run::Input* input, const DatasetInfo& info, const std::vector<index_t>& wanted,
+                      const char* what) {
+  if (input == nullptr) return;
+  require(info.reads_as_number(), ExitCode::bad_data,
+          fmt::format("{} holds elements of {}; real or integer numbers are needed", input->name().text(),
+                      info.type_text()));
+  require(info.shape == wanted, ExitCode::bad_data,
+          fmt::format("{} ({}) is not {}, which has {} numbers", input->name().text(), info.shape_text(),
+                      what, fmt::join(wanted, " x ")));
+}
+
+void resolve_terms(const Values& point, const Inputs& inputs, Request& request) {
+  auto& terms = request.shape.problem.terms;
+  for (std::size_t k = 0; k < 3; ++k) terms.present[k] = inputs.terms[k] != nullptr;
+  terms.source_factor = point.real("source-factor");
+  run::require_held(request.element, terms.source_factor, "--source-factor " + point.text("source-factor"));
+  check_terms(request.problem().stencil, terms);
+}
+
+/// As the field, in its dimensions.
+std::vector<index_t> extents_of(const Box3& box, int dims) {
+  std::vector<index_t> extents;
+  for (int d = 3 - dims; d < 3; ++d) extents.push_back(box.size()[d]);
+  return extents;
+}
+
+void resolve_method(const Values& point, Request& request) {
+  auto& method = request.method;
+  method.threads = run::threads_of(point);
+  method.kernel = find_variant(tessera::stencil::variants(), point.text("kernel"));
+  method.tuning.tile_x = point.integer("tile-x");
+  method.tuning.tile_y = point.integer("tile-y");
+  method.tuning.column = point.integer("column-width");
+  method.tuning.base_steps = point.integer("base-steps");
+  method.tuning.block = point.integer("block");
+  method.tuning.march = point.integer("march");
+  if (point.text("overlap") == "yes") method.overlap = dist::stencil::Overlap::yes;
+  request.kernel = point.text("kernel");
+  auto& shape = request.shape;
+  shape.threads = method.threads;
+  shape.steps = point.integer("steps");
+  shape.overlap = method.overlap == dist::stencil::Overlap::yes;
+  shape.halo_steps = point.integer("halo-steps");
+  shape.blocks_time = request.kernel == "auto" || request.kernel == "cache_oblivious";
+  if (point.has("grid")) {
+    const auto parts = parse_extents(point.text("grid"), "grid");
+    require(static_cast<int>(parts.size()) == request.dims() &&
+                std::all_of(parts.begin(), parts.end(), [](index_t n) { return n >= 1 && n <= 1 << 20; }),
+            ExitCode::usage,
+            fmt::format("--grid '{}' is no grid for a field of {} dimension(s)", point.text("grid"),
+                        request.dims()));
+    shape.parts = padded(parts);
+  }
+}
+
+/// No device kernel reads terms, and no kernel does beside halves.
+void check_place(const Values& point, const Request& request) {
+  const auto* const kernel = request.method.kernel;
+  const bool device = kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
+  const bool half = request.element == Element::f16;
+  require(!half || !request.problem().terms.any(), ExitCode::usage,
+          "fields in f16 take no --coefficients, --source or --mask; take --type f32 or f64");
+  require(!device || !request.problem().terms.any(), ExitCode::usage,
+          "no GPU kernel takes --coefficients, --source or --mask; take --device cpu or a kernel of the CPU");
+}
+
+/// What the plan knows of the machine, the same on every rank.
+void resolve_machine(const mpi::Communicator& comm, const Values& point, const run::Ceilings& ceilings,
+                     Request& request) {
+  auto& shape = request.shape;
+  const bool other_ranks = point.flag("plan") && point.has("ranks");
+  shape.ranks = other_ranks ? point.integer("ranks") : comm.size();
+  index_t per_node = comm.max(index_t{comm.node().size()});
+  if (other_ranks) per_node = std::min<index_t>(shape.ranks, std::max(1, machine::default_threads()));
+  const auto copy = ceilings.at("copy", shape.threads * per_node);
+  const auto share = static_cast<double>(per_node);
+  const double usual = std::min(10.0 * shape.threads * share, 100.0);  // GB/s, where nobody measured
+  const mpi::Network network = run::network(ceilings, shape.ranks);
+  std::vector<double> known{copy.value_or(usual) * 1e9 / share,
+                            copy ? 1.0 : 0.0,
+                            static_cast<double>(tessera::machine::caches().l3 * comm.node().size()) / share,
+                            network.latency,
+                            network.message,
+                            network.bandwidth,
+                            network.crowd_bandwidth};
+  comm.broadcast(std::span(known), 0);
+  // Ranks that share a core answer when it is their turn.
+  constexpr double time_slice = 50e-6;
+  const bool crowded = !other_ranks && shape.threads * per_node > index_t{sysconf(_SC_NPROCESSORS_ONLN)};
+  if (comm.max(index_t{crowded ? 1 : 0}) > 0) known[3] = std::max(known[3], time_slice);
+  shape.rates = {known[0], {known[3], known[4], known[5], known[6]}, known[1] != 0};
+  shape.cache_bytes = static_cast<index_t>(known[2]);
+}
+
+DatasetInfo shared(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input) {
+  return input ? input->share(comm) : DatasetInfo{};
+}
+
+std::vector<DatasetInfo> shared(const mpi::Communicator& comm,
+                                const std::vector<std::unique_ptr<run::Input>>& inputs) {
+  std::vector<DatasetInfo> infos;
+  for (const auto& input : inputs) infos.push_back(input->share(comm));
+  return infos;
+}
+
+/// That every dataset has the shape it has to have.
+void check_shapes(const std::vector<std::unique_ptr<run::Input>>& inputs,
+                  const std::vector<DatasetInfo>& infos, const std::vector<index_t>& wanted,
+                  const char* what) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) check_same_shape(inputs[i].get(), infos[i], wanted, what);
+}
+
+}  // namespace
+
+std::vector<index_t> Request::extents() const { return extents_of({{}, problem().global}, dims()); }
+
+double Request::updates() const {
+  double product = static_cast<double>(shape.steps) * static_cast<double>(shape.fields);
+  for (const index_t extent : extents()) product *= static_cast<double>(extent);
+  return product;
+}
+
+Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                const run::Ceilings& ceilings) {
+  Request request;
+  request.init = point.text("init");
+  request.snapshots = point.has("snapshots");
+  request.files =
+      request.snapshots || point.has("out") || point.has("checkpoint") || !inputs.in.empty() ||
+      !inputs.given.empty() ||
+      std::any_of(inputs.terms.begin(), inputs.terms.end(), [](const auto& t) { return t != nullptr; });
+  request.every = point.integer("every");
+  request.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  const auto in = shared(comm, inputs.in), past = shared(comm, inputs.past),
+             given = shared(comm, inputs.given);
+  const DatasetInfo weights = shared(comm, inputs.weights);
+  std::array<DatasetInfo, 3> terms;
+  for (std::size_t k = 0; k < 3; ++k) terms[k] = shared(comm, inputs.terms[k]);
+  mpi::together(comm, "plan", [&] {
+    int dims = 0;
+    resolve_field(point, inputs, in, request, dims);
+    resolve_stencil(point, inputs, weights, dims, request);
+    check_counts(point, inputs, request);
+    check_shapes(inputs.in, in, request.extents(), "as large as the first field");
+    check_shapes(inputs.past, past, request.extents(), "the field one step before");
+    check_shapes(inputs.given, given, extents_of(request.problem().with_frame(), dims),
+                 "the field with its frame");
+    resolve_terms(point, inputs, request);
+    for (std::size_t k = 0; k < 3; ++k)
+      check_same_shape(inputs.terms[k].get(), terms[k], request.extents(), "as large as the field");
+    resolve_method(point, request);
+    check_place(point, request);
+    request.probes = parse_probes(point.text("probe"), request.problem());
+  });
+  resolve_machine(comm, point, ceilings, request);
+  mpi::together(comm, "plan", [&] { request.plan = make_plan(request.shape); });
+  choose_place(comm, point, inputs, request);
+  return request;
+}
+
+}  // namespace tessera::workloads::stencil

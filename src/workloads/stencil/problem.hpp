@@ -1,0 +1,131 @@
+#pragma once
+// A point of a stencil with everything looked up, and what the files of the workload share.
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/element.hpp"
+#include "dist/stencil/advance.hpp"
+#include "dist/stencil/plan.hpp"
+#include "io/output_file.hpp"
+#include "workloads/frame/workload.hpp"
+#include "run/ceilings.hpp"
+#include "run/gpu_exchange.hpp"
+#include "run/inputs.hpp"
+#include "run/options.hpp"
+#include "run/session.hpp"
+
+namespace tessera::workloads::stencil {
+
+/// The inputs that files hold.
+struct Inputs {
+  std::vector<std::unique_ptr<run::Input>> in, past;  ///< a field each
+  std::vector<std::unique_ptr<run::Input>> given;     ///< one for all fields, or a field each
+  std::unique_ptr<run::Input> weights;
+  std::array<std::unique_ptr<run::Input>, 3> terms;                                 ///< by Term
+  std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
+};
+
+/// One point of the sweep with everything looked up.
+struct Request {
+  dist::stencil::PlanRequest shape;
+  dist::stencil::Plan plan;
+  dist::stencil::Method method;
+  Element element = Element::f64;
+  std::string kernel;
+  const mpi::DeviceExchange* gpus = nullptr;        ///< the fields stay there, and their halos travel so
+  std::optional<tessera::stencil::SlabPlan> slabs;  ///< or they come there between two exchanges
+  std::string init;
+  std::vector<std::string> fields{"u"};  ///< their names
+  index_t every = 0;                     ///< steps between two snapshots
+  std::vector<Index3> probes;
+  bool snapshots = false;  ///< a copy of the field is held while it is written
+  bool files = false;      ///< fields or terms come from files, or go there
+  std::uint64_t seed = 1;
+
+  [[nodiscard]] const dist::stencil::Problem& problem() const { return shape.problem; }
+  [[nodiscard]] int dims() const { return problem().stencil.dims; }
+  /// "v:" in front of what is said of one of several fields.
+  [[nodiscard]] std::string prefix(index_t field) const {
+    return shape.fields == 1 ? "" : fields[static_cast<std::size_t>(field)] + ":";
+  }
+  [[nodiscard]] std::vector<index_t> extents() const;
+  [[nodiscard]] double updates() const;  ///< points times steps, of all fields
+};
+
+/// "clamp", "x=periodic,y-=constant:1.5,y+=mirror"; sides not named are clamped. Throws Error(usage).
+[[nodiscard]] dist::stencil::Sides parse_sides(const std::string& text, int dims);
+/// Weights written as "0 1 0; 1 -4 1; 0 1 0" (rows end with ;, planes with /), or the values of a dataset.
+struct Weights {
+  std::vector<index_t> shape;  ///< as many as dimensions
+  std::vector<double> values;
+};
+[[nodiscard]] Weights parse_weights(const std::string& text);
+[[nodiscard]] Weights read_weights(const io::DatasetName& name, const io::DatasetInfo& info);
+
+/// "10,20; 3,4": points (x, y, z) of the field. Throws Error(usage).
+[[nodiscard]] std::vector<Index3> parse_probes(const std::string& text,
+                                               const dist::stencil::Problem& problem);
+
+/// "0:1", growing, or nothing. Throws Error(usage).
+void check_color_range(const std::string& text);
+
+/// Between two checkpoints: "600s" or "1000" steps.
+struct Interval {
+  double seconds = 0;
+  index_t steps = 0;  ///< 0: by seconds
+};
+[[nodiscard]] Interval parse_interval(const std::string& text);
+
+/// Collective: shape and element type from the files where they are given, else from the options; then the
+/// plan.
+[[nodiscard]] Request resolve(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                              const run::Ceilings& ceilings);
+
+/// The device sweeps where it is asked to. Where fields stay on the host they go there and back between two
+/// exchanges. Boxes go by the ranks' speed where those differ. Collective.
+void choose_place(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                  Request& request);
+/// Points times steps a second that this rank's kernel does on its own, between two exchanges as far apart as
+/// the plan's: for shares by speed.
+[[nodiscard]] double speed_of(const Request& request);
+
+/// What a rank plans to hold, of everything.
+[[nodiscard]] index_t memory_of(const Request& request, index_t rank);
+/// The largest memory of any rank if there were so many.
+[[nodiscard]] index_t most_memory(const Request& request, index_t ranks);
+/// Prints what every rank will hold, send and compute, and how long that should last on the measured machine.
+/// Beside a program of so many bytes.
+void print_plan(const Request& request, index_t program);
+/// What the worst rank will hold, and the slowest take.
+[[nodiscard]] Need need_of(const Request& request);
+
+using Point = PointOf<Request, Inputs>;
+
+/// Whether the result is right. Collective.
+[[nodiscard]] bool run_steps(const Point& point);
+
+/// Describes the outputs of an option, one a field, in XDMF files beside theirs where that is asked for; says
+/// what readers of pictures do not find. Collective.
+void describe_images(const Point& point, const char* option, const std::vector<io::DatasetSpec>& specs,
+                     bool xdmf);
+
+/// The initial field of this rank, read or generated from the global position. Local.
+template <class T>
+void load(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
+/// What lies beyond given sides. Local.
+template <class T>
+void load_given(const Request& request, const Inputs& inputs, dist::stencil::DistributedField<T>& u);
+/// The terms of this rank with their ghost layers; nullptr where there are none. Local.
+template <class T>
+[[nodiscard]] std::shared_ptr<const dist::stencil::TermFields<T>> load_terms(const Request& request,
+                                                                             const Inputs& inputs, int rank);
+/// Names and hashes of what a step reads beside the field: the terms and what lies beyond given sides.
+/// Collective.
+template <class T>
+[[nodiscard]] std::string identity_of(const Point& point, const dist::stencil::DistributedField<T>& u);
+
+}  // namespace tessera::workloads::stencil

@@ -1,0 +1,283 @@
+#include "workloads/stencil/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "dist/stencil/halo_window.hpp"
+#include "dist/stencil/on_devices.hpp"
+#include "io/grid.hpp"
+#include "io/schema.hpp"
+#include "mpi/agreement.hpp"
+#include "workloads/stencil/aside.hpp"
+
+namespace tessera::workloads::stencil {
+namespace {
+
+using dist::stencil::Traffic;
+
+/// The checksum of every field.
+template <class T>
+std::string hashes_of(const Point& point, const DistributedField<T>& u) {
+  std::vector<std::string> hashes;
+  for (index_t field = 0; field < u.fields(); ++field) {
+    const auto mine = u.box().empty()
+                          ? 0
+                          : tessera::stencil::field_hash<T>(u.now(field), u.box().low, u.problem().global,
+                                                            point.request.method.threads);
+    hashes.push_back(fmt::format("{:016x}", point.comm.sum(std::uint64_t{mine})));
+  }
+  return fmt::format("{}", fmt::join(hashes, ","));
+}
+
+/// Where there are no hardware counters. `auto` blocks time as cache_oblivious does.
+run::Counted stand_in(const Request& request) {
+  if (request.problem().terms.any())
+    return run::not_simulated("coefficients, sources and masks are not traced");
+  if (request.element == Element::f16) return run::not_simulated("fields in f16 are not traced");
+  if (request.dims() == 3) return run::not_simulated("three dimensions are not traced");
+  if (request.shape.fields > 1) return run::not_simulated("several fields are not traced");
+  const std::vector<index_t> extents = request.extents();
+  return run::simulated({.workload = "stencil",
+                         .kernel = request.kernel == "auto" ? "cache_oblivious" : request.kernel,
+                         .element_bytes = static_cast<index_t>(bytes(request.element)),
+                         .m = request.dims() == 1 ? 1 : extents.front(),
+                         .n = extents.back(),
+                         .column_width = request.method.tuning.column,
+                         .steps = request.shape.steps,
+                         .stencil = request.problem().stencil.name});
+}
+
+/// halos: how they travel where the fields lie on the host.
+void describe(const Point& point, const std::string& hashes, index_t messages, const std::string& halos,
+              run::Measured& measured) {
+  const Request& request = point.request;
+  measured.stand_in = [&request] { return stand_in(request); };
+  measured.columns = {
+      {"stencil", request.problem().stencil.name},
+      {"shape", fmt::format("{}", fmt::join(request.extents(), "x"))},
+      {"type", std::string(name(request.element))},
+      {"steps", request.shape.steps},
+      {"kernel", request.kernel},
+      {"grid", layout::parts_text(request.plan.grid.parts, request.dims())},
+      {"halo_steps", request.plan.halo_steps},
+      {"messages", point.comm.sum(messages)},
+      {"exchange", request.gpus == nullptr ? halos : fmt::format("gpu_{}", mpi::name(request.gpus->way()))},
+      {"slabs", request.slabs ? request.slabs->slabs : 0},
+      {"slab_steps", request.slabs ? request.slabs->longest() : 0},
+      {"hash", hashes}};
+  measured.work = request.updates();
+  measured.rate_units = "Gpoints/s";
+  measured.ceiling = "copy";
+  const index_t levels = request.problem().stencil.two_levels() ? 3 : 2;
+  const auto fields = static_cast<double>(levels + request.problem().terms.count());
+  measured.per_ceiling = fields * static_cast<double>(bytes(request.element));
+}
+
+/// The datasets of a point's outputs, by number; one a field.
+struct Datasets {
+  std::vector<std::size_t> out, snapshots;
+};
+
+std::vector<std::size_t> add_output(const Point& point, const char* option, const std::vector<index_t>& time,
+                                    run::Outputs& outputs) {
+  const auto& [values, request, inputs] = std::tie(point.values, point.request, point.inputs);
+  std::vector<std::size_t> datasets;
+  if (!values.has(option)) return datasets;
+  std::vector<std::string> dimensions{"z", "y", "x"};
+  dimensions.erase(dimensions.begin(), dimensions.end() - request.dims());
+  auto shape = request.extents();
+  if (!time.empty()) {
+    shape.insert(shape.begin(), static_cast<index_t>(time.size()));
+    dimensions.insert(dimensions.begin(), "time");
+  }
+  for (const std::string& name : io::split_names(values.text(option))) {
+    datasets.push_back(outputs.add(io::parse_dataset_name(name, option), shape, request.element, dimensions));
+    outputs.spec(datasets.back()).time = time;
+    outputs.spec(datasets.back()).image = true;
+    if (const std::size_t field = datasets.size() - 1; field < inputs.in.size())
+      outputs.describe_as(datasets.back(), inputs.in[field]->name());
+  }
+  return datasets;
+}
+
+/// The fields where they are computed; the host's memory has what was brought of them.
+template <class T>
+class OnGpus {
+ public:
+  OnGpus(const mpi::DeviceExchange& exchange, const DistributedField<T>& u,
+         const dist::stencil::Method& method)
+      : comm_(exchange.comm()), there_(exchange, u, method) {}
+
+  void put(const DistributedField<T>& u, mpi::Phases& phases) {
+    mpi::together(comm_, "to device", [&] {
+      const mpi::PhaseScope scope(phases, "to device");
+      there_.put(u);
+    });
+    brought_ = true;
+  }
+  Traffic advance(index_t steps, mpi::Phases& phases) {
+    brought_ = brought_ && steps == 0;
+    return there_.advance(steps, phases);
+  }
+  void bring(DistributedField<T>& u, const Box3& part, mpi::Phases& phases) {
+    if (brought_) return;
+    const mpi::PhaseScope scope(phases, "from device");
+    there_.get(u, part);
+    brought_ = part == Box3{{}, u.box().size()};
+  }
+
+ private:
+  mpi::Communicator comm_;
+  dist::stencil::DeviceStencil<T> there_;
+  bool brought_ = true;
+};
+
+template <class T>
+class Run {
+ public:
+  explicit Run(const Point& point) : point_(point) {
+    const auto& request = point.request;
+    mpi::together(point.comm, "allocate", [&] {
+      u_ = DistributedField<T>(request.problem(), request.plan.grid, point.comm.rank(),
+                               request.plan.halo_steps, request.shape.fields);
+    });
+    choose_home();
+    mpi::together(point.comm, "read", [&] {
+      const mpi::PhaseScope scope(once_, "read");
+      u_.use(load_terms<T>(request, point.inputs, point.comm.rank()));
+    });
+    if (begins_once()) begin();
+    begin_ = resume(point, u_, start_);
+    if (point.values.has("snapshots"))
+      frames_ = plan_frames(point, problem_of(point, u_) + start_, begin_.step);
+    datasets_.snapshots = add_output(point, "snapshots", frames_.steps, outputs_);
+    datasets_.out = add_output(point, "out", {}, outputs_);
+    outputs_.open(point.comm, point.values, frames_.written >= 0 ? frames_.problem : "");
+    require_place_for_pictures(point);
+  }
+
+  bool run() {
+    const auto& values = point_.values;
+    const index_t steps = point_.request.shape.steps;
+    index_t left = values.integer("warmups") + values.integer("repetitions");
+    Stops<T> stops;
+    Traffic traffic;
+    const auto prepare = [&] {
+      if (!begins_once()) begin();
+      if (there_) there_->put(u_, once_);
+    };
+    run::Measured measured =
+        run::measure(point_.comm, values, prepare, [&](mpi::Phases& phases, run::Clock& clock) {
+          if (--left == 0) clock.aside([&] { add_stops(stops); });
+          Aside aside(clock, stops.all());
+          const std::array<Stop*, 1> beside{&aside};
+          traffic = march(begin_.step, steps, beside, [&](index_t some) {
+            return there_ ? there_->advance(some, phases)
+                          : advance(point_.comm, u_, some, point_.request.method, phases);
+          });
+          if (stops.snapshots) clock.aside([&] { stops.snapshots->finish(); });
+        });
+    u_.bring();
+    measured.once = once_;
+    if (stops.check) {
+      const mpi::PhaseScope scope(measured.once, "verify");
+      measured.verdict = stops.check->verdict();
+    }
+    if (values.has("preview")) draw_picture(point_, u_, steps, values.text("preview"));
+    if (stops.series) measured.tables.push_back({io::schema::series, stops.series->rows()});
+    describe(point_, hashes_of(point_, u_), traffic.messages, u_.window() ? "shared" : "messages", measured);
+    measured.work *= steps > 0 ? static_cast<double>(steps - begin_.step) / static_cast<double>(steps) : 0;
+    const bool right = outputs_.conclude(point_.comm, values, point_.session, measured, [&] { write(); });
+    if (right) {
+      describe_images(point_, "snapshots", specs_of(datasets_.snapshots), true);
+      describe_images(point_, "out", specs_of(datasets_.out), values.flag("xdmf"));
+    }
+    return right;
+  }
+
+ private:
+  [[nodiscard]] std::vector<io::DatasetSpec> specs_of(const std::vector<std::size_t>& datasets) {
+    std::vector<io::DatasetSpec> specs;
+    for (const std::size_t dataset : datasets) specs.push_back(outputs_.spec(dataset));
+    return specs;
+  }
+
+  /// On the GPUs, or here, where neighbours of a node may read each other's halos.
+  void choose_home() {
+    const Request& request = point_.request;
+    if (request.gpus != nullptr) {
+      there_ = std::make_unique<OnGpus<T>>(*request.gpus, u_, request.method);
+      u_.keep_elsewhere([this](const Box3& part) { there_->bring(u_, part, once_); });
+      return;
+    }
+    using Window = dist::stencil::HaloWindow<T>;
+    const std::string exchange = point_.values.text("exchange");
+    if (exchange == "shared" || (exchange == "auto" && Window::fits(point_.comm, u_)))
+      u_.use(std::make_shared<Window>(point_.comm, u_));
+  }
+
+  /// Runs with checkpoints have no repetitions.
+  [[nodiscard]] bool begins_once() const { return resumes(point_.values) || point_.values.has("checkpoint"); }
+
+  /// The field before the first step.
+  void begin() {
+    mpi::together(point_.comm, "read", [&] {
+      mpi::Phases untimed;
+      const mpi::PhaseScope scope(loaded_ ? untimed : once_, "read");
+      load(point_.request, point_.inputs, u_);
+      load_given(point_.request, point_.inputs, u_);
+      loaded_ = true;
+    });
+    if (point_.values.has("checkpoint")) start_ = start_of(point_, u_);
+  }
+
+  /// What they take is told beside the repetitions.
+  void add_stops(Stops<T>& stops) {
+    const auto& values = point_.values;
+    mpi::Phases& phases = once_;
+    if (!values.flag("no-verify"))
+      stops.check.emplace(point_, u_, begin_.step, point_.request.shape.steps, phases);
+    if (!datasets_.snapshots.empty())
+      stops.snapshots.emplace(point_, u_, outputs_, datasets_.snapshots, frames_, phases);
+    if (values.has("probe") || values.flag("norms")) {
+      stops.series.emplace(point_, u_, phases);
+      if (!begin_.checkpoint.empty()) stops.series->go_on_with(begin_.checkpoint, begin_.step);
+    }
+    if (values.has("frames")) stops.frames.emplace(point_, u_, begin_.step, phases);
+    const auto leave = [&stops](index_t step) {
+      if (stops.snapshots) stops.snapshots->leave(step);
+    };
+    if (values.has("checkpoint"))
+      stops.checkpoints.emplace(point_, u_, begin_.step, start_, stops.series ? &*stops.series : nullptr,
+                                leave, phases);
+  }
+
+  void write() {
+    for (std::size_t i = 0; i < datasets_.out.size() && !u_.box().empty(); ++i) {
+      io::write_grid<T>(u_.box(), std::as_const(u_).now(static_cast<index_t>(i)),
+                        [&](auto slab, auto bytes) { outputs_.write_slab(datasets_.out[i], slab, bytes); });
+    }
+  }
+
+  const Point& point_;
+  DistributedField<T> u_;
+  std::unique_ptr<OnGpus<T>> there_;
+  Begin begin_;
+  std::string start_;  ///< the field before the first step, for checkpoints
+  run::Outputs outputs_;
+  FramePlan frames_;
+  Datasets datasets_;
+  mpi::Phases once_;
+  bool loaded_ = false;
+};
+
+}  // namespace
+
+bool run_steps(const Point& point) {
+  return dispatch_kept(point.request.element, [&]<class T>(Type<T>) { return Run<T>(point).run(); });
+}
+
+}  // namespace tessera::workloads::stencil

@@ -1,0 +1,257 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "io/checksum.hpp"
+#include "io/notes.hpp"
+#include "io/raw_file.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "workloads/stencil/preview.hpp"
+#include "workloads/stencil/stops.hpp"
+
+namespace tessera::workloads::stencil {
+namespace {
+
+struct Norms {
+  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0, squares = 0;
+};
+
+template <class T>
+Norms norms_of_row(const T* row, index_t n) {
+  Norms norms;
+  for (index_t x = 0; x < n; ++x) {
+    const auto value = static_cast<double>(row[x]);
+    norms.low = value < norms.low ? value : norms.low;
+    norms.high = value > norms.high ? value : norms.high;
+    norms.sum += value;
+    norms.squares += value * value;
+  }
+  return norms;
+}
+
+/// Row by row, so that the sums do not depend on the threads.
+template <class T>
+Norms norms_of(const GridView<const T>& u, int threads) {
+  std::vector<Norms> rows(static_cast<std::size_t>(u.extent[0] * u.extent[1]));
+  machine::parallel(threads, [&] {
+    machine::parallel_for(0, static_cast<index_t>(rows.size()), 16, [&](index_t begin, index_t end) {
+      for (index_t i = begin; i < end; ++i)
+        rows[static_cast<std::size_t>(i)] =
+            norms_of_row(u.row(i / u.extent[1], i % u.extent[1]), u.extent[2]);
+    });
+  });
+  Norms all;
+  for (const Norms& row : rows) {
+    all.low = std::min(all.low, row.low);
+    all.high = std::max(all.high, row.high);
+    all.sum += row.sum;
+    all.squares += row.squares;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Index3> parse_probes(const std::string& text, const dist::stencil::Problem& problem) {
+  std::vector<Index3> points;
+  if (text.empty()) return points;
+  const int dims = problem.stencil.dims;
+  for (const std::string& word : split(text, ';')) {
+    const auto numbers = split(word, ',');
+    Index3 point;
+    bool inside = static_cast<int>(numbers.size()) == dims;
+    for (int k = 0; inside && k < dims; ++k) {
+      const std::string digits(trim(numbers[static_cast<std::size_t>(k)]));
+      inside = !digits.empty() && digits.size() < 18 &&
+               digits.find_first_not_of("0123456789") == std::string::npos;
+      if (inside) point[2 - k] = std::stoll(digits);  // x first
+      inside = inside && point[2 - k] < problem.global[2 - k];
+    }
+    require(
+        inside, ExitCode::usage,
+        fmt::format("--probe '{}' is no point of the field; write {}, from 0 on, points separated by ;", word,
+                    dims == 1   ? "x"
+                    : dims == 2 ? "x,y"
+                                : "x,y,z"));
+    points.push_back(point);
+  }
+  return points;
+}
+
+template <class T>
+Series<T>::Series(const Point& point, const DistributedField<T>& u, mpi::Phases& phases)
+    : point_(point), u_(u), phases_(phases), every_(point.values.integer("probe-every")) {
+  const Request& request = point.request;
+  for (index_t field = 0; field < u.fields(); ++field) {
+    for (const Index3& p : request.probes) {
+      std::string where = std::to_string(p[2]);
+      for (int d = 1; d > 2 - request.dims(); --d) where += fmt::format(",{}", p[d]);
+      quantities_.push_back(request.prefix(field) + where);
+    }
+    if (!point.values.flag("norms")) continue;
+    for (const char* norm : {"min", "max", "sum", "l2"}) quantities_.push_back(request.prefix(field) + norm);
+  }
+}
+
+template <class T>
+index_t Series<T>::next(index_t step) const {
+  const index_t last = point_.request.shape.steps;
+  step = std::max(step, from_);
+  const index_t mine = step == 0 ? 0 : ((step - 1) / every_ + 1) * every_;
+  return step > last ? dist::stencil::never : std::min(mine, last);
+}
+
+template <class T>
+void Series<T>::at(index_t step) {
+  const mpi::PhaseScope scope(phases_, "probe");
+  seen_.push_back(static_cast<double>(step));
+  for (index_t field = 0; field < u_.fields(); ++field) {
+    look(field);
+    if (point_.values.flag("norms")) measure(field);
+  }
+}
+
+template <class T>
+void Series<T>::look(index_t field) {
+  const auto now = u_.now(field);
+  const Box3& box = u_.box();
+  std::vector<double> values(point_.request.probes.size(), 0);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Index3 p = point_.request.probes[i];
+    if (intersect(box, {p, {{p[0] + 1, p[1] + 1, p[2] + 1}}}).empty()) continue;
+    const Index3 at{{p[0] - box.low[0], p[1] - box.low[1], p[2] - box.low[2]}};
+    u_.bring({at, {{at[0] + 1, at[1] + 1, at[2] + 1}}});
+    values[i] = static_cast<double>(now(at));
+  }
+  point_.comm.sum(std::span(values));
+  seen_.insert(seen_.end(), values.begin(), values.end());
+}
+
+template <class T>
+void Series<T>::measure(index_t field) {
+  const auto& comm = point_.comm;
+  u_.bring();
+  const Norms mine = u_.box().empty() ? Norms{} : norms_of<T>(u_.now(field), point_.request.method.threads);
+  seen_.push_back(comm.min(mine.low));
+  seen_.push_back(comm.max(mine.high));
+  seen_.push_back(comm.sum(mine.sum));
+  seen_.push_back(std::sqrt(comm.sum(mine.squares)));
+}
+
+template <class T>
+MatrixView<const double> Series<T>::seen() const {
+  return {seen_.data(), static_cast<index_t>(seen_.size()) / columns(), columns(), columns()};
+}
+
+template <class T>
+std::vector<io::Row> Series<T>::rows() const {
+  std::vector<io::Row> rows;
+  const auto all = seen();
+  for (index_t i = 0; i < all.rows; ++i) {
+    for (index_t j = 1; j < all.cols; ++j)
+      rows.push_back({{"step", static_cast<index_t>(all(i, 0)), "steps"},
+                      {"quantity", quantities_[static_cast<std::size_t>(j - 1)]},
+                      {"value", all(i, j)}});
+  }
+  return rows;
+}
+
+template <class T>
+std::string Series<T>::identity() const {
+  std::uint64_t hash = static_cast<std::uint64_t>(every_);
+  for (const std::string& quantity : quantities_) {
+    for (const char letter : quantity) hash = mix64(hash ^ static_cast<unsigned char>(letter));
+    hash = mix64(hash);
+  }
+  return io::checksum_text(hash);
+}
+
+template <class T>
+void Series<T>::go_on_with(const std::string& checkpoint, index_t step) {
+  mpi::on_root(point_.comm, "resume", [&] {
+    const io::Notes notes(checkpoint);
+    if (!notes.has("checkpoint_series") || notes.text("checkpoint_series") != identity()) return;
+    const index_t rows = notes.integer("checkpoint_series_steps");
+    seen_.resize(static_cast<std::size_t>(rows * columns()));
+    io::read_box({checkpoint, "/series"}, {{0, rows}, {0, columns()}},
+                 MatrixView<double>{seen_.data(), rows, columns(), columns()});
+  });
+  auto count = static_cast<index_t>(seen_.size());
+  point_.comm.broadcast(std::span(&count, 1), 0);
+  seen_.resize(static_cast<std::size_t>(count));
+  point_.comm.broadcast(std::span(seen_), 0);
+  if (count > 0) from_ = step + 1;
+}
+
+template <class T>
+Frames<T>::Frames(const Point& point, const DistributedField<T>& u, index_t first, mpi::Phases& phases)
+    : point_(point), u_(u), first_(first), phases_(phases) {}
+
+template <class T>
+index_t Frames<T>::next(index_t step) const {
+  const index_t last = point_.request.shape.steps, every = point_.request.every;
+  if (step > last) return dist::stencil::never;
+  return step <= first_ ? first_ : std::min(ceil_div(step, every) * every, last);
+}
+
+template <class T>
+void Frames<T>::at(index_t step) {
+  const mpi::PhaseScope scope(phases_, "picture");
+  draw_picture(point_, u_, step, named_file(point_.values.text("frames"), fmt::format("{:08d}", step)));
+}
+
+void require_place_for_pictures(const Point& point) {
+  mpi::on_root(point.comm, "picture", [&] {
+    for (const char* option : {"preview", "frames"}) {
+      if (!point.values.has(option)) continue;
+      const std::string& file = point.values.text(option);
+      const std::string folder = io::directory_of(file);
+      const int reason = access(folder.c_str(), W_OK | X_OK) != 0 ? errno
+                         : std::filesystem::is_directory(file)    ? EISDIR
+                                                                  : 0;
+      require(reason == 0, ExitCode::cannot_create,
+              fmt::format("cannot write '{}' of --{} ({}); name another file", file, option,
+                          std::strerror(reason)));
+      io::require_file_or_nothing(file, fmt::format("--{}", option));
+    }
+  });
+}
+
+template <class T>
+void draw_picture(const Point& point, const DistributedField<T>& u, index_t step, const std::string& file) {
+  for (index_t field = 0; field < u.fields(); ++field) {
+    const auto panels = panels_of(point.comm, u, field);
+    mpi::on_root(point.comm, "picture", [&] {
+      const std::string& fixed = point.values.text("color-range");
+      const auto colon = fixed.find(':');
+      const Range range =
+          fixed.empty() ? range_of(panels)
+                        : Range{std::strtod(fixed.c_str(), nullptr),
+                                std::strtod(fixed.c_str() + std::min(colon, fixed.size() - 1) + 1, nullptr)};
+      const std::string& name = point.request.fields[static_cast<std::size_t>(field)];
+      write_picture(u.fields() == 1 ? file : named_file(file, name),
+                    draw(panels, range, fmt::format("{}step {}", point.request.prefix(field), step)));
+    });
+  }
+}
+
+template class Series<Half>;
+template class Series<float>;
+template class Series<double>;
+template class Frames<Half>;
+template class Frames<float>;
+template class Frames<double>;
+template void draw_picture(const Point&, const DistributedField<Half>&, index_t, const std::string&);
+template void draw_picture(const Point&, const DistributedField<float>&, index_t, const std::string&);
+template void draw_picture(const Point&, const DistributedField<double>&, index_t, const std::string&);
+
+}  // namespace tessera::workloads::stencil

@@ -1,0 +1,70 @@
+// How fast this rank sweeps, for shares by speed.
+
+#include <algorithm>
+
+#include "base/timer.hpp"
+#include "workloads/stencil/problem.hpp"
+
+namespace tessera::workloads::stencil {
+namespace {
+
+constexpr index_t most_points = index_t{1} << 24;  // beyond the caches
+constexpr double most_updates = 1 << 28;           // points times steps
+
+/// An equal share of the field, or a smaller one.
+Index3 sample_of(const Request& request) {
+  Index3 extent = request.problem().global;
+  const auto longest = [&] {
+    int most = 0;
+    for (int d = 1; d < 3; ++d) most = extent[d] > extent[most] ? d : most;
+    return most;
+  };
+  extent[longest()] = ceil_div(extent[longest()], request.shape.ranks);
+  while (extent.volume() > most_points) extent[longest()] = ceil_div(extent[longest()], index_t{2});
+  return extent;
+}
+
+template <class T>
+void fill(const GridView<T>& u) {
+  for (index_t z = 0; z < u.extent[0]; ++z) {
+    for (index_t y = 0; y < u.extent[1]; ++y) std::fill_n(u.row(z, y), u.extent[2], T{1});
+  }
+}
+
+template <class T>
+double speed(const Request& request) {
+  dist::stencil::Problem problem = request.problem();
+  problem.global = sample_of(request);
+  problem.terms = {};
+  const auto points = static_cast<double>(problem.global.volume());
+  const index_t stretch =
+      std::clamp<index_t>(request.plan.halo_steps, 1, std::max<index_t>(1, request.shape.steps));
+  const index_t steps =
+      std::clamp<index_t>(static_cast<index_t>(most_updates / std::max(points, 1.0)), 1, stretch);
+  dist::stencil::DistributedField<T> u(problem, {problem.global}, 0, steps);
+  if (u.box().empty()) return 1;
+  auto method = request.method;
+  method.overlap = dist::stencil::Overlap::no;
+  double best = 0;
+  for (int turn = 0; turn < 2; ++turn) {  // the first one starts libraries and a device
+    fill(u.now());
+    fill(u.past());
+    mpi::Phases phases;
+    const Timer timer;
+    advance(mpi::Communicator::self(), u, steps, method, phases);
+    const double seconds = timer.seconds(), kernels = phases.of("device kernels");
+    // The way to a device and back is the same for more steps.
+    const double each = (kernels > 0 ? kernels : seconds) / static_cast<double>(steps);
+    best = std::max(best, points * static_cast<double>(stretch) /
+                              (seconds + static_cast<double>(stretch - steps) * each));
+  }
+  return best;
+}
+
+}  // namespace
+
+double speed_of(const Request& request) {
+  return dispatch_kept(request.element, [&]<class T>(Type<T>) { return speed<T>(request); });
+}
+
+}  // namespace tessera::workloads::stencil

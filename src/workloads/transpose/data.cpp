@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/random.hpp"
+#include "io/dataset.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "workloads/transpose/problem.hpp"
+
+namespace tessera::workloads::transpose {
+namespace {
+
+template <class T>
+T element_at(std::uint64_t seed, std::uint64_t stream, index_t position) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return random_symmetric<T>(seed, stream, position);
+  } else {
+    return static_cast<T>(random_bits(seed, stream, position));
+  }
+}
+
+/// to[0:count] = the elements at consecutive positions.
+template <class T>
+void generate_run(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count, std::byte* to) {
+  for (index_t i = 0; i < count; ++i) {
+    const T value = element_at<T>(seed, stream, first + i);
+    std::memcpy(to + i * index_t{sizeof(T)}, &value, sizeof(T));
+  }
+}
+
+/// Real and imaginary parts at positions of their own.
+template <class T>
+void generate_complex(std::uint64_t seed, std::uint64_t stream, index_t first, index_t count, std::byte* to) {
+  generate_run<T>(seed, stream, 2 * first, 2 * count, to);
+}
+
+using GenerateRun = void(std::uint64_t, std::uint64_t, index_t, index_t, std::byte*);
+
+GenerateRun* generator_of(const io::DatasetInfo& element) {
+  if (element.kind == io::DatasetInfo::Kind::complex)
+    return element.element_bytes == 8 ? generate_complex<float> : generate_complex<double>;
+  if (element.kind == io::DatasetInfo::Kind::real)
+    return element.element_bytes == 4 ? generate_run<float> : generate_run<double>;
+  switch (element.element_bytes) {
+    case 1:
+      return generate_run<std::uint8_t>;
+    case 2:
+      return generate_run<std::uint16_t>;
+    case 4:
+      return generate_run<std::uint32_t>;
+    default:
+      return generate_run<std::uint64_t>;
+  }
+}
+
+/// Run by run along the last axis; the position is that in the whole array.
+void generate(const Request& request, std::uint64_t stream, const std::vector<index_t>& extents,
+              const std::vector<layout::Range>& slab, std::byte* to) {
+  GenerateRun* const run = generator_of(request.element);
+  const index_t count = slab.back().size();
+  index_t runs = 1;
+  for (std::size_t k = 0; k + 1 < slab.size(); ++k) runs *= slab[k].size();
+  if (count == 0) return;
+  const index_t grain = std::max<index_t>(1, (index_t{1} << 14) / count);
+  machine::parallel(request.method.tuning.threads, [&] {
+    machine::parallel_for(0, runs, grain, [&](index_t begin, index_t end) {
+      for (index_t r = begin; r < end; ++r) {
+        index_t position = 0, stride = extents.back(), rest = r;
+        for (std::size_t k = slab.size() - 1; k-- > 0;) {
+          position += (slab[k].begin + rest % slab[k].size()) * stride;
+          rest /= slab[k].size();
+          stride *= extents[k];
+        }
+        run(request.seed, stream, position + slab.back().begin, count,
+            to + r * count * request.element.element_bytes);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+io::Handle type_of(const Request& request, const run::Input* input) {
+  if (request.as_stored) return io::stored_type(input->name());
+  const bool named = input != nullptr && request.element.kind == io::DatasetInfo::Kind::complex;
+  return named ? io::complex_form(input->name(), request.element.element_bytes)
+               : io::number_type(request.element);  // its own names of the parts
+}
+
+void load(const Request& request, const run::Input* input, std::uint64_t stream,
+          const std::vector<index_t>& extents, const std::vector<layout::Range>& slab, std::byte* to) {
+  if (input == nullptr) {
+    generate(request, stream, extents, slab, to);
+    return;
+  }
+  const io::Handle type = type_of(request, input);
+  io::read_slab(input->name(), slab, {type, to, request.element.element_bytes, slab.back().size()});
+}
+
+run::Outputs open_output(const Point& point, const std::string& problem) {
+  run::Outputs outputs;
+  if (point.values.has("out")) {
+    mpi::together(point.comm, "create output", [&] {
+      const run::Input* const input = point.inputs.in.get();
+      const std::size_t place = outputs.add(io::parse_dataset_name(point.values.text("out"), "out"),
+                                            point.request.result_extents(), type_of(point.request, input));
+      if (input != nullptr) outputs.describe_as(place, input->name());
+    });
+  }
+  outputs.open(point.comm, point.values, problem);
+  return outputs;
+}
+
+}  // namespace tessera::workloads::transpose

@@ -1,0 +1,233 @@
+#include "workloads/transpose/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "dist/transpose/axes.hpp"
+#include "dist/transpose/checksum.hpp"
+#include "dist/transpose/on_devices.hpp"
+#include "kernels/transpose/permute.hpp"
+#include "mpi/agreement.hpp"
+
+namespace tessera::workloads::transpose {
+namespace {
+
+using dist::DistributedRecords;
+using dist::transpose::Algorithm;
+using dist::transpose::matrix_checksum;
+using dist::transpose::Op;
+using dist::transpose::slab_checksum;
+using tessera::transpose::Indices;
+
+constexpr int poison = 0xa5;  // what is not written shows
+
+std::vector<io::Cell> columns_of(const Request& request) {
+  const bool conjugates = request.shape.scale.conjugate == tessera::transpose::Conjugate::yes;
+  std::string op = request.shape.op != Op::transpose ? "N" : conjugates ? "H" : "T";
+  if (request.permutes()) op = fmt::format("{}", fmt::join(request.axes, ","));
+  return {{"kernel", request.kernel},
+          {"algorithm", request.algorithm},
+          {"type", request.element.kind == io::DatasetInfo::Kind::other
+                       ? fmt::format("{}B", request.element.element_bytes)
+                       : request.element.type_text()},
+          {"op", op},
+          {"shape", fmt::format("{}", fmt::join(request.extents, "x"))}};
+}
+
+std::vector<layout::Range> slab_of(const layout::Box& box) { return {box.rows, box.cols}; }
+
+std::span<const std::byte> bytes_of(const DistributedRecords& matrix) {
+  return {matrix.view().data, static_cast<std::size_t>(matrix.box().area() * matrix.bytes())};
+}
+
+DistributedRecords load_matrix(const Point& point, const run::Input* input, std::uint64_t stream,
+                               index_t rows, index_t cols, mpi::Phases& phases) {
+  DistributedRecords matrix;
+  mpi::together(point.comm, "read", [&] {
+    const mpi::PhaseScope scope(phases, "read");
+    matrix = DistributedRecords(point.comm, point.request.shape.home(rows, cols),
+                                point.request.shape.element_bytes);
+    load(point.request, input, stream, {rows, cols}, slab_of(matrix.box()), matrix.view().data);
+  });
+  return matrix;
+}
+
+/// B's home, poisoned; in shared memory where the algorithm writes there.
+DistributedRecords make_result(const Point& point) {
+  const auto& comm = point.comm;
+  const auto& request = point.request;
+  const auto extents = request.result_extents();
+  const auto home = request.shape.home(extents[0], extents[1]);
+  DistributedRecords b;
+  if (request.method.algorithm == Algorithm::shared && comm.size() > 1) {
+    b = DistributedRecords(comm, home, request.shape.element_bytes, comm.node());
+  } else {
+    mpi::together(comm, "allocate", [&] { b = DistributedRecords(comm, home, request.shape.element_bytes); });
+  }
+  const auto bytes = bytes_of(b);
+  if (!bytes.empty()) std::memset(b.view().data, poison, bytes.size());
+  return b;
+}
+
+/// 0 where the checksums of what was moved and of what arrived are equal, else 1.
+run::Verdict verdict_of(bool right) { return {"hash", right ? 0.0 : 1.0, 0}; }
+
+bool run_in_place(const Point& point) {
+  const auto& comm = point.comm;
+  const auto& values = point.values;
+  const auto& request = point.request;
+  const auto& inputs = point.inputs;
+  run::Outputs outputs = open_output(point);
+  mpi::Phases once;
+  auto matrix = load_matrix(point, inputs.in.get(), 1, request.shape.rows, request.shape.cols, once);
+  const bool verify = !values.flag("no-verify");
+  const int threads = request.method.tuning.threads;
+  const auto checksum = [&](Indices indices) {
+    const mpi::PhaseScope scope(once, "verify");
+    return matrix_checksum(comm, matrix, indices, request.seed, threads);
+  };
+  const std::uint64_t before = verify ? checksum(Indices::as_stored) : 0;
+  bool turned = false;
+  const auto turn = [&](mpi::Phases& phases) {
+    transpose_in_place(comm, matrix, request.method, phases);
+    turned = !turned;
+  };
+  const auto turn_back = [&] {
+    mpi::Phases untimed;
+    if (turned) turn(untimed);
+  };
+  run::Measured measured = run::measure(comm, values, turn_back, turn);
+  describe(request, measured);
+  if (verify) measured.verdict = verdict_of(checksum(Indices::swapped) == before);
+  measured.once = once;
+  return outputs.conclude(comm, values, point.session, measured, [&] {
+    outputs.write(0, matrix.box().rows.begin * matrix.cols(), bytes_of(matrix));
+  });
+}
+
+/// Where there are no hardware counters.
+run::Counted stand_in(const Request& request) {
+  const auto& q = request.shape;
+  if (request.permutes() || !q.scale.plain()) return run::not_simulated("only plain transposes are traced");
+  const auto& tuning = request.method.tuning;
+  return run::simulated({.workload = "transpose",
+                         .kernel = request.kernel,
+                         .element_bytes = q.element_bytes,
+                         .m = q.rows,
+                         .n = q.cols,
+                         .tile = tuning.tile,
+                         .column_width = tuning.column_width});
+}
+
+}  // namespace
+
+void describe(const Request& request, run::Measured& measured) {
+  measured.columns = columns_of(request);
+  measured.stand_in = [&request] { return stand_in(request); };
+  measured.work = request.moved_bytes();
+  measured.rate_units = "GB/s";
+  measured.ceiling = "copy";
+}
+
+bool run_matrix(const Point& point) {
+  const auto& comm = point.comm;
+  const auto& values = point.values;
+  const auto& request = point.request;
+  const auto& inputs = point.inputs;
+  const auto& q = request.shape;
+  if (q.in_place) return run_in_place(point);
+  run::Outputs outputs = open_output(point);
+  mpi::Phases once;
+  const auto a = load_matrix(point, inputs.in.get(), 1, q.rows, q.cols, once);
+  auto b = make_result(point);
+  DistributedRecords old_b;
+  if (q.scale.beta != 0) old_b = load_matrix(point, inputs.c.get(), 2, b.rows(), b.cols(), once);
+  const auto restore = [&] {
+    if (q.scale.beta != 0 && b.box().area() > 0)
+      std::memcpy(b.view().data, old_b.view().data, bytes_of(b).size());
+  };
+  const dist::transpose::Task task{a, q.op, b, q.scale};
+  std::optional<dist::transpose::DeviceTranspose> there;
+  if (request.gpus != nullptr) {
+    there.emplace(*request.gpus, dist::transpose::DeviceTask{a.layout(), q.op, b.layout(), a.bytes()},
+                  request.method);
+    mpi::together(comm, "to device", [&] {
+      const mpi::PhaseScope scope(once, "to device");
+      there->put(a.view());
+    });
+  }
+  run::Measured measured = run::measure(comm, values, restore, [&](mpi::Phases& phases) {
+    if (there)
+      there->run(phases);
+    else
+      transpose_matrix(comm, task, request.method, phases);
+  });
+  if (there) {
+    mpi::together(comm, "from device", [&] {
+      const mpi::PhaseScope scope(once, "from device");
+      there->get(b.view());
+    });
+    there.reset();
+  }
+  describe(request, measured);
+  measured.once = once;
+  if (!values.flag("no-verify")) {
+    const mpi::PhaseScope scope(measured.once, "verify");
+    const int threads = request.method.tuning.threads;
+    if (q.scale.plain()) {
+      const auto indices = q.op == Op::transpose ? Indices::swapped : Indices::as_stored;
+      measured.verdict = verdict_of(matrix_checksum(comm, b, indices, request.seed, threads) ==
+                                    matrix_checksum(comm, a, Indices::as_stored, request.seed, threads));
+    } else {
+      measured.verdict = verdict_of(is_update(comm, task, old_b, request.seed, threads));
+    }
+  }
+  return outputs.conclude(comm, values, point.session, measured,
+                          [&] { outputs.write(0, b.box().rows.begin * b.cols(), bytes_of(b)); });
+}
+
+bool run_axes(const Point& point) {
+  const auto& comm = point.comm;
+  const auto& values = point.values;
+  const auto& request = point.request;
+  const auto& inputs = point.inputs;
+  run::Outputs outputs = open_output(point);
+  const auto part = dist::transpose::axes_part(request.extents, request.axes, comm.rank(), comm.size());
+  const index_t bytes = request.shape.element_bytes;
+  machine::Buffer<std::byte> from, to;
+  mpi::Phases once;
+  mpi::together(comm, "read", [&] {
+    const mpi::PhaseScope scope(once, "read");
+    from = machine::Buffer<std::byte>(part.elements * bytes);
+    to = machine::Buffer<std::byte>(part.elements * bytes);
+    load(request, inputs.in.get(), 1, request.extents, part.from, from.data());
+    if (to.size() > 0) std::memset(to.data(), poison, static_cast<std::size_t>(to.size()));
+  });
+  run::Measured measured = run::measure(
+      comm, values, [] {},
+      [&](mpi::Phases& phases) {
+        const mpi::PhaseScope scope(phases, "compute");
+        tessera::transpose::permute(part.shape, request.axes, bytes, from.data(), to.data(),
+                                    request.method.tuning);
+      });
+  describe(request, measured);
+  measured.once = once;
+  if (!values.flag("no-verify")) {
+    const mpi::PhaseScope scope(measured.once, "verify");
+    std::vector<int> own_names;
+    std::vector<layout::Range> to_ranges;
+    for (const int axis : request.axes) {
+      own_names.push_back(static_cast<int>(own_names.size()));
+      to_ranges.push_back(part.from[static_cast<std::size_t>(axis)]);
+    }
+    const int threads = request.method.tuning.threads;
+    const auto before = slab_checksum({from.data(), part.from, own_names, bytes}, request.seed, threads);
+    const auto after = slab_checksum({to.data(), to_ranges, request.axes, bytes}, request.seed, threads);
+    measured.verdict = verdict_of(comm.sum(before) == comm.sum(after));
+  }
+  return outputs.conclude(comm, values, point.session, measured,
+                          [&] { outputs.write(0, part.first_element, to.span()); });
+}
+
+}  // namespace tessera::workloads::transpose

@@ -1,0 +1,312 @@
+// Out of core: from file to file in tiles, each read, permuted and written once. A rank takes its share of
+// the tiles and needs no other rank.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <future>
+
+#include "base/text.hpp"
+#include "dist/transpose/axes.hpp"
+#include "dist/transpose/blocks.hpp"
+#include "kernels/transpose/permute.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/watchdog.hpp"
+#include "run/stop.hpp"
+#include "workloads/transpose/problem.hpp"
+
+namespace tessera::workloads::transpose {
+namespace {
+
+using dist::transpose::Method;
+using dist::transpose::Op;
+using dist::transpose::Permutation;
+using dist::transpose::Tiles;
+using Slab = std::vector<layout::Range>;
+
+constexpr index_t tiles_held = 4;  // one that is read, one permuted into another, one that is written
+constexpr index_t largest_tile = index_t{512} << 20;  // larger ones have no longer runs worth having
+
+std::vector<int> axes_of(const Request& request) {
+  if (request.permutes()) return request.axes;
+  return request.shape.op == Op::transpose ? std::vector{1, 0} : std::vector{0, 1};
+}
+
+Slab permuted(const Slab& slab, const std::vector<int>& axes) {
+  Slab result;
+  for (const int axis : axes) result.push_back(slab[static_cast<std::size_t>(axis)]);
+  return result;
+}
+
+/// What a pass has done: the tiles, and the sums of what was read and of what was written.
+struct Done {
+  std::vector<layout::Range> tiles;
+  std::uint64_t before = 0, after = 0;
+
+  [[nodiscard]] std::string text() const {
+    std::string words = fmt::format("{:x},{:x}", before, after);
+    for (const layout::Range& range : tiles) words += fmt::format(",{:x},{:x}", range.begin, range.end);
+    return words;
+  }
+};
+
+Done parse_done(const std::string& text) {
+  Done done;
+  if (text.empty()) return done;
+  std::vector<std::uint64_t> numbers;
+  for (const std::string& word : split(text, ',')) numbers.push_back(std::stoull(word, nullptr, 16));
+  done.before = numbers.at(0);
+  done.after = numbers.at(1);
+  for (std::size_t n = 2; n + 1 < numbers.size(); n += 2)
+    done.tiles.push_back({static_cast<index_t>(numbers[n]), static_cast<index_t>(numbers[n + 1])});
+  return done;
+}
+
+/// The tiles that are left.
+std::vector<index_t> without(index_t total, const std::vector<layout::Range>& tiles) {
+  std::vector<bool> there(static_cast<std::size_t>(total), false);
+  for (const layout::Range& range : tiles)
+    for (index_t t = range.begin; t < range.end; ++t) there[static_cast<std::size_t>(t)] = true;
+  std::vector<index_t> left;
+  for (index_t t = 0; t < total; ++t)
+    if (!there[static_cast<std::size_t>(t)]) left.push_back(t);
+  return left;
+}
+
+/// Everything that a tile depends on: the input as it is now, what becomes of it, how it is cut.
+std::string problem_text(const Point& point, const Tiles& tiles) {
+  const Request& request = point.request;
+  std::string input = fmt::format("seed {}", request.seed);
+  if (point.inputs.in) {
+    const std::string& file = point.inputs.in->name().file;
+    mpi::on_root(point.comm, "read", [&] {
+      input = fmt::format("{} of {} bytes, changed at {}", point.values.text("in"),  // with the part of it
+                          std::filesystem::file_size(file),
+                          std::filesystem::last_write_time(file).time_since_epoch().count());
+    });
+  }
+  return fmt::format("{} {} x {} B, {}, axes {}, tiles {}, {}", input, fmt::join(request.extents, " x "),
+                     request.shape.element_bytes,
+                     request.as_stored ? "as stored" : request.element.type_text(),
+                     fmt::join(axes_of(request), ","), fmt::join(tiles.tile, " x "),
+                     point.values.flag("no-verify") ? "unchecked" : "checked");
+}
+
+/// Threads that leave a core each to the one that reads and the one that writes: a team as wide as the cores
+/// waits, spinning, for the member whose core they take (6144 x 6144 f64 from file to file on two cores of
+/// Emerald Rapids with a quarter of it as memory, cold, in turns: 1.00 -> 0.70 s).
+Method beside_files(Method method) {
+  method.tuning.threads = std::max(1, method.tuning.threads - 2);
+  return method;
+}
+
+/// The pass over this rank's tiles.
+class Pass {
+ public:
+  Pass(const Point& point, const Tiles& tiles, run::Outputs& outputs)
+      : point_(point),
+        tiles_(tiles),
+        outputs_(outputs),
+        method_(beside_files(point.request.method)),
+        axes_(axes_of(point.request)),
+        verify_(!point.values.flag("no-verify")) {
+    for (std::size_t a = 0; a < axes_.size(); ++a) own_axes_.push_back(static_cast<int>(a));
+    mpi::together(point.comm, "allocate", [&] {
+      for (Pair* pair : {&in_, &out_})
+        for (auto& buffer : *pair) buffer = machine::Buffer<std::byte>(tiles.bytes);
+    });
+  }
+
+  /// The tiles of these, or as many of the first as were done when this rank was asked to stop.
+  index_t run(std::span<const index_t> mine, mpi::Phases& phases) {
+    std::future<void> reading = read(mine, 0), writing;  // their destructors wait
+    std::size_t t = 0;
+    for (; t < mine.size() && !run::stop_asked_here(); ++t) {
+      const Slab from = tiles_.of(mine[t], point_.request.extents), to = permuted(from, axes_);
+      const std::byte* const in = buffer(in_, t).data();
+      auto& out = buffer(out_, t);
+      wait(reading, "read", phases);
+      reading = read(mine, t + 1);
+      {
+        const mpi::PhaseScope scope(phases, "compute");
+        const mpi::Computing computing;
+        move(from, in, out.data());
+      }
+      mpi::add_device_phases(phases);
+      if (verify_) {
+        const mpi::PhaseScope scope(phases, "verify");
+        before_ += checksum(in, from, own_axes_);
+        after_ += checksum(out.data(), to, axes_);
+      }
+      wait(writing, "write", phases);
+      writing = std::async(std::launch::async, [this, to, &out] {
+        outputs_.write_slab(0, to, std::as_const(out).span().first(bytes_of(to)));
+      });
+    }
+    wait(writing, "write", phases);
+    wait(reading, "read", phases);
+    return static_cast<index_t>(t);
+  }
+
+  [[nodiscard]] std::uint64_t before() const { return point_.comm.sum(before_); }
+  [[nodiscard]] std::uint64_t after() const { return point_.comm.sum(after_); }
+  [[nodiscard]] bool verifies() const { return verify_; }
+
+ private:
+  using Pair = std::array<machine::Buffer<std::byte>, 2>;
+  static machine::Buffer<std::byte>& buffer(Pair& pair, std::size_t t) { return pair[t % 2]; }
+
+  static void wait(std::future<void>& work, const char* phase, mpi::Phases& phases) {
+    const mpi::PhaseScope scope(phases, phase);
+    if (work.valid()) work.get();
+  }
+
+  /// Begins with the t-th of them, unless it is the end, while the one before is permuted and the one before
+  /// that is written. Only this reads by HDF5, which allows one thread. Generating wants the cores: it waits
+  /// its turn.
+  std::future<void> read(std::span<const index_t> mine, std::size_t t) {
+    if (t >= mine.size()) return {};
+    const run::Input* const input = point_.inputs.in.get();
+    return std::async(input != nullptr ? std::launch::async : std::launch::deferred, [this, t, mine, input] {
+      const Request& request = point_.request;
+      const Slab slab = tiles_.of(mine[t], request.extents);
+      if (input != nullptr) read_ahead(*input, mine, t);
+      load(request, input, 1, request.extents, slab, buffer(in_, t).data());
+    });
+  }
+
+  /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs are
+  /// longer (1.0 instead of 1.5 s a GB where a tile's are 22 KiB).
+  void read_ahead(const run::Input& input, std::span<const index_t> mine, std::size_t t) {
+    const index_t beside = tiles_.count.back();
+    const auto at_once = static_cast<std::size_t>(std::min(beside, tiles_held));
+    while (asked_ < mine.size() && asked_ <= t + at_once) {
+      const std::size_t end = std::min(mine.size(), asked_ + at_once);
+      Slab slab = tiles_.of(mine[asked_], point_.request.extents);
+      while (++asked_ < end && mine[asked_] == mine[asked_ - 1] + 1 && mine[asked_] % beside != 0)
+        slab.back().end = tiles_.of(mine[asked_], point_.request.extents).back().end;
+      io::will_read(input.name(), slab);
+    }
+  }
+
+  [[nodiscard]] std::size_t bytes_of(const Slab& slab) const {
+    index_t bytes = point_.request.shape.element_bytes;
+    for (const layout::Range& range : slab) bytes *= range.size();
+    return static_cast<std::size_t>(bytes);
+  }
+
+  void move(const Slab& from, const std::byte* in, std::byte* out) const {
+    const auto& request = point_.request;
+    const index_t bytes = request.shape.element_bytes;
+    if (!request.permutes()) {
+      const index_t rows = from[0].size(), cols = from[1].size();
+      const bool turns = request.shape.op == Op::transpose;
+      move_block(method_, request.shape.op, {in, rows, cols, cols, bytes},
+                 {out, turns ? cols : rows, turns ? rows : cols, turns ? rows : cols, bytes});
+      return;
+    }
+    std::vector<index_t> shape;
+    for (const layout::Range& range : from) shape.push_back(range.size());
+    tessera::transpose::permute(shape, axes_, bytes, in, out, method_.tuning);
+  }
+
+  [[nodiscard]] std::uint64_t checksum(const std::byte* data, const Slab& slab,
+                                       const std::vector<int>& names) const {
+    const auto& request = point_.request;
+    return dist::transpose::slab_checksum({data, slab, names, request.shape.element_bytes}, request.seed,
+                                          method_.tuning.threads);
+  }
+
+  const Point& point_;
+  const Tiles& tiles_;
+  run::Outputs& outputs_;
+  Method method_;
+  std::vector<int> axes_, own_axes_;
+  bool verify_;
+  Pair in_, out_;
+  std::size_t asked_ = 0;  ///< of the tiles: read, or on their way
+  std::uint64_t before_ = 0, after_ = 0;
+};
+
+}  // namespace
+
+bool can_stream(const run::Values& values, const Request& request) {
+  return values.has("out") && request.shape.scale.plain() && !request.shape.in_place;
+}
+
+Tiles tiles_of(const Request& request, index_t allowance) {
+  return plan_tiles(
+      Permutation{request.extents, axes_of(request), request.shape.element_bytes, request.chunk},
+      std::min(largest_tile, allowance / tiles_held));
+}
+
+namespace {
+
+/// Adds what every rank has done: `done` tiles of its share of those that were left. Collective.
+void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, index_t done, Done& all) {
+  const layout::BlockMap shares(static_cast<index_t>(left.size()), comm.size());
+  const std::vector<index_t> counts = comm.all_gather(done);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const index_t first = shares.range(rank).begin;
+    for (index_t t = first; t < first + counts[static_cast<std::size_t>(rank)]; ++t) {
+      const index_t tile = left[static_cast<std::size_t>(t)];
+      if (!all.tiles.empty() && all.tiles.back().end == tile)
+        all.tiles.back().end = tile + 1;
+      else
+        all.tiles.push_back({tile, tile + 1});
+    }
+  }
+}
+
+}  // namespace
+
+bool run_tiles(const Point& point, const Tiles& tiles) {
+  const auto& comm = point.comm;
+  point.session.plan_memory(held_of(tiles) + run::program_memory(comm, point.values));
+  const std::string problem = problem_text(point, tiles);
+  run::Outputs outputs = open_output(point, point.values.has("resume") ? problem : "");
+  Done all = parse_done(outputs.kept());
+  const std::vector<index_t> left = without(tiles.total(), all.tiles);
+  if (comm.is_root() && !outputs.kept().empty())
+    fmt::print("resumed: {} of {} tiles are there\n", tiles.total() - static_cast<index_t>(left.size()),
+               tiles.total());
+  const layout::Range share =
+      layout::BlockMap(static_cast<index_t>(left.size()), comm.size()).range(comm.rank());
+  const auto mine =
+      std::span(left).subspan(static_cast<std::size_t>(share.begin), static_cast<std::size_t>(share.size()));
+  Pass pass(point, tiles, outputs);
+  index_t done = 0;
+  run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
+    mpi::together(comm, "stream", [&] { done = pass.run(mine, phases); });
+  });
+  all.before += pass.before();
+  all.after += pass.after();
+  if (comm.sum(done) < static_cast<index_t>(left.size())) {
+    add_done(comm, left, done, all);
+    outputs.keep(comm, point.values, problem, all.text());
+    throw run::Stopped();
+  }
+  Request described = point.request;
+  described.algorithm = "tiles";  // no rank needs another
+  describe(described, measured);
+  measured.work *=
+      static_cast<double>(left.size()) / static_cast<double>(std::max<index_t>(1, tiles.total()));
+  measured.ceiling.clear();  // the file's rate, not the memory's
+  // 0 where what was read and what was written hold the same elements at the right places, else 1.
+  if (pass.verifies()) measured.verdict = run::Verdict{"hash", all.before == all.after ? 0.0 : 1.0, 0};
+  return outputs.conclude(comm, point.values, point.session, measured, [] {});
+}
+
+index_t held_of(const Tiles& tiles) { return tiles_held * tiles.bytes; }
+
+void print_tiles(const Request& request, const Tiles& tiles, index_t program) {
+  fmt::print(
+      "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of {}, "
+      "holds {} a rank{}\n",
+      request.element.type_text(), fmt::join(request.extents, " x "),
+      fmt::join(request.result_extents(), " x "), counted(tiles.total(), "tile"),
+      fmt::join(tiles.tile, " x "), counted(request.shape.ranks, "rank"), human_bytes(tiles.read_run),
+      human_bytes(tiles.write_run), human_bytes(held_of(tiles) + program), run::of_program_text(program));
+}
+
+}  // namespace tessera::workloads::transpose

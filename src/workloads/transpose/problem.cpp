@@ -1,0 +1,342 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.hpp"
+#include "dist/transpose/axes.hpp"
+#include "dist/transpose/on_devices.hpp"
+#include "kernels/transpose/permute.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/shared_memory.hpp"
+#include "run/device.hpp"
+#include "run/held.hpp"
+#include "run/shares.hpp"
+#include "workloads/transpose/problem.hpp"
+
+namespace tessera::workloads::transpose {
+namespace {
+
+using dist::transpose::Algorithm;
+using dist::transpose::Number;
+using dist::transpose::Op;
+using run::Values;
+
+std::vector<index_t> parse_list(const std::string& text, const char* option) {
+  std::vector<index_t> values;
+  for (const std::string& word : split(text, ',')) {
+    const std::string digits(trim(word));
+    require(
+        !digits.empty() && digits.size() < 19 && digits.find_first_not_of("0123456789") == std::string::npos,
+        ExitCode::usage, fmt::format("--{} '{}' is no list of numbers; write 2,0,1", option, text));
+    values.push_back(std::stoll(digits));
+  }
+  return values;
+}
+
+/// A permutation of as many axes as the input has.
+std::vector<int> parse_axes(const std::string& text, std::size_t rank) {
+  std::vector<int> axes;
+  for (const index_t axis : parse_list(text, "axes"))
+    axes.push_back(static_cast<int>(std::min<index_t>(axis, 1000)));
+  auto sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  bool permutation = axes.size() == rank;
+  for (std::size_t k = 0; k < sorted.size(); ++k)
+    permutation = permutation && sorted[k] == static_cast<int>(k);
+  require(permutation, ExitCode::usage,
+          fmt::format("--axes {} is no permutation of the {} axes of the input; name each of 0 to {} once",
+                      text, rank, static_cast<index_t>(rank) - 1));
+  return axes;
+}
+
+void resolve_extents(const Values& point, const io::DatasetInfo* info, const std::string& name,
+                     Request& request) {
+  if (info != nullptr) {
+    request.extents = info->shape;
+    request.chunk = info->chunk;
+  } else if (point.has("shape")) {
+    request.extents = parse_list(point.text("shape"), "shape");
+  } else {
+    request.extents = {point.has("m") ? point.integer("m") : point.integer("n"), point.integer("n")};
+  }
+  const std::size_t rank = request.extents.size();
+  require(rank >= 1 && rank <= tessera::transpose::max_rank, ExitCode::bad_data,
+          fmt::format("{} is {}-dimensional; 1 to {} dimensions can be permuted", name, rank,
+                      tessera::transpose::max_rank));
+  if (point.has("axes")) {
+    request.axes = parse_axes(point.text("axes"), rank);
+  } else {
+    require(
+        rank == 2, ExitCode::bad_data,
+        fmt::format("{} is {}-dimensional where a matrix is needed; name the order of its axes with --axes",
+                    name, rank));
+  }
+  if (rank == 2) {  // a matrix has the faster ways
+    request.shape.rows = request.extents[0];
+    request.shape.cols = request.extents[1];
+    if (point.has("axes")) request.shape.op = request.axes[0] == 1 ? Op::transpose : Op::none;
+    request.axes.clear();
+  }
+}
+
+/// What to compute in; opaque where there is no arithmetic.
+Number number_of(const io::DatasetInfo& element) {
+  using Kind = io::DatasetInfo::Kind;
+  if (element.kind == Kind::complex) return element.element_bytes <= 8 ? Number::c64 : Number::c128;
+  if (element.kind != Kind::real || element.element_bytes < 4 || element.element_bytes > 8)
+    return Number::opaque;
+  return element.element_bytes == 4 ? Number::f32 : Number::f64;
+}
+
+Element element_of(Number number) {
+  switch (number) {
+    case Number::f32:
+      return Element::f32;
+    case Number::c64:
+      return Element::c64;
+    case Number::c128:
+      return Element::c128;
+    case Number::f64:
+    case Number::opaque:
+      break;
+  }
+  return Element::f64;
+}
+
+void resolve_element(const Values& point, const io::DatasetInfo* info, const std::string& name,
+                     Request& request) {
+  const std::string type = point.text("type");
+  auto& scale = request.shape.scale;
+  const bool named = type != "auto";
+  if (info == nullptr || named) {
+    request.element = io::number_type(named ? type : "f64");
+    const bool complex = request.element.kind == io::DatasetInfo::Kind::complex;  // which HDF5 makes of none
+    require(info == nullptr || (info->reads_as_number() && !complex) || info->type_text() == type,
+            ExitCode::bad_data,
+            fmt::format("{} holds {}, which --type {} cannot be made of; leave --type out", name,
+                        info == nullptr ? "" : info->type_text(), type));
+  } else {
+    require(
+        info->self_contained && info->element_bytes <= tessera::transpose::max_record_bytes,
+        ExitCode::bad_data,
+        fmt::format(
+            "the elements of {} ({}) have parts of variable length, references or more than {} bytes; give "
+            "numbers or plain records",
+            name, info->type_text(), tessera::transpose::max_record_bytes));
+    request.element = *info;
+    request.as_stored = true;
+  }
+  using Kind = io::DatasetInfo::Kind;
+  require(point.text("op") != "H" || request.element.kind != Kind::other, ExitCode::usage,
+          "--op H is defined for numbers; use --op T to move records as they are");
+  if (point.text("op") == "H" && request.element.kind == Kind::complex)
+    scale.conjugate = tessera::transpose::Conjugate::yes;
+  if (!scale.plain()) {
+    scale.number = number_of(request.element);
+    require(scale.number != Number::opaque, ExitCode::usage,
+            fmt::format("--alpha and --beta compute in f32, f64, c64 or c128 and {} holds {}; add --type f64",
+                        name, request.element.type_text()));
+    for (const auto& [option, value] : {std::pair{"alpha", scale.alpha}, {"beta", scale.beta}})
+      run::require_held(element_of(scale.number), value, fmt::format("--{} {}", option, point.text(option)));
+    request.as_stored = false;  // computing needs the machine's own byte order
+    if (request.element.kind == Kind::complex)  // and parts that it has
+      request.element.element_bytes = scale.number == Number::c64 ? 8 : 16;
+  }
+  request.shape.element_bytes = request.element.element_bytes;
+}
+
+void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node, const Values& point,
+                    Request& request) {
+  auto& q = request.shape;
+  auto& method = request.method;
+  request.kernel = point.text("kernel");
+  request.algorithm = point.text("algorithm");
+  method.kernel = find_variant(tessera::transpose::variants(), request.kernel);
+  q.in_place = point.flag("in-place") || (method.kernel != nullptr && method.kernel->in_place != nullptr);
+  method.tuning.tile = point.integer("tile");
+  method.tuning.order = point.text("tile-order") == "rows"     ? tessera::transpose::Order::rows
+                        : point.text("tile-order") == "zigzag" ? tessera::transpose::Order::zigzag
+                                                               : tessera::transpose::Order::diagonal;
+  method.tuning.column_width = point.integer("column-width");
+  method.tuning.threads = run::threads_of(point);
+  method.tuning.device_memory = point.bytes("device-memory");
+  method.piece_bytes = point.bytes("piece");
+  const auto works = [&] { return comm.max(index_t{mpi::SharedMemory::works(node) ? 0 : 1}) == 0; };
+  if (request.algorithm == "auto") {
+    const index_t result = node.sum(ceil_div(q.rows * q.element_bytes * q.cols, index_t{comm.size()}));
+    const index_t room = comm.max(-mpi::SharedMemory::available());
+    const bool shares = node.size() > 1 && !q.in_place && !request.permutes() && result <= -room;
+    const bool can = comm.max(index_t{shares ? 0 : 1}) == 0 && works();
+    request.algorithm = can ? "shared" : "pairwise";
+  } else if (request.algorithm == "shared" && comm.size() > 1) {
+    const bool can = works();
+    mpi::together(comm, "plan", [&] {
+      require(
+          can, ExitCode::usage,
+          "--algorithm shared needs an MPI library that shares memory between the ranks of a node, and this "
+          "one does not here; choose another, or unset OMPI_MCA_osc");
+    });
+  }
+  for (const auto& row : dist::transpose::algorithms()) {
+    if (row.name == request.algorithm) method.algorithm = row.algorithm;
+  }
+  if (request.kernel == "auto")
+    request.kernel = tessera::transpose::best({nullptr, q.rows, q.cols, q.cols, q.element_bytes},
+                                              {nullptr, q.cols, q.rows, q.rows, q.element_bytes})
+                         .name;
+  if (q.in_place) {
+    request.kernel = "in_place";
+    method.kernel = nullptr;
+  }
+}
+
+void check_request(const Values& point, const Request& request) {
+  const auto& q = request.shape;
+  index_t elements = 1;
+  for (const index_t extent : request.extents) elements = checked_mul(elements, extent, "the input");
+  (void)checked_mul(elements, 2 * q.element_bytes, "the input");
+  const std::string kernel = point.text("kernel");
+  require(!point.flag("in-place") || kernel == "auto" || kernel == "in_place", ExitCode::usage,
+          fmt::format("--in-place has a kernel of its own and {} needs a second matrix; drop one of the two",
+                      kernel));
+  const char* const in_place = point.flag("in-place") ? "--in-place" : "--kernel in_place";
+  require(!q.in_place || (q.op == Op::transpose && q.scale.plain() && !request.permutes()), ExitCode::usage,
+          fmt::format("in place there is the plain transpose of a matrix only; drop {}, or --op, --axes, "
+                      "--alpha and --beta",
+                      in_place));
+  require(!q.in_place || q.ranks == 1 || q.rows == q.cols, ExitCode::usage,
+          fmt::format(
+              "in place, several ranks transpose square matrices only and this one is {} x {}; use one rank, "
+              "or drop {}",
+              q.rows, q.cols, in_place));
+  require(!q.in_place || q.ranks == 1 || request.method.algorithm == Algorithm::pairwise, ExitCode::usage,
+          fmt::format("in place, ranks exchange pairwise, not by {}; drop --algorithm", request.algorithm));
+  require(
+      !point.has("axes") || point.text("op") == "T", ExitCode::usage,
+      fmt::format("--axes says where every axis goes, so that --op {} has no place beside it; drop one of "
+                  "the two",
+                  point.text("op")));
+  require(!request.permutes() || q.scale.plain(), ExitCode::usage,
+          "--alpha and --beta go with matrices; permute the axes first and scale then");
+  require(!request.permutes() || kernel == "auto" || kernel == "cache_oblivious", ExitCode::usage,
+          fmt::format("--axes of more than a matrix runs cache_oblivious, not {}; drop --kernel", kernel));
+}
+
+/// The device takes a transpose only where it is asked for: the bus to it is slower than the host's own
+/// memory.
+void choose_place(const mpi::Communicator& comm, const Values& point, Request& request) {
+  const tessera::transpose::Variant* const best =
+      request.shape.in_place || request.permutes() ? nullptr : tessera::transpose::best_device();
+  const auto needed = [] { return index_t{0}; };  // what has no room there goes through it in pieces
+  const auto* const row = run::asked_device_kernel(comm, point, tessera::transpose::variants(), best, needed);
+  if (row == nullptr) return;
+  request.method.kernel = row;
+  request.kernel = row->name;
+  const bool drives = run::drives_gpu(comm, point);
+  if (comm.sum(index_t{drives ? 1 : 0}) == comm.size()) return;
+  request.kernel += "+auto";
+  if (!drives) request.method.kernel = nullptr;  // the best one of the host
+}
+
+/// How fast each rank is, where rows go by it; in place and for more axes they do not.
+void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& request) {
+  if (request.shape.in_place || request.permutes()) return;
+  const auto* const kernel = request.method.kernel;
+  const bool on_gpu = kernel != nullptr && kernel->space == Space::device;
+  request.shape.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
+}
+
+/// Whether the matrices stay on the GPUs, and how they go from one to another.
+void choose_exchange(const mpi::Communicator& comm, const Values& point, const Inputs& inputs,
+                     Request& request) {
+  const auto* const kernel = request.method.kernel;
+  const auto& q = request.shape;
+  run::Residence residence{.ranks = q.ranks, .limit = point.bytes("device-memory")};
+  residence.possible = kernel != nullptr && kernel->space == Space::device &&
+                       request.kernel == kernel->name &&  // on every rank
+                       !q.in_place && !request.permutes() && q.scale.plain();
+  if (residence.possible && q.ranks == comm.size()) {
+    const auto a = q.home(q.rows, q.cols);
+    const auto extents = request.result_extents();
+    const auto b = q.home(extents[0], extents[1]);
+    residence.device_bytes =
+        dist::transpose::DeviceTranspose::device_bytes({a, q.op, b, q.element_bytes}, comm.rank());
+  }
+  request.gpus = inputs.gpus->at(comm, point, residence);
+  if (request.gpus == nullptr) return;
+  request.algorithm = fmt::format("gpu_{}", mpi::name(request.gpus->way()));
+  request.method.algorithm = Algorithm::pairwise;  // the host's matrices need no shared memory
+}
+
+/// Memory that ranks share is resident with each of them, which --memory may not allow.
+void share_if_it_fits(const mpi::Communicator& comm, const Values& point, Request& request) {
+  const bool chosen = point.text("algorithm") == "auto" && request.method.algorithm == Algorithm::shared;
+  if (!chosen || point.bytes("memory") == 0 || fits(request, run::Allowance(comm, point))) return;
+  request.algorithm = "pairwise";
+  request.method.algorithm = Algorithm::pairwise;
+}
+
+}  // namespace
+
+std::vector<index_t> Request::result_extents() const {
+  if (permutes()) return dist::transpose::permuted(extents, axes);
+  return shape.op == Op::transpose ? std::vector{shape.cols, shape.rows}
+                                   : std::vector{shape.rows, shape.cols};
+}
+
+double Request::moved_bytes() const {
+  const int matrices = 1 + (shape.scale.alpha != 0 ? 1 : 0) + (shape.scale.beta != 0 ? 1 : 0);
+  return std::accumulate(
+      extents.begin(), extents.end(), matrices * static_cast<double>(shape.element_bytes),
+      [](double product, index_t extent) { return product * static_cast<double>(extent); });
+}
+
+Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs& inputs) {
+  Request request;
+  auto& q = request.shape;
+  q.op = point.text("op") == "N" ? Op::none : Op::transpose;
+  q.scale.alpha = point.real("alpha");
+  q.scale.beta = point.real("beta");
+  const mpi::Communicator node = comm.node();
+  const bool other_ranks = point.flag("plan") && point.has("ranks");
+  q.ranks = other_ranks ? point.integer("ranks") : comm.size();
+  q.ranks_per_node = comm.max(index_t{node.size()});
+  if (other_ranks) q.ranks_per_node = std::min<index_t>(q.ranks, std::max(1, machine::default_threads()));
+  request.seed = static_cast<std::uint64_t>(point.integer("seed"));
+  io::DatasetInfo info, c;
+  if (inputs.in) info = inputs.in->share(comm);
+  if (inputs.c) c = inputs.c->share(comm);
+  mpi::on_root(comm, "open input", [&] {
+    if (point.flag("raw") || (q.scale.alpha == 1 && q.scale.beta == 0)) return;
+    for (const auto* input : {inputs.in.get(), inputs.c.get()})
+      if (input != nullptr) run::require_plain_numbers(input->name(), "a transpose with --alpha or --beta");
+  });
+  const io::DatasetInfo* const found = inputs.in ? &info : nullptr;
+  const std::string name = inputs.in ? inputs.in->name().text() : "the input";
+  mpi::together(comm, "plan", [&] {
+    resolve_extents(point, found, name, request);
+    resolve_element(point, found, name, request);
+  });
+  resolve_method(comm, node, point, request);
+  mpi::together(comm, "plan", [&] {
+    check_request(point, request);
+    if (!inputs.c) return;
+    const bool complex = request.element.kind == io::DatasetInfo::Kind::complex;
+    if (!complex) io::require_matrix(c, inputs.c->name());
+    require(!complex || c.type_text() == request.element.type_text(), ExitCode::bad_data,
+            fmt::format("{} holds {} and the result {}; give a C of that type", inputs.c->name().text(),
+                        c.type_text(), request.element.type_text()));
+    require(c.shape == request.result_extents(), ExitCode::bad_data,
+            fmt::format("{} is {} and the result is {}; give a C of that shape", inputs.c->name().text(),
+                        c.shape_text(), fmt::join(request.result_extents(), " x ")));
+  });
+  choose_place(comm, point, request);
+  choose_exchange(comm, point, inputs, request);
+  if (request.gpus == nullptr) weigh_ranks(comm, point, request);
+  share_if_it_fits(comm, point, request);
+  return request;
+}
+
+}  // namespace tessera::workloads::transpose
