@@ -40,7 +40,7 @@ struct Command {
 /// The command of a workload. `look` runs before MPI is initialised: it ends wrong requests and looks at
 /// inputs.
 [[nodiscard]] Command workload_command(const workloads::Workload& workload,
-                                       std::function<workloads::Actions(run::Parsed&)> look);
+                                       std::function<workloads::Resolve(run::Parsed&)> look);
 
 [[nodiscard]] Command matmul_command();
 [[nodiscard]] Command transpose_command();

@@ -18,12 +18,14 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "io/h5.hpp"
+#include "lab/locality/stand_in.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/account.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
+#include "run/counting.hpp"
 #include "run/limits.hpp"
 #include "run/provenance.hpp"
 #include "run/stop.hpp"
@@ -277,6 +279,7 @@ int main(int argc, char** argv) {
   apps::start_as_expected();
   (void)mpi::account();
   io::quiet_errors();
+  run::use_simulator(locality::simulator());
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a line said stands in the log of a job killed after it
   run::end_cleanly_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error of its write, not a death

@@ -4,23 +4,23 @@
 namespace tessera::apps {
 
 Command workload_command(const workloads::Workload& workload,
-                         std::function<workloads::Actions(run::Parsed&)> look) {
+                         std::function<workloads::Resolve(run::Parsed&)> look) {
   const auto prepare = [workload, look](run::Parsed parsed, const Arguments& arguments, ExitCode&) -> Body {
     check_request(workload, parsed);
     require(parsed.lists.at("timeline").front() != "true" || workloads::names(parsed, "results"),
             ExitCode::usage,
             "--timeline goes to the results file; name it with --results");  // a batch script names one itself
-    const workloads::Actions actions = look(parsed);
+    const workloads::Resolve resolve = look(parsed);
     take_stop_signals(workload, parsed);
-    return [workload, parsed, arguments, actions](const mpi::Communicator& comm) {
-      return run_points({comm, workload, parsed, arguments}, actions(comm));
+    return [workload, parsed, arguments, resolve](const mpi::Communicator& comm) {
+      return run_points({comm, workload, parsed, arguments}, resolve);
     };
   };
   const auto plan = [workload, look](run::Parsed parsed, index_t ranks_per_node) -> Planner {
     check_request(workload, parsed);
-    const workloads::Actions actions = look(parsed);
-    return [workload, parsed, actions, ranks_per_node](const mpi::Communicator& comm) {
-      return needs_of(workload, parsed, actions(comm), ranks_per_node);
+    const workloads::Resolve resolve = look(parsed);
+    return [workload, parsed, resolve, ranks_per_node](const mpi::Communicator& comm) {
+      return needs_of({comm, workload, parsed, {}}, resolve, ranks_per_node);
     };
   };
   return {*workload.options, prepare, Runs::on_all, plan};

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "io/results.hpp"
-#include "locality/analysis.hpp"
-#include "locality/diagram.hpp"
-#include "locality/gpu.hpp"
+#include "lab/locality/analysis.hpp"
+#include "lab/locality/diagram.hpp"
+#include "lab/locality/gpu.hpp"
 #include "run/options.hpp"
 
 namespace tessera::apps::locality {

@@ -4,7 +4,7 @@
 
 #include "base/text.hpp"
 #include "locality.hpp"
-#include "locality/stand_in.hpp"
+#include "lab/locality/stand_in.hpp"
 #include "run/common_options.hpp"
 
 namespace tessera::apps::locality {

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "io/schema.hpp"
 #include "locality.hpp"
-#include "locality/stand_in.hpp"
+#include "lab/locality/stand_in.hpp"
 
 namespace tessera::apps::locality {
 

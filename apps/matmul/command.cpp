@@ -10,7 +10,7 @@ namespace tessera::apps {
 namespace matmul {
 namespace {
 
-workloads::Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
+workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
   const auto value = [&](const char* option) { return parsed.lists.at(option).front(); };
   const bool from_files = !value("a").empty();
   const bool adds = parsed.complex("beta") != 0.0;
@@ -57,9 +57,7 @@ workloads::Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
   inputs->a = open("a");
   inputs->b = open("b");
   inputs->c = open("c");
-  return [inputs](const mpi::Communicator& comm) {
-    return workloads::matmul::actions_of(comm, inputs);
-  };
+  return workloads::matmul::resolve_with(inputs);
 }
 
 }  // namespace

@@ -100,10 +100,10 @@ void sort_files_once(run::Parsed& parsed) {
   }
 }
 
-workloads::Actions look(const run::OptionSet& set, run::Parsed& parsed) {
+workloads::Resolve look(const run::OptionSet& set, run::Parsed& parsed) {
   sort_files_once(parsed);
   const auto inputs = look_at_inputs(set, parsed);
-  return [inputs](const mpi::Communicator& comm) { return workloads::sort::actions_of(comm, inputs); };
+  return workloads::sort::resolve_with(inputs);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ void require_checkpoint_of_its_own(const run::Parsed& parsed) {
   }
 }
 
-workloads::Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
+workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
   check_options(set, parsed);
   require_checkpoint_of_its_own(parsed);
   auto inputs = std::make_shared<workloads::stencil::Inputs>();
@@ -64,9 +64,7 @@ workloads::Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
     inputs->weights = open_one(parsed, "weights");
   for (const auto term : dist::stencil::all_terms)
     inputs->terms[static_cast<std::size_t>(term)] = open_one(parsed, name(term).data());
-  return [inputs](const mpi::Communicator& comm) {
-    return workloads::stencil::actions_of(comm, inputs);
-  };
+  return workloads::stencil::resolve_with(inputs);
 }
 
 }  // namespace

@@ -20,8 +20,8 @@
 #include "doctor.hpp"
 #include "io/h5.hpp"
 #include "machine/gpu.hpp"
-#include "mpi/runtime.hpp"
 #include "run/ceilings.hpp"
+#include "run/provenance.hpp"
 
 extern char** environ;
 
@@ -159,9 +159,9 @@ void look_at_tessera(const Surroundings&, Findings& found) {
     found.push_back({Level::note, "ceilings",
                      "not measured here: shares of the machine and plans in seconds are unknown",
                      "mpirun -n 2 tessera machine, then tessera machine (once)"});
-  } else if (ceilings.host != mpi::host_name()) {
+  } else if (ceilings.host != run::host_name()) {
     found.push_back({Level::note, "ceilings",
-                     fmt::format("those of {} are used on {}", ceilings.host, mpi::host_name()),
+                     fmt::format("those of {} are used on {}", ceilings.host, run::host_name()),
                      "unset TESSERA_MACHINE_FILE, or tessera machine"});
   } else {
     found.push_back({Level::fine, "ceilings", "measured " + ceilings.measured_at});

@@ -16,7 +16,7 @@
 
 #include "base/text.hpp"
 #include "doctor.hpp"
-#include "mpi/runtime.hpp"
+#include "run/provenance.hpp"
 #include "run/threads.hpp"
 
 extern char** environ;
@@ -98,7 +98,7 @@ bool siblings_may_read() {
 }
 
 void look_at_mpirun(Findings& found) {
-  const std::string library = mpi::library_version();
+  const std::string library = run::mpi_library();
   const auto says = words_of({"mpirun", "--version"});
   if (!says) {
     found.push_back(
@@ -160,7 +160,7 @@ void look_at_launcher(const Surroundings&, Findings& found) {
   look_at_mpirun(found);
   if (geteuid() == 0 &&
       (!variable("OMPI_ALLOW_RUN_AS_ROOT") || !variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")) &&
-      family(mpi::library_version()) == "Open MPI")
+      family(run::mpi_library()) == "Open MPI")
     found.push_back({Level::hurts, "root", "mpirun of Open MPI refuses to run as root",
                      "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
   const bool single_copy = variable("OMPI_MCA_btl_vader_single_copy_mechanism").value_or("cma") != "none";
@@ -180,10 +180,10 @@ void look_at_launcher(const Surroundings&, Findings& found) {
                      "'" + temporary + "' cannot be written: mpirun keeps its session there",
                      "export TMPDIR=/tmp, or another folder of yours"});
   addrinfo* address = nullptr;
-  if (getaddrinfo(mpi::host_name().c_str(), nullptr, nullptr, &address) != 0)
+  if (getaddrinfo(run::host_name().c_str(), nullptr, nullptr, &address) != 0)
     found.push_back({Level::note, "host name",
-                     "'" + mpi::host_name() + "' has no address: launchers may wait for it",
-                     fmt::format("echo 127.0.1.1 {} | sudo tee -a /etc/hosts", mpi::host_name())});
+                     "'" + run::host_name() + "' has no address: launchers may wait for it",
+                     fmt::format("echo 127.0.1.1 {} | sudo tee -a /etc/hosts", run::host_name())});
   if (address != nullptr) freeaddrinfo(address);
 }
 

@@ -2,22 +2,18 @@
 
 #include "base/table.hpp"
 #include "command.hpp"
-#include "dist/matmul/multiply.hpp"
-#include "dist/sort/sort.hpp"
-#include "dist/transpose/transpose.hpp"
 #include "kernels/forkjoin/variants.hpp"
-#include "kernels/matmul/cuda.hpp"
 #include "kernels/matmul/variants.hpp"
 #include "kernels/memory/device_probes.hpp"
 #include "kernels/memory/misses.hpp"
-#include "kernels/sort/cuda.hpp"
 #include "kernels/sort/variants.hpp"
-#include "kernels/stencil/cuda.hpp"
 #include "kernels/stencil/variants.hpp"
-#include "kernels/transpose/cuda.hpp"
 #include "kernels/transpose/variants.hpp"
+#include "lab/locality/occupancy.hpp"
 #include "machine/gpu.hpp"
-#include "machine/occupancy.hpp"
+#include "workloads/matmul/workload.hpp"
+#include "workloads/sort/workload.hpp"
+#include "workloads/transpose/workload.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -28,41 +24,9 @@ void add_rows(Table& table, const std::string& workload, const std::vector<Varia
   }
 }
 
-/// Registers, shared memory and blocks a multiprocessor of every device function. What the compiler made of a
-/// function only the driver tells, on a device.
-void print_occupancy() {
-  const machine::Gpus& gpus = machine::gpus();
-  if (gpus.devices.empty()) {
-    fmt::print("occupancy: a GPU's driver tells it, and there is none here ({})\n", gpus.reason);
-    return;
-  }
-  machine::use_gpu(0);
-  const machine::Gpu& gpu = gpus.devices.front();
-  Table table({"workload", "kernel", "of", "threads", "registers", "local", "shared", "blocks", "warps",
-               "of most", "limited by"});
-  const auto add = [&](const char* workload, const std::vector<machine::DeviceFunction>& functions) {
-    for (const machine::DeviceFunction& f : functions) {
-      const machine::Occupancy found = machine::occupancy(f);
-      table.add({workload, f.kernel, f.of, std::to_string(f.threads), std::to_string(found.registers),
-                 fmt::format("{} B", found.local_bytes), fmt::format("{} B", found.shared_bytes),
-                 std::to_string(found.blocks), std::to_string(found.warps),
-                 fmt::format("{:.0f} %", 100.0 * 32 * found.warps / gpu.threads), found.limit});
-    }
-  };
-  add("matmul", matmul::device_functions());
-  add("transpose", transpose::device_functions());
-  add("stencil", stencil::device_functions());
-  add("sort", sort::device_functions());
-  add("memory", memory::device_functions());
-  fmt::print(
-      "{}on a multiprocessor of {}: {} threads, {} blocks, {} registers, {} B of shared memory ({} B of it "
-      "taken of every block)\n",
-      table.text(), gpu.name, gpu.threads, gpu.blocks, gpu.registers, gpu.shared_bytes, gpu.reserved_bytes);
-}
-
 Body list(const run::Parsed& parsed, const Arguments&, ExitCode&) {
   if (parsed.lists.at("occupancy").front() == "true") {
-    print_occupancy();
+    locality::print_occupancy();
     return {};
   }
   Table kernels({"workload", "kernel", "space", "what it does"});

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "mpi/runtime.hpp"
 #include "run/provenance.hpp"
 #include "slurm.hpp"
 #include "spawn.hpp"
@@ -78,7 +77,7 @@ void complete(Job& job, const run::Parsed& request, const std::vector<workloads:
   job.plan = fmt::format(
       "{} on {} x {}; a rank holds {} at most; {}", counted(ssize(needs), "point"),
       counted(job.ranks(), "rank"), counted(job.cpus_per_task, "thread"), human_bytes(memory),
-      known ? fmt::format("predicted {} on nodes like {}", human_seconds(seconds), mpi::host_name())
+      known ? fmt::format("predicted {} on nodes like {}", human_seconds(seconds), run::host_name())
             : "time unknown");
   if (!job.time.empty()) return;
   require(known, ExitCode::usage,

@@ -8,7 +8,7 @@ namespace tessera::apps {
 namespace transpose {
 namespace {
 
-workloads::Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
+workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
   check_options(set, parsed);
   auto inputs = std::make_shared<workloads::transpose::Inputs>();
   const auto open = [&](const char* option) -> std::unique_ptr<run::Input> {
@@ -22,9 +22,7 @@ workloads::Actions look(const run::OptionSet& set, const run::Parsed& parsed) {
   };
   inputs->in = open("in");
   inputs->c = open("c");
-  return [inputs](const mpi::Communicator& comm) {
-    return workloads::transpose::actions_of(comm, inputs);
-  };
+  return workloads::transpose::resolve_with(inputs);
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "base/statistics.hpp"
-#include "base/text.hpp"
-#include "locality/stand_in.hpp"
 
 namespace tessera::run {
 namespace {
@@ -21,7 +19,10 @@ constexpr std::array<std::pair<const char*, double Counts::*>, 6> fields{
      {"llc_misses", &Counts::llc_misses},
      {"vector_instructions", &Counts::vector_instructions}}};
 
-constexpr double most_accesses = 2e8;  // of a simulation: about three seconds
+Simulator& the_simulator() {
+  static Simulator simulator;
+  return simulator;
+}
 
 }  // namespace
 
@@ -29,30 +30,14 @@ Counted not_simulated(const std::string& reason) {
   return {.source = "none", .reason = {}, .repetitions = {unknown_counts}, .what = reason};
 }
 
-Counted simulated(const locality::Problem& problem) {
-  const std::vector<std::string> traced = locality::traced_kernels(problem.workload);
-  if (std::find(traced.begin(), traced.end(), problem.kernel) == traced.end())
-    return not_simulated(problem.kernel + " is not traced");
-  Counted counted{.source = "simulated", .reason = {}, .repetitions = {unknown_counts}, .what = {}};
-  try {
-    const auto found = locality::misses_behind(locality::machine_caches(), problem, most_accesses);
-    Counts& counts = counted.repetitions.front();
-    counts.l1_misses = static_cast<double>(found.misses[0]);
-    counts.l2_misses = static_cast<double>(found.misses[1]);
-    counts.llc_misses = static_cast<double>(found.misses[2]);
-    counted.accesses = static_cast<double>(found.accesses);
-    counted.what = locality::sizes_text(found.problem) + (found.whole ? "" : " (smaller)");
-  } catch (const Error& error) {
-    return not_simulated(error.what());
-  }
-  return counted;
+void use_simulator(Simulator simulator) { the_simulator() = std::move(simulator); }
+
+Counted simulated(const TracedProblem& problem) {
+  const Simulator& simulator = the_simulator();
+  return simulator.count ? simulator.count(problem) : not_simulated("this program has no simulator");
 }
 
-std::string simulated_caches() {
-  std::vector<std::string> names;
-  for (const locality::Geometry& level : locality::machine_caches()) names.push_back(locality::name(level));
-  return join(names, ", ");
-}
+std::string simulated_caches() { return the_simulator().caches ? the_simulator().caches() : "none"; }
 
 io::Row counter_cells(const Counted& counted, const Counts& counts) {
   io::Row row{{"source", counted.source, ""}};

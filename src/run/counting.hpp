@@ -2,12 +2,13 @@
 // What --counters adds to every measurement: hardware counts of the timed part, summed over the ranks.
 
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/traced_problem.hpp"
 #include "io/results.hpp"
-#include "locality/kernels.hpp"
 #include "machine/counters.hpp"
 #include "mpi/communicator.hpp"
 
@@ -31,12 +32,21 @@ struct Counted {
   std::string what;                 ///< simulated: which problem; none: why not
 };
 
-/// The traced kernel on simulated caches of this machine: one thread, the whole problem, or a smaller one of
-/// its shape where that would take more than some seconds. Local.
-[[nodiscard]] Counted simulated(const locality::Problem& problem);
+/// Stands in for hardware counters where a machine has none. The laboratory has one; a program that links it
+/// names it with use_simulator().
+struct Simulator {
+  /// Counts the misses of a traced kernel on simulated caches of this machine: one thread, the whole problem,
+  /// or a smaller one of its shape where that would take more than some seconds. Local.
+  std::function<Counted(const TracedProblem&)> count;
+  std::function<std::string()> caches;  ///< that it simulates, for people
+};
+void use_simulator(Simulator simulator);
+
+/// What the simulator counts; not_simulated() where there is none. Local.
+[[nodiscard]] Counted simulated(const TracedProblem& problem);
 /// Where no simulator can stand in.
 [[nodiscard]] Counted not_simulated(const std::string& reason);
-/// The caches that it is simulated on, for people.
+/// The caches that are simulated, for people.
 [[nodiscard]] std::string simulated_caches();
 
 /// Columns of the results for one repetition.

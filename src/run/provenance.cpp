@@ -24,6 +24,9 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+std::string host_name() { return mpi::host_name(); }
+std::string mpi_library() { return mpi::library_version(); }
+
 std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const OptionSet& options,
                                             const Parsed& parsed, const std::vector<std::string>& arguments) {
   std::map<std::string, io::Value> result;

@@ -15,6 +15,9 @@ namespace tessera::run {
 /// "0.1.0 (v0.1.0-7-g0123abc)": of two programs that differ, one of the two does, where they come from commits.
 [[nodiscard]] std::string build_name();
 
+[[nodiscard]] std::string host_name();
+[[nodiscard]] std::string mpi_library();  ///< its name and version
+
 /// A word as the shell reads it back.
 [[nodiscard]] std::string quoted(const std::string& word);
 

@@ -39,7 +39,7 @@ class Streams(tessera.Case):
                                   choose.choice(["2500KiB", "4MiB", "100MiB"]) if kind != "c16" else "4MiB",
                                   ranks=choose.choice([0, 0, 2, 3]))
             self.assertIn("passed", result.out)
-            self.assertIn("tiles", result.out)
+            self.assertIn("out_of_core", result.out)
             got, wide = tessera.read_matrix(self.path("out.h5")), "c16" if kind[0] == "c" else "f8"
             self.assertEqual(got.dtype, numpy.dtype(kind))
             want = alpha * (a.astype(wide) @ b.astype(wide)) + beta * c
@@ -56,7 +56,7 @@ class Streams(tessera.Case):
         want = tessera.read_matrix(self.path("out.h5"))
         for memory, ranks in (("4MiB", 0), ("8MiB", 0), ("4MiB", 3)):
             result = self.succeed(*words, "--memory", memory, "--out-of-core", "always", ranks=ranks)
-            self.assertIn("tiles", result.out)
+            self.assertIn("out_of_core", result.out)
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("out.h5")), want)
 
     def test_operands_behind_external_links(self):

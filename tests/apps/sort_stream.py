@@ -124,7 +124,7 @@ class OutOfCore(tessera.Case):
                 self.succeed("sort", "--in", "in.h5:/K", "--out", "whole.h5:/K", "--overwrite", *order)
                 want = tessera.read_matrix(self.path("whole.h5"), "K")
                 for ranks in in_turn((1, 2, 3), number + len(order)):
-                    self.divided(values, *order, ranks=ranks)
+                    self.assertIn("out_of_core", self.divided(values, *order, ranks=ranks).out)
                     got = tessera.read_matrix(self.path("out.h5"), "K")
                     self.assertEqual(got.tobytes(), want.tobytes(), (name, ranks, order))
                     self.assertEqual(os.listdir(self.path("runs")), [])
@@ -333,7 +333,7 @@ class OutOfCore(tessera.Case):
         request = ("sort", "--in", "t.h5:/table", "--out", "o.h5:/table", "--memory", "64KiB", "--overwrite", "--apply")
         self.assertIn("in blocks", self.succeed(*request, "t.h5:/perm", "--plan").out)
         for ranks in (1, 3):
-            self.succeed(*request, "t.h5:/perm", ranks=ranks, environment=PASSIVE)
+            self.assertIn("out_of_core", self.succeed(*request, "t.h5:/perm", ranks=ranks, environment=PASSIVE).out)
             for name, values in columns.items():
                 self.assertEqual(tessera.read_matrix(self.path("o.h5"), f"table/{name}").tobytes(), values[order].tobytes())
         for wrong in ("twice", "outside"):

@@ -244,15 +244,4 @@ ExitCode run_points(const Sweep& sweep, const PointActions& actions) {
   return right ? ExitCode::ok : ExitCode::verification;
 }
 
-std::vector<Need> needs_of(const Workload& workload, const run::Parsed& parsed,
-                           const PointActions& actions, index_t ranks_per_node) {
-  const run::Ceilings ceilings = run::load_ceilings(run::ceilings_file());
-  std::vector<Need> result;
-  for (const run::Values& point : points_of(*workload.options, parsed)) {
-    result.push_back(actions.need(point, ceilings, ranks_per_node));
-    result.back().repetitions = point.integer("warmups") + point.integer("repetitions");
-  }
-  return result;
-}
-
 }  // namespace tessera::workloads

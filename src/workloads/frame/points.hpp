@@ -29,8 +29,10 @@ void take_stop_signals(const Workload& workload, const run::Parsed& parsed);
 /// Collective.
 [[nodiscard]] ExitCode run_points(const Sweep& sweep, const PointActions& actions);
 
+/// The same of a workload's points.
+[[nodiscard]] ExitCode run_points(const Sweep& sweep, const Resolve& resolve);
+
 /// What every point takes on so many ranks a node. Collective.
-[[nodiscard]] std::vector<Need> needs_of(const Workload& workload, const run::Parsed& parsed,
-                                         const PointActions& actions, index_t ranks_per_node);
+[[nodiscard]] std::vector<Need> needs_of(const Sweep& sweep, const Resolve& resolve, index_t ranks_per_node);
 
 }  // namespace tessera::workloads

@@ -2,11 +2,14 @@
 // What a workload tells the frame. The frame knows no workload by name.
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "kernels/variant.hpp"
 #include "mpi/communicator.hpp"
 #include "run/ceilings.hpp"
+#include "run/memory_plan.hpp"
 #include "run/options.hpp"
 #include "run/session.hpp"
 
@@ -19,7 +22,16 @@ struct Need {
   index_t repetitions = 1;  ///< warm-ups among them
 };
 
-/// Everything that a point of a workload is run with.
+/// Everything that a point of a workload is planned with.
+template <class Request, class Inputs>
+struct AskedOf {
+  const mpi::Communicator& comm;
+  const run::Values& values;
+  const Request& request;
+  const Inputs& inputs;
+};
+
+/// Everything that it is run with.
 template <class Request, class Inputs>
 struct PointOf {
   const mpi::Communicator& comm;
@@ -27,18 +39,49 @@ struct PointOf {
   const Request& request;
   const Inputs& inputs;
   run::Session& session;
+  [[nodiscard]] AskedOf<Request, Inputs> asked() const { return {comm, values, request, inputs}; }
 };
 
-/// What a workload can do with a point; all are called on every rank.
+/// How a point's data goes through memory.
+enum class Mode {
+  in_memory,   ///< of all ranks at once, perhaps in rounds
+  out_of_core  ///< from file to file, within what a rank may hold
+};
+
+/// A point with everything looked up, planned once. The frame calls these on every rank.
+class PlannedPoint {
+ public:
+  PlannedPoint() = default;
+  PlannedPoint(const PlannedPoint&) = delete;
+  PlannedPoint& operator=(const PlannedPoint&) = delete;
+  virtual ~PlannedPoint() = default;
+
+  [[nodiscard]] virtual Mode mode() const = 0;
+  /// Whether it could go out of core, where memory is short. Local.
+  [[nodiscard]] virtual bool may_go_out_of_core() const { return false; }
+  /// That this rank runs; nullptr where none does. Local.
+  [[nodiscard]] virtual const VariantInfo* kernel() const = 0;
+  /// What this rank will hold in memory. Local.
+  [[nodiscard]] virtual run::Held held() const = 0;
+  /// The largest memory of any rank, bytes, if there were so many. Local.
+  [[nodiscard]] virtual index_t most_memory(index_t ranks) const = 0;
+  /// What the worst rank will hold, and the slowest take. Local.
+  [[nodiscard]] virtual Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const = 0;
+  /// Prints what every rank will do, on rank 0. Collective.
+  virtual void print(const run::Ceilings& ceilings, index_t ranks_per_node) const = 0;
+  /// Runs it and records it in the session; whether the result is right. Collective.
+  [[nodiscard]] virtual bool run(run::Session& session) const = 0;
+};
+
+/// Looks up and plans a point of the request. Collective; the communicator and the values outlive the result.
+using Resolve = std::function<std::unique_ptr<PlannedPoint>(const mpi::Communicator&, const run::Values&,
+                                                            const run::Ceilings&)>;
+
+/// What the commands of the laboratory do with a point; a workload's are made of its Resolve.
 struct PointActions {
   std::function<void(const run::Values&, run::Session&)> plan;  ///< prints it
   std::function<bool(const run::Values&, run::Session&)> run;   ///< whether the result is right
-  /// What the --ranks of the point would take, so many on a node.
-  std::function<Need(const run::Values&, const run::Ceilings&, index_t ranks_per_node)> need = {};
 };
-
-/// Makes them on all ranks once MPI is there.
-using Actions = std::function<PointActions(const mpi::Communicator&)>;
 
 /// An option that names what a point writes.
 struct OutputOption {

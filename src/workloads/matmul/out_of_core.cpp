@@ -195,7 +195,7 @@ bool run(const Point& point, const Stream& stream) {
   });
   if (comm.sum(done) < stream.tiles()) throw run::Stopped();
   Request described = request;
-  described.algorithm = "tiles";  // no rank needs another
+  described.algorithm = "out_of_core";
   describe(point.values, described, measured);
   if (check) {
     const mpi::PhaseScope scope(measured.once, "verify");

@@ -1,55 +1,55 @@
 #include "workloads/matmul/workload.hpp"
 
-#include <algorithm>
-
-#include "machine/fork_join.hpp"
-
 namespace tessera::workloads::matmul {
 namespace {
 
-using run::Values;
+class Planned final : public PlannedPoint {
+ public:
+  Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs)
+      : comm_(comm),
+        values_(values),
+        inputs_(inputs),
+        request_(resolve(comm, values, inputs)),
+        stream_(stream_if_needed(comm, values, request_, inputs)) {}
 
-/// What this rank will hold; where a plan is for fewer ranks, the last one's.
-run::Held held_here(const mpi::Communicator& comm, const Request& request) {
-  const auto forecasts = forecast(request.shape, request.method);
-  const auto& mine = forecasts[std::min(static_cast<std::size_t>(comm.rank()), forecasts.size() - 1)];
-  return {mine.memory(), mine.seen_bytes};
-}
+  [[nodiscard]] Mode mode() const override { return stream_ ? Mode::out_of_core : Mode::in_memory; }
+  [[nodiscard]] bool may_go_out_of_core() const override { return can_stream(values_, request_); }
+  [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
+  [[nodiscard]] run::Held held() const override {
+    const auto mine = forecast(request_.shape, request_.method)[static_cast<std::size_t>(comm_.rank())];
+    return {mine.memory(), mine.seen_bytes};
+  }
+  [[nodiscard]] index_t most_memory(index_t ranks) const override {
+    return matmul::most_memory(request_, ranks);
+  }
+  [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
+    return need_of(request_, ceilings, ranks_per_node);
+  }
+  void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
+    const index_t program = run::program_memory(comm_, values_);
+    if (!comm_.is_root()) return;
+    if (stream_) return print_stream(request_, *stream_, program);
+    print_plan(request_, ceilings, ranks_per_node, program);
+  }
+  [[nodiscard]] bool run(run::Session& session) const override {
+    const Point point{comm_, values_, request_, inputs_, session};
+    return stream_ ? run_stream(point, *stream_) : run_in_memory(point);
+  }
+
+ private:
+  const mpi::Communicator& comm_;
+  const run::Values& values_;
+  const Inputs& inputs_;
+  Request request_;
+  std::optional<dist::matmul::Stream> stream_;
+};
 
 }  // namespace
 
-PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
-  const auto plan = [&comm, inputs](const Values& point, run::Session& session) {
-    const Request request = resolve(comm, point, *inputs);
-    const index_t on_node = comm.node().size();
-    const index_t per_node =
-        point.has("ranks") ? std::min<index_t>(point.integer("ranks"), machine::default_threads()) : on_node;
-    const auto stream = stream_if_needed(comm, point, request, *inputs);
-    const index_t program = run::program_memory(comm, point);
-    if (stream && comm.is_root()) print_stream(request, *stream, program);
-    if (!stream && comm.is_root()) print_plan(request, session.ceilings(), per_node, program);
-    run::require_planned_gpu(comm, point, request.method.kernel);
-    if (stream) return;
-    run::require_planned_memory(comm, point, held_here(comm, request),
-                            [&](index_t ranks) { return most_memory(request, ranks); });
+Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
+  return [inputs](const mpi::Communicator& comm, const run::Values& values, const run::Ceilings&) {
+    return std::make_unique<Planned>(comm, values, *inputs);
   };
-  const auto run = [&comm, inputs](const Values& values, run::Session& session) {
-    const Request request = resolve(comm, values, *inputs);
-    const Point point{comm, values, request, *inputs, session};
-    if (const auto stream = stream_if_needed(comm, values, request, *inputs))
-      return run_stream(point, *stream);
-    session.plan_memory(run::require_memory(comm, values, held_here(comm, request),
-                                            [&](index_t ranks) { return most_memory(request, ranks); }));
-    return run_in_memory(point);
-  };
-  const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {
-    const Request request = resolve(comm, point, *inputs);
-    Need most = need_of(request, ceilings, per_node);
-    if (const index_t limit = point.bytes("memory"); limit > 0 && can_stream(point, request))
-      most.memory = std::min(most.memory, limit);  // out of core
-    return most;
-  };
-  return {plan, run, need};
 }
 
 Workload workload(const run::OptionSet& options) {

@@ -25,11 +25,11 @@ using run::Values;
 
 class BlockwiseApply {
  public:
-  explicit BlockwiseApply(const Point& point)
-      : comm_(point.comm),
-        values_(point.values),
-        inputs_(point.inputs),
-        request_(point.request),
+  explicit BlockwiseApply(const Asked& asked)
+      : comm_(asked.comm),
+        values_(asked.values),
+        inputs_(asked.inputs),
+        request_(asked.request),
         verify_(!values_.flag("no-verify")),
         mine_(layout::BlockMap(request_.n, comm_.size()).range(comm_.rank())) {
     index_t widest = 1;
@@ -66,7 +66,7 @@ class BlockwiseApply {
       measured.verdict = run::Verdict{"order_and_hash", comm_.sum(difference_) == 0 ? 0.0 : 1.0, 0};
     }
     measured.once = once;
-    measured.columns = cells_of(request_);
+    measured.columns = cells_of(request_, Mode::out_of_core);
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
     return outputs_.conclude(comm_, values_, session, measured, [] {});
@@ -211,12 +211,12 @@ class BlockwiseApply {
 
 }  // namespace
 
-bool run_apply_in_blocks(const Point& point) { return BlockwiseApply(point).run(point.session); }
+bool run_apply_in_blocks(const Point& point) { return BlockwiseApply(point.asked()).run(point.session); }
 
-void print_apply_in_blocks(const Point& point) {
-  const BlockwiseApply apply(point);
-  const index_t program = run::program_memory(point.comm, point.values);
-  if (point.comm.is_root()) apply.print(program);
+void print_apply_in_blocks(const Asked& asked) {
+  const BlockwiseApply apply(asked);
+  const index_t program = run::program_memory(asked.comm, asked.values);
+  if (asked.comm.is_root()) apply.print(program);
 }
 
 }  // namespace tessera::workloads::sort

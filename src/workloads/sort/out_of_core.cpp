@@ -29,11 +29,11 @@ using run::Values;
 
 class External {
  public:
-  explicit External(const Point& point)
-      : comm_(point.comm),
-        values_(point.values),
-        inputs_(point.inputs),
-        request_(point.request),
+  explicit External(const Asked& asked)
+      : comm_(asked.comm),
+        values_(asked.values),
+        inputs_(asked.inputs),
+        request_(asked.request),
         verify_(!values_.flag("no-verify")),
         pieces_(make_pieces(inputs_, request_, verify_, values_.has("argsort"), queue_)),
         order_(request_.unique ? OrderOfParts::EqualRows::wrong : OrderOfParts::EqualRows::allowed),
@@ -56,7 +56,7 @@ class External {
     open(outputs_, request_.unique ? 0 : request_.rows_out());
     run::Measured measured = run::measure_once(comm_, values_, [&](mpi::Phases& phases) { sort(phases); });
     if (verify_) measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(all_faults()), 0};
-    measured.columns = cells_of(request_);
+    measured.columns = cells_of(request_, Mode::out_of_core);
     measured.work = static_cast<double>(request_.n);
     measured.rate_units = "Mkeys/s";
     const bool right = outputs_.conclude(comm_, values_, session, measured, [] {});
@@ -383,7 +383,7 @@ class External {
 
 bool run_external(const Point& point) {
   if (point.request.task == Task::apply) return run_apply_in_blocks(point);
-  External external(point);
+  External external(point.asked());
   try {
     return external.run(point.session);
   } catch (const mpi::AgreedError&) {
@@ -392,9 +392,9 @@ bool run_external(const Point& point) {
   }
 }
 
-void print_external(const Point& point) {
-  if (point.request.task == Task::apply) return print_apply_in_blocks(point);
-  External(point).print();
+void print_external(const Asked& asked) {
+  if (asked.request.task == Task::apply) return print_apply_in_blocks(asked);
+  External(asked).print();
 }
 
 }  // namespace tessera::workloads::sort

@@ -216,7 +216,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   return request;
 }
 
-std::vector<io::Cell> cells_of(const Request& request) {
+std::vector<io::Cell> cells_of(const Request& request, Mode mode) {
   std::string types;
   for (const SortColumn& column : request.by) types += (types.empty() ? "" : ",") + text_of(column);
   return {{"task", std::string(request.task == Task::keys          ? "keys"
@@ -227,7 +227,7 @@ std::vector<io::Cell> cells_of(const Request& request) {
                         : request.takes_first() ? " top"
                                                 : "")},
           {"kernel", request.kernels},
-          {"algorithm", request.algorithm},
+          {"algorithm", mode == Mode::out_of_core ? std::string("out_of_core") : request.algorithm},
           {"type", types},
           {"input", request.generated() ? request.input : std::string("file")},
           {"n", request.n}};

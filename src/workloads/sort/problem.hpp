@@ -81,6 +81,7 @@ struct Request {
 };
 
 using Point = PointOf<Request, Inputs>;
+using Asked = AskedOf<Request, Inputs>;
 
 /// "0.25,0.5": numbers from 0 to 1. Throws Error(usage).
 [[nodiscard]] std::vector<double> parse_quantiles(const std::string& text);
@@ -105,15 +106,15 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
 [[nodiscard]] bool run_keys(const Point& point);
 [[nodiscard]] bool run_table(const Point& point);
 [[nodiscard]] bool run_quantiles(const Point& point);
-void print_quantiles_plan(const Point& point);
+void print_quantiles_plan(const Asked& asked);
 /// Bytes that quantiles take a rank, where so many are allowed.
 [[nodiscard]] index_t quantiles_memory(const Request& request, index_t allowance);
 /// From file to file through sorted runs.
 [[nodiscard]] bool run_external(const Point& point);
-void print_external(const Point& point);
+void print_external(const Asked& asked);
 /// The rows of --apply, block by block of the result.
 [[nodiscard]] bool run_apply_in_blocks(const Point& point);
-void print_apply_in_blocks(const Point& point);
+void print_apply_in_blocks(const Asked& asked);
 /// Elements of the permutation to apply. Throws Error(bad_data) where they are no rows. Local.
 [[nodiscard]] std::vector<std::uint64_t> read_indices(const run::TableInput& permutation,
                                                       const Request& request, layout::Range range);
@@ -133,8 +134,8 @@ void require_whole(const mpi::Communicator& comm, const run::TableInput& permuta
 void write_keys(const Request& request, run::Outputs& outputs, std::size_t place, index_t first,
                 std::span<const std::byte> keys, const io::Onlooker& onlooker = {});
 
-/// The columns of the results that name a point.
-[[nodiscard]] std::vector<io::Cell> cells_of(const Request& request);
+/// The columns of the results that name a point, and how it went through memory.
+[[nodiscard]] std::vector<io::Cell> cells_of(const Request& request, Mode mode = Mode::in_memory);
 /// The columns that --by names in a table; rows that have equal numbers in one are in the order of the next.
 /// Throws Error(usage, bad_data).
 [[nodiscard]] std::vector<SortColumn> columns_named(const std::string& by, const io::TableInfo& table,

@@ -131,12 +131,12 @@ index_t quantiles_memory(const Request& request, index_t allowance) {
   return key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance).bytes;
 }
 
-void print_quantiles_plan(const Point& point) {
-  const Request& request = point.request;
-  const index_t allowance = run::memory_allowance(point.comm, point.values);
+void print_quantiles_plan(const Asked& asked) {
+  const Request& request = asked.request;
+  const index_t allowance = run::memory_allowance(asked.comm, asked.values);
   const auto [held, bytes] = key_memory(request.by.front(), ceil_div(request.n, request.ranks), allowance);
-  const index_t program = run::program_memory(point.comm, point.values);
-  if (!point.comm.is_root()) return;
+  const index_t program = run::program_memory(asked.comm, asked.values);
+  if (!asked.comm.is_root()) return;
   fmt::print(
       "plan: {} of {} on {}, by counting, three passes as a rule; holds {} a rank{}, the keys are {}\n",
       counted(ssize(request.quantiles), "quantile"), counted(request.n, "row"),

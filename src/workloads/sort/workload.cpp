@@ -60,54 +60,67 @@ io::Handle hold_open(const mpi::Communicator& comm, const Inputs& inputs) {
   return file;
 }
 
-index_t own_memory(const mpi::Communicator& comm, const Request& request) {
-  return forecast_of(request, comm.size())[static_cast<std::size_t>(comm.rank())].memory();
-}
+class Planned final : public PlannedPoint {
+ public:
+  Planned(const mpi::Communicator& comm, const Values& values, const Inputs& inputs)
+      : comm_(comm),
+        values_(values),
+        inputs_(inputs),
+        request_(resolve_to_fit(comm, values, inputs)),
+        // Quantiles keep no rows: they read them anew where they do not fit.
+        out_of_core_(request_.task == Task::quantiles ||
+                     (!values.has("ranks") && goes_out_of_core(comm, values, request_))) {}
+
+  [[nodiscard]] Mode mode() const override { return out_of_core_ ? Mode::out_of_core : Mode::in_memory; }
+  [[nodiscard]] bool may_go_out_of_core() const override { return can_go_out_of_core(values_, request_); }
+  [[nodiscard]] const VariantInfo* kernel() const override {
+    return request_.task == Task::quantiles
+               ? nullptr
+               : find_variant(tessera::sort::variants(), request_.method.kernel);
+  }
+  [[nodiscard]] run::Held held() const override {
+    return {forecast_of(request_, comm_.size())[static_cast<std::size_t>(comm_.rank())].memory()};
+  }
+  [[nodiscard]] index_t most_memory(index_t ranks) const override {
+    return sort::most_memory(request_, ranks);
+  }
+  [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
+    Need most = need_of(request_, ceilings, ranks_per_node);
+    const index_t limit = values_.bytes("memory");
+    if (request_.task == Task::quantiles)
+      most.memory = quantiles_memory(request_, limit > 0 ? limit : most.memory);
+    return most;
+  }
+  void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
+    if (request_.task == Task::quantiles) return print_quantiles_plan({comm_, values_, request_, inputs_});
+    if (out_of_core_) return print_external({comm_, values_, request_, inputs_});
+    const index_t program = run::program_memory(comm_, values_);
+    if (comm_.is_root()) print_plan(request_, ceilings, ranks_per_node, program);
+  }
+  [[nodiscard]] bool run(run::Session& session) const override {
+    const Point point{comm_, values_, request_, inputs_, session};
+    const io::Handle held = hold_open(comm_, inputs_);
+    if (request_.task == Task::quantiles) return run_quantiles(point);
+    if (out_of_core_) return run_external(point);
+    if (values_.has("scratch") && comm_.is_root())
+      fmt::print("--scratch was not needed: all is in memory (--out-of-core always goes through files)\n");
+    return request_.task == Task::keys ? run_keys(point) : run_table(point);
+  }
+
+ private:
+  const mpi::Communicator& comm_;
+  const Values& values_;
+  const Inputs& inputs_;
+  Request request_;
+  bool out_of_core_;
+};
 
 }  // namespace
 
-PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<const Inputs>& inputs) {
-  const auto plan = [&comm, inputs](const Values& values, run::Session& session) {
-    const Request request = resolve_to_fit(comm, values, *inputs);
-    if (request.task == Task::quantiles)
-      return print_quantiles_plan({comm, values, request, *inputs, session});
-    const auto* const kernel = find_variant(tessera::sort::variants(), request.method.kernel);
-    if (!values.has("ranks") && goes_out_of_core(comm, values, request)) {
-      print_external({comm, values, request, *inputs, session});
-      return run::require_planned_gpu(comm, values, kernel);
-    }
-    const index_t on_node = comm.node().size();
-    const index_t per_node =
-        values.has("ranks") ? std::min<index_t>(request.ranks, machine::default_threads()) : on_node;
-    const index_t program = run::program_memory(comm, values);
-    if (comm.is_root()) print_plan(request, session.ceilings(), per_node, program);
-    run::require_planned_gpu(comm, values, kernel);
-    run::require_planned_memory(comm, values, {own_memory(comm, request)},
-                                [&](index_t ranks) { return most_memory(request, ranks); });
+Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
+  return [inputs](const mpi::Communicator& comm, const Values& values, const run::Ceilings&) {
+    return std::make_unique<Planned>(comm, values, *inputs);
   };
-  const auto run = [&comm, inputs](const Values& values, run::Session& session) {
-    const Request request = resolve_to_fit(comm, values, *inputs);
-    const Point point{comm, values, request, *inputs, session};
-    const io::Handle held = hold_open(comm, *inputs);
-    if (request.task == Task::quantiles) return run_quantiles(point);
-    if (goes_out_of_core(comm, values, request)) return run_external(point);
-    if (values.has("scratch") && comm.is_root())
-      fmt::print("--scratch was not needed: all is in memory (--out-of-core always goes through files)\n");
-    session.plan_memory(run::require_memory(comm, values, {own_memory(comm, request)},
-                                            [&](index_t ranks) { return most_memory(request, ranks); }));
-    return request.task == Task::keys ? run_keys(point) : run_table(point);
-  };
-  const auto need = [&comm, inputs](const Values& point, const run::Ceilings& ceilings, index_t per_node) {
-    const Request request = resolve(comm, point, *inputs);
-    Need most = need_of(request, ceilings, per_node);
-    const index_t limit = point.bytes("memory");
-    if (limit > 0 && can_go_out_of_core(point, request))
-      most.memory = std::min(most.memory, limit);  // out of core
-    if (request.task == Task::quantiles)
-      most.memory = quantiles_memory(request, limit > 0 ? limit : most.memory);
-    return most;
-  };
-  return {plan, run, need};
 }
 
 Workload workload(const run::OptionSet& options) {

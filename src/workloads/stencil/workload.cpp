@@ -1,29 +1,45 @@
 #include "workloads/stencil/workload.hpp"
 
-#include "run/memory_plan.hpp"
-
 namespace tessera::workloads::stencil {
+namespace {
 
-PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
-  const auto plan = [&comm, inputs](const run::Values& values, run::Session& session) {
-    const Request request = resolve(comm, values, *inputs, session.ceilings());
-    const index_t program = run::program_memory(comm, values);
-    if (comm.is_root()) print_plan(request, program);
-    run::require_planned_gpu(comm, values, request.method.kernel);
-    run::require_planned_memory(comm, values, {values.has("ranks") ? 0 : memory_of(request, comm.rank())},
-                            [&](index_t ranks) { return most_memory(request, ranks); });
+class Planned final : public PlannedPoint {
+ public:
+  Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs,
+          const run::Ceilings& ceilings)
+      : comm_(comm),
+        values_(values),
+        inputs_(inputs),
+        request_(resolve(comm, values, inputs, ceilings)) {}
+
+  [[nodiscard]] Mode mode() const override { return Mode::in_memory; }
+  [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
+  [[nodiscard]] run::Held held() const override { return {memory_of(request_, comm_.rank())}; }
+  [[nodiscard]] index_t most_memory(index_t ranks) const override {
+    return stencil::most_memory(request_, ranks);
+  }
+  [[nodiscard]] Need need(const run::Ceilings&, index_t) const override { return need_of(request_); }
+  void print(const run::Ceilings&, index_t) const override {
+    const index_t program = run::program_memory(comm_, values_);
+    if (comm_.is_root()) print_plan(request_, program);
+  }
+  [[nodiscard]] bool run(run::Session& session) const override {
+    return run_steps({comm_, values_, request_, inputs_, session});
+  }
+
+ private:
+  const mpi::Communicator& comm_;
+  const run::Values& values_;
+  const Inputs& inputs_;
+  Request request_;
+};
+
+}  // namespace
+
+Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
+  return [inputs](const mpi::Communicator& comm, const run::Values& values, const run::Ceilings& ceilings) {
+    return std::make_unique<Planned>(comm, values, *inputs, ceilings);
   };
-  const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {
-    const Request request = resolve(comm, values, *inputs, session.ceilings());
-    session.plan_memory(run::require_memory(comm, values, {memory_of(request, comm.rank())},
-                                            [&](index_t ranks) { return most_memory(request, ranks); }));
-    const Point point{comm, values, request, *inputs, session};
-    return run_steps(point);
-  };
-  const auto need = [&comm, inputs](const run::Values& values, const run::Ceilings& ceilings, index_t) {
-    return need_of(resolve(comm, values, *inputs, ceilings));
-  };
-  return {plan, run, need};
 }
 
 Workload workload(const run::OptionSet& options) {

@@ -287,7 +287,7 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
     throw run::Stopped();
   }
   Request described = point.request;
-  described.algorithm = "tiles";  // no rank needs another
+  described.algorithm = "out_of_core";
   describe(described, measured);
   measured.work *=
       static_cast<double>(left.size()) / static_cast<double>(std::max<index_t>(1, tiles.total()));

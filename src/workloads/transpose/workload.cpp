@@ -1,6 +1,6 @@
 #include "workloads/transpose/workload.hpp"
 
-#include <algorithm>
+#include <optional>
 
 #include "mpi/agreement.hpp"
 
@@ -21,39 +21,53 @@ std::optional<dist::transpose::Tiles> tiles_if_needed(const mpi::Communicator& c
   return tiles_of(request, run::memory_allowance(comm, values));
 }
 
+class Planned final : public PlannedPoint {
+ public:
+  Planned(const mpi::Communicator& comm, const run::Values& values, const Inputs& inputs)
+      : comm_(comm),
+        values_(values),
+        inputs_(inputs),
+        request_(resolve(comm, values, inputs)),
+        tiles_(tiles_if_needed(comm, values, request_)) {}
+
+  [[nodiscard]] Mode mode() const override { return tiles_ ? Mode::out_of_core : Mode::in_memory; }
+  [[nodiscard]] bool may_go_out_of_core() const override { return can_stream(values_, request_); }
+  [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
+  [[nodiscard]] run::Held held() const override { return held_by(request_, comm_.rank()); }
+  [[nodiscard]] index_t most_memory(index_t ranks) const override {
+    return transpose::most_memory(request_, ranks);
+  }
+  [[nodiscard]] Need need(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
+    Request request = request_;
+    request.shape.ranks_per_node = ranks_per_node;
+    return need_of(request, ceilings);
+  }
+  void print(const run::Ceilings& ceilings, index_t) const override {
+    const index_t program = run::program_memory(comm_, values_);
+    if (!comm_.is_root()) return;
+    if (tiles_) return print_tiles(request_, *tiles_, program);
+    print_plan(request_, ceilings, program);
+  }
+  [[nodiscard]] bool run(run::Session& session) const override {
+    const Point point{comm_, values_, request_, inputs_, session};
+    if (tiles_) return run_tiles(point, *tiles_);
+    return request_.permutes() ? run_axes(point) : run_matrix(point);
+  }
+
+ private:
+  const mpi::Communicator& comm_;
+  const run::Values& values_;
+  const Inputs& inputs_;
+  Request request_;
+  std::optional<dist::transpose::Tiles> tiles_;
+};
+
 }  // namespace
 
-PointActions actions_of(const mpi::Communicator& comm, const std::shared_ptr<Inputs>& inputs) {
-  const auto plan = [&comm, inputs](const run::Values& values, run::Session& session) {
-    const Request request = resolve(comm, values, *inputs);
-    const auto tiles = tiles_if_needed(comm, values, request);
-    const index_t program = run::program_memory(comm, values);
-    if (tiles && comm.is_root()) print_tiles(request, *tiles, program);
-    if (!tiles && comm.is_root()) print_plan(request, session.ceilings(), program);
-    run::require_planned_gpu(comm, values, request.method.kernel);
-    if (tiles) return;
-    run::require_planned_memory(comm, values,
-                                values.has("ranks") ? run::Held{} : held_by(request, comm.rank()),
-                            [&](index_t ranks) { return most_memory(request, ranks); });
+Resolve resolve_with(std::shared_ptr<const Inputs> inputs) {
+  return [inputs](const mpi::Communicator& comm, const run::Values& values, const run::Ceilings&) {
+    return std::make_unique<Planned>(comm, values, *inputs);
   };
-  const auto run = [&comm, inputs](const run::Values& values, run::Session& session) {
-    const Request request = resolve(comm, values, *inputs);
-    const Point point{comm, values, request, *inputs, session};
-    if (const auto tiles = tiles_if_needed(comm, values, request)) return run_tiles(point, *tiles);
-    session.plan_memory(run::require_memory(comm, values, held_by(request, comm.rank()),
-                                            [&](index_t ranks) { return most_memory(request, ranks); }));
-    return request.permutes() ? run_axes(point) : run_matrix(point);
-  };
-  const auto need = [&comm, inputs](const run::Values& values, const run::Ceilings& ceilings,
-                                    index_t per_node) {
-    Request request = resolve(comm, values, *inputs);
-    request.shape.ranks_per_node = per_node;
-    Need result = need_of(request, ceilings);
-    if (const index_t limit = values.bytes("memory"); limit > 0 && can_stream(values, request))
-      result.memory = std::min(result.memory, limit);  // out of core
-    return result;
-  };
-  return {plan, run, need};
 }
 
 Workload workload(const run::OptionSet& options) {

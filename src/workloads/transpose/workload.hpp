@@ -10,8 +10,7 @@ namespace tessera::workloads::transpose {
 
 [[nodiscard]] Workload workload(const run::OptionSet& options);
 
-/// What can be done with a point, in memory or out of core. Collective.
-[[nodiscard]] PointActions actions_of(const mpi::Communicator& comm,
-                                      const std::shared_ptr<Inputs>& inputs);
+/// Plans points with these inputs, in memory or out of core.
+[[nodiscard]] Resolve resolve_with(std::shared_ptr<const Inputs> inputs);
 
 }  // namespace tessera::workloads::transpose

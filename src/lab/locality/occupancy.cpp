@@ -1,0 +1,50 @@
+#include "lab/locality/occupancy.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/table.hpp"
+#include "kernels/matmul/cuda.hpp"
+#include "kernels/memory/device_probes.hpp"
+#include "kernels/sort/cuda.hpp"
+#include "kernels/stencil/cuda.hpp"
+#include "kernels/transpose/cuda.hpp"
+#include "machine/gpu.hpp"
+#include "machine/occupancy.hpp"
+
+namespace tessera::locality {
+
+// What the compiler made of a function only the driver tells, on a device.
+void print_occupancy() {
+  const machine::Gpus& gpus = machine::gpus();
+  if (gpus.devices.empty()) {
+    fmt::print("occupancy: a GPU's driver tells it, and there is none here ({})\n", gpus.reason);
+    return;
+  }
+  machine::use_gpu(0);
+  const machine::Gpu& gpu = gpus.devices.front();
+  Table table({"workload", "kernel", "of", "threads", "registers", "local", "shared", "blocks", "warps",
+               "of most", "limited by"});
+  const auto add = [&](const char* workload, const std::vector<machine::DeviceFunction>& functions) {
+    for (const machine::DeviceFunction& f : functions) {
+      const machine::Occupancy found = machine::occupancy(f);
+      table.add({workload, f.kernel, f.of, std::to_string(f.threads), std::to_string(found.registers),
+                 fmt::format("{} B", found.local_bytes), fmt::format("{} B", found.shared_bytes),
+                 std::to_string(found.blocks), std::to_string(found.warps),
+                 fmt::format("{:.0f} %", 100.0 * 32 * found.warps / gpu.threads), found.limit});
+    }
+  };
+  add("matmul", matmul::device_functions());
+  add("transpose", transpose::device_functions());
+  add("stencil", stencil::device_functions());
+  add("sort", sort::device_functions());
+  add("memory", memory::device_functions());
+  fmt::print(
+      "{}on a multiprocessor of {}: {} threads, {} blocks, {} registers, {} B of shared memory ({} B of it "
+      "taken of every block)\n",
+      table.text(), gpu.name, gpu.threads, gpu.blocks, gpu.registers, gpu.shared_bytes, gpu.reserved_bytes);
+}
+
+}  // namespace tessera::locality

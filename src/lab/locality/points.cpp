@@ -1,0 +1,93 @@
+#include "lab/locality/points.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "base/progress.hpp"
+#include "base/text.hpp"
+#include "io/probe.hpp"
+#include "io/raw_file.hpp"
+#include "io/schema.hpp"
+#include "mpi/agreement.hpp"
+#include "run/inputs.hpp"
+#include "run/provenance.hpp"
+
+namespace tessera::locality {
+namespace {
+
+/// The results file of a run, where there is one.
+class Notebook {
+ public:
+  Notebook(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
+           const std::vector<std::string>& arguments)
+      : provenance_(run::provenance(comm, set, parsed, arguments)),
+        file_(parsed.lists.at("results").front()) {
+    if (file_.empty() || !comm.is_root()) return;
+    run::require_own_file(file_, set, parsed);
+    command_ = set.command();
+    if (io::file_exists(io::behind_links(file_))) io::probe_results(file_);
+    if (parsed.lists.at("again").front() == "true") return;
+    for (const char* table : {io::schema::points, io::schema::gpu}) {
+      for (std::string& key : io::text_column(file_, table, "point")) known_.insert(std::move(key));
+    }
+  }
+
+  [[nodiscard]] bool has(const std::string& key) const { return known_.contains(key); }
+  void skip() { ++skipped_; }
+  /// Ends before a point is traced where it could not be kept.
+  void expect() const {
+    if (!file_.empty()) io::require_place_for_results(file_);
+  }
+  void add(const std::vector<io::TableRows>& tables) {
+    if (file_.empty()) return;
+    if (run_.empty())
+      run_ = io::append_new_run(file_, command_, provenance_, tables);
+    else
+      io::append_results(file_, run_, provenance_, tables);
+  }
+  void finish() const {
+    if (skipped_ > 0)
+      fmt::print("{} already in {}: skipped (--again traces them once more)\n", counted(skipped_, "point"),
+                 file_);
+    if (!run_.empty())
+      fmt::print("results: {} (group {}); tessera report {} draws them\n", file_, run_, file_);
+  }
+
+ private:
+  std::map<std::string, io::Value> provenance_;
+  std::string file_, command_, run_;  // run_: its name in the file, once something was written
+  std::set<std::string> known_;
+  int skipped_ = 0;
+};
+
+}  // namespace
+
+ExitCode trace_points(
+    const TraceSweep& sweep, const std::string& first,
+    const std::function<std::vector<io::TableRows>(const std::string& key, const run::Values&)>& trace) {
+  const run::OptionSet& set = sweep.set;
+  Notebook notebook(sweep.comm, set, sweep.parsed, sweep.arguments);
+  mpi::on_root(sweep.comm, "locality", [&] {
+    fmt::print("{}", first);
+    const auto points = set.points(sweep.parsed);
+    std::set<std::string> seen;
+    Progress progress("points", static_cast<double>(points.size()), Progress::Shown::yes);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const std::string key = set.key(points[i]);
+      if (!seen.insert(key).second) continue;  // an axis names it twice
+      if (notebook.has(key)) {
+        notebook.skip();
+        continue;
+      }
+      notebook.expect();
+      notebook.add(trace(key, points[i]));
+      progress.update(static_cast<double>(i + 1));
+    }
+    notebook.finish();
+  });
+  return ExitCode::ok;
+}
+
+}  // namespace tessera::locality

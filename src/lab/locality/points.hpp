@@ -1,0 +1,27 @@
+#pragma once
+// The points of a request to trace, one after the other, and the results file that keeps what is found.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/results.hpp"
+#include "mpi/communicator.hpp"
+#include "run/options.hpp"
+
+namespace tessera::locality {
+
+struct TraceSweep {
+  const mpi::Communicator& comm;
+  const run::OptionSet& set;
+  const run::Parsed& parsed;
+  const std::vector<std::string>& arguments;
+};
+
+/// Prints `first`, then traces every point that the results file does not hold yet: one rank, while the
+/// others wait. Collective.
+[[nodiscard]] ExitCode trace_points(
+    const TraceSweep& sweep, const std::string& first,
+    const std::function<std::vector<io::TableRows>(const std::string& key, const run::Values&)>& trace);
+
+}  // namespace tessera::locality

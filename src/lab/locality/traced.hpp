@@ -1,0 +1,107 @@
+#pragma once
+// An element that reports its loads and stores: the other element type for which the kernels are
+// instantiated. It holds its number, so a traced run computes what the plain one does.
+
+#include <type_traits>
+
+#include "lab/locality/tracer.hpp"
+
+namespace tessera::locality {
+
+template <class T>
+class Traced {
+ public:
+  Traced() = default;
+  Traced(T value) : value_(value) {}                     // NOLINT: implicit, as numbers are
+  Traced(const Traced& other) : value_(other.load()) {}  // into a local: a register
+  Traced& operator=(const Traced& other) {
+    store(other.load());
+    return *this;
+  }
+  Traced& operator=(T value) {
+    store(value);
+    return *this;
+  }
+  /// Implicit for integers, which index arrays.
+  explicit(std::is_floating_point_v<T>) operator T() const { return load(); }
+
+  [[nodiscard]] T load() const {
+    report(Access::Kind::load, this, sizeof(T));
+    return value_;
+  }
+  void store(T value) {
+    report(Access::Kind::store, this, sizeof(T));
+    value_ = value;
+  }
+  /// The number, unreported: for filling and checking arrays, and for vectors, which report themselves.
+  [[nodiscard]] const T& raw() const { return value_; }
+  [[nodiscard]] T& raw() { return value_; }
+
+  Traced& operator+=(const Traced& other) { return *this = static_cast<T>(load() + other.load()); }
+  Traced& operator-=(const Traced& other) { return *this = static_cast<T>(load() - other.load()); }
+  Traced& operator*=(const Traced& other) { return *this = static_cast<T>(load() * other.load()); }
+  Traced& operator++() { return *this = static_cast<T>(load() + T{1}); }
+  T operator++(int) {
+    const T before = load();
+    store(static_cast<T>(before + T{1}));
+    return before;
+  }
+
+  // Sums and products of floating-point elements are elements again, as in the templates they stand in; those
+  // of integers are plain numbers.
+  friend Traced operator+(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
+    return a.load() + b.load();
+  }
+  friend Traced operator-(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
+    return a.load() - b.load();
+  }
+  friend Traced operator*(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
+    return a.load() * b.load();
+  }
+  friend bool operator==(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
+    return a.load() == b.load();
+  }
+  friend bool operator<(const Traced& a, const Traced& b) requires std::is_floating_point_v<T> {
+    return a.load() < b.load();
+  }
+
+ private:
+  T value_;
+};
+
+}  // namespace tessera::locality
+
+namespace tessera {
+
+template <class T>
+inline constexpr bool is_traced<locality::Traced<T>> = true;
+template <class T, class U>
+struct LikeOf<locality::Traced<T>, U> {
+  using type = locality::Traced<U>;
+};
+template <class T>
+struct PlainOf<locality::Traced<T>> {
+  using type = T;
+};
+
+template <class T>
+struct Subproblem<locality::Traced<T>> {
+  Subproblem() {
+    if (locality::recorder.bytes != 0) locality::record({locality::Access::Kind::enter, 0, 0});
+  }
+  ~Subproblem() {
+    if (locality::recorder.bytes != 0) locality::record({locality::Access::Kind::leave, 0, 0});
+  }
+  Subproblem(const Subproblem&) = delete;
+  Subproblem& operator=(const Subproblem&) = delete;
+};
+
+namespace machine {
+template <class T>
+struct Storage<locality::Traced<T>> {
+  static void* allocate(index_t bytes) { return locality::Tracer::allocate_workspace(bytes); }
+  static void release(void* data) noexcept { locality::Tracer::release_workspace(data); }
+};
+}  // namespace machine
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+#pragma once
+// Vectors of TESSERA_TRACED_BYTES bytes that report their loads and stores. Only for matmul_leaf.hpp.
+
+#ifndef TESSERA_TRACED_BYTES
+#define TESSERA_TRACED_BYTES 16
+#endif
+
+#include "kernels/simd.hpp"
+#include "lab/locality/lanes.hpp"
+#include "lab/locality/traced.hpp"
+
+namespace tessera::TESSERA_ISA {
+
+template <class T>
+struct Simd<locality::Traced<T>> {
+  using Element = locality::Traced<T>;
+  static constexpr index_t lanes = TESSERA_TRACED_BYTES / static_cast<index_t>(sizeof(T));
+  static constexpr int registers = TESSERA_TRACED_BYTES == 64 ? 32 : 16;
+  using vec = locality::Lanes<T, lanes>;
+
+  static vec zero() { return vec{}; }
+  static vec broadcast(const Element& x) {
+    vec v;
+    const T value = x.load();
+    for (T& lane : v.at) lane = value;
+    return v;
+  }
+  static vec load(const Element* p) { return load(p, lanes); }
+  static vec load(const Element* p, index_t n) {
+    locality::report(locality::Access::Kind::load, p, static_cast<unsigned>(n * index_t{sizeof(T)}));
+    vec v{};
+    for (index_t i = 0; i < n; ++i) v.at[i] = p[i].raw();
+    return v;
+  }
+  static void store(Element* p, const vec& v) { store(p, v, lanes); }
+  static void store(Element* p, const vec& v, index_t n) {
+    locality::report(locality::Access::Kind::store, p, static_cast<unsigned>(n * index_t{sizeof(T)}));
+    for (index_t i = 0; i < n; ++i) p[i].raw() = v.at[i];
+  }
+  static void stream(Element* p, const vec& v) { store(p, v); }
+  static vec fma(const vec& a, const vec& b, vec c) {
+    for (index_t i = 0; i < lanes; ++i) c.at[i] = std::fma(a.at[i], b.at[i], c.at[i]);
+    return c;
+  }
+};
+
+}  // namespace tessera::TESSERA_ISA

@@ -1,0 +1,133 @@
+#include "lab/locality/tracer.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "machine/topology.hpp"
+
+namespace tessera::locality {
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::size_t buffered = std::size_t{1} << 14;  // accesses: 128 KiB stay in a second-level cache
+constexpr const char* workspace_name = "workspace";
+
+Tracer* current = nullptr;
+std::uint64_t affordable = 0;  // what the tracer can have of memory: the address space it reserves is larger
+
+/// Address space, backed by memory where it is touched.
+std::byte* reserve(std::uint64_t bytes) {
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+constinit Recorder recorder;
+
+void flush_recorder() { current->flush(); }
+
+Tracer::Tracer(index_t alignment) : alignment_(static_cast<std::uint64_t>(alignment)), buffer_(buffered) {
+  require(alignment > 0 && alignment % static_cast<index_t>(page) == 0, ExitCode::usage,
+          "traced arrays begin at multiples of 4096 bytes");
+  require(current == nullptr, ExitCode::internal, "one tracer at a time");
+  affordable = static_cast<std::uint64_t>(0.9 * static_cast<double>(machine::available_memory()));
+  for (mapped_ = std::uint64_t{1} << 38; mapping_ == nullptr && mapped_ > page; mapped_ /= 2)
+    mapping_ = reserve(mapped_);
+  mapped_ *= 2;
+  require(mapping_ != nullptr, ExitCode::memory, "no address space for traced arrays; raise ulimit -v");
+  const std::uint64_t skip =
+      (alignment_ - reinterpret_cast<std::uintptr_t>(mapping_) % alignment_) % alignment_;
+  memory_ = mapping_ + skip;
+  reserved_ = mapped_ - skip;
+  current = this;
+  recorder = {reinterpret_cast<std::uintptr_t>(memory_), 0, nullptr, nullptr};
+}
+
+Tracer::~Tracer() {
+  recorder = {};
+  current = nullptr;
+  munmap(mapping_, mapped_);
+}
+
+std::uint64_t Tracer::place(index_t bytes, unsigned array) {
+  const std::uint64_t begin = (used_ + alignment_ - 1) / alignment_ * alignment_;
+  const std::uint64_t end = begin + static_cast<std::uint64_t>(bytes);
+  require(
+      end <= affordable, ExitCode::memory,
+      fmt::format("the traced arrays would take {} and 90 % of the free memory is {}; choose smaller sizes",
+                  human_bytes(end), human_bytes(affordable)));
+  require(end <= reserved_, ExitCode::memory,
+          "traced arrays do not fit the address space; choose smaller sizes");
+  used_ = end;
+  array_of_page_.resize((end + page - 1) / page, 0);
+  std::fill(array_of_page_.begin() + static_cast<index_t>(begin / page), array_of_page_.end(),
+            static_cast<std::uint8_t>(array));
+  return begin;
+}
+
+void* Tracer::allocate(const std::string& name, index_t bytes) {
+  require(names_.size() + 1 < most_arrays, ExitCode::internal, "too many traced arrays");
+  const std::uint64_t begin = place(bytes, static_cast<unsigned>(names_.size()));
+  names_.push_back(name);
+  begins_.push_back(begin);
+  bytes_.push_back(static_cast<std::uint64_t>(bytes));
+  return memory_ + begin;
+}
+
+void* Tracer::allocate_workspace(index_t bytes) {
+  require(current != nullptr, ExitCode::internal, "traced elements without a tracer");
+  if (bytes == 0) return nullptr;
+  Tracer& t = *current;
+  const auto known = std::find(t.names_.begin(), t.names_.end(), workspace_name);
+  const auto array = static_cast<unsigned>(known - t.names_.begin());
+  const std::uint64_t begin = t.place(bytes, array);
+  if (known == t.names_.end()) {
+    t.names_.emplace_back(workspace_name);
+    t.begins_.push_back(begin);
+    t.bytes_.push_back(0);
+  }
+  t.bytes_[array] = std::max(t.bytes_[array], begin + static_cast<std::uint64_t>(bytes) - t.begins_[array]);
+  t.workspace_.push_back({begin, t.used_, true});
+  return t.memory_ + begin;
+}
+
+/// The last pieces, once unused, are used again, as an allocator would.
+void Tracer::release_workspace(void* data) noexcept {
+  if (data == nullptr || current == nullptr) return;
+  Tracer& t = *current;
+  const auto begin = static_cast<std::uint64_t>(static_cast<std::byte*>(data) - t.memory_);
+  for (Piece& piece : t.workspace_) {
+    if (piece.begin == begin) piece.used = false;
+  }
+  while (!t.workspace_.empty() && !t.workspace_.back().used) {
+    t.used_ = t.workspace_.back().begin;
+    t.workspace_.pop_back();
+  }
+}
+
+void Tracer::start() {
+  recorder.bytes = reserved_;
+  recorder.next = buffer_.data();
+  recorder.end = buffer_.data() + buffer_.size();
+}
+
+void Tracer::stop() {
+  flush();
+  recorder.bytes = 0;
+}
+
+void Tracer::flush() {
+  const std::span<Access> accesses(buffer_.data(), recorder.next);
+  for (Access& access : accesses) {
+    if (access.is_touch()) access = access.in_array(array_of_page_[access.address() / page]);
+  }
+  for (Sink* sink : sinks_) sink->take(accesses);
+  recorder.next = buffer_.data();
+}
+
+}  // namespace tessera::locality

@@ -1,0 +1,163 @@
+// tessera memory --kernel: probes of the GPU.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+#include "io/schema.hpp"
+#include "kernels/memory/device_probes.hpp"
+#include "lab/memory/memory.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/watchdog.hpp"
+#include "run/device.hpp"
+#include "run/memory_plan.hpp"
+
+namespace tessera::memory_probes {
+namespace {
+
+using memory::DeviceParameter;
+using memory::DeviceProbeVariant;
+using memory::DeviceWalk;
+using run::Values;
+
+const DeviceProbeVariant& row_of(const std::string& kernel) {
+  return *find_variant(memory::device_probes(), kernel);
+}
+
+std::vector<std::string> named(const run::Parsed& parsed) {
+  const std::vector<std::string>& kernels = parsed.lists.at("kernel");
+  return kernels.front().empty() ? std::vector<std::string>{} : kernels;
+}
+
+DeviceWalk walk_of(const Values& point) {
+  DeviceWalk walk{.bytes = point.bytes("size"), .rounds = point.integer("rounds")};
+  for (const DeviceParameter& p : memory::device_parameters()) {
+    if (point.has(p.name)) walk.*p.member = point.integer(p.name);
+  }
+  return completed(row_of(point.text("kernel")), walk);
+}
+
+/// Of the arrays, with room for what a fresh one starts with.
+index_t device_bytes(const DeviceProbeVariant& row, const DeviceWalk& walk) {
+  const index_t array = walk.bytes + 4 * std::max<index_t>(0, walk.offset);
+  return checked_mul(std::max<index_t>(1, array), row.device_arrays, "the arrays of a probe");
+}
+
+/// The parameters that any of this run's kernels takes: a table has the same columns in every row.
+std::vector<const DeviceParameter*> columns_of(const run::Parsed& parsed) {
+  std::vector<const DeviceParameter*> result;
+  const auto kernels = named(parsed);
+  for (const DeviceParameter& p : memory::device_parameters()) {
+    if (std::any_of(kernels.begin(), kernels.end(), [&](const auto& name) { return takes(row_of(name), p); }))
+      result.push_back(&p);
+  }
+  return result;
+}
+
+std::vector<io::Row> timeline_of(const memory::DeviceProbe& probe) {
+  std::vector<io::Row> rows;
+  for (const memory::DeviceSpan& span : probe.spans())
+    rows.push_back({{"what", std::string(span.what), ""},
+                    {"piece", span.piece, ""},
+                    {"stream", span.stream, ""},
+                    {"begin", span.begin, "s"},
+                    {"end", span.end, "s"}});
+  return rows;
+}
+
+/// Times the probe by the device's own events: a launch from the host takes longer than many a kernel.
+void measure(const mpi::Communicator& comm, const Values& point, memory::DeviceProbe& probe,
+             run::Measured& measured) {
+  const mpi::Computing computing;
+  for (index_t r = -point.integer("warmups"); r < point.integer("repetitions"); ++r) {
+    if (r > -point.integer("warmups") && run::stop_asked(comm)) throw run::Stopped();
+    const double seconds = probe.run();
+    if (r < 0) continue;
+    mpi::Phases phases;
+    phases.add("device", seconds);
+    measured.seconds.push_back(seconds);
+    measured.phases.push_back(std::move(phases));
+  }
+}
+
+}  // namespace
+
+void sort_out(run::Parsed& parsed) {
+  const std::vector<std::string> kernels = named(parsed);
+  const auto given = [&](const std::string& option) { return parsed.sources.at(option) != "default"; };
+  if (kernels.empty()) {
+    for (const DeviceParameter& p : memory::device_parameters())
+      require(!given(p.name), ExitCode::usage,
+              fmt::format("--{} is of probes of a GPU; name one with --kernel, or drop it", p.name));
+    return;
+  }
+  for (const char* option : {"probe", "stride"})
+    require(
+        !given(option), ExitCode::usage,
+        fmt::format("--{} is of walks on the CPU and --kernel of probes of a GPU; drop one of them", option));
+  const DeviceProbeVariant& first = row_of(kernels.front());
+  for (const std::string& kernel : kernels) {
+    const DeviceProbeVariant& row = row_of(kernel);
+    require(std::string_view(row.units) == first.units, ExitCode::usage,
+            fmt::format("kernel {} is measured in {} and {} in {}: run them apart", first.name, first.units,
+                        row.name, row.units));
+    for (const DeviceParameter& p : memory::device_parameters())
+      require(takes(row, p) || !given(p.name), ExitCode::usage,
+              fmt::format("kernel {} has no --{}; drop it, or run that kernel apart", kernel, p.name));
+  }
+  parsed.lists["probe"] = {""};  // one point a kernel, not one a walk
+}
+
+bool on_device(const Values& point) { return point.has("kernel"); }
+
+bool run_on_device(const mpi::Communicator& comm, const Values& point, const run::Parsed& parsed,
+                   run::Session& session) {
+  const DeviceProbeVariant& row = row_of(point.text("kernel"));
+  DeviceWalk walk;
+  mpi::together(comm, "options", [&] { walk = walk_of(point); });
+  run::require_gpu(comm, point, row);
+  const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "the arrays of a probe");
+  session.plan_memory(run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; }));
+  std::unique_ptr<memory::DeviceProbe> probe;
+  mpi::together(comm, "allocate", [&] {
+    const index_t needed = device_bytes(row, walk), free = machine::free_gpu_memory();
+    require(needed <= free / 10 * 9, ExitCode::memory,
+            fmt::format("kernel {} needs {} of the device's memory and {} are free; give a smaller --size",
+                        row.name, human_bytes(needed), human_bytes(free)));
+    probe = make_probe(row, walk);
+  });
+  run::Measured measured;
+  measure(comm, point, *probe, measured);
+  measured.columns = {{"kernel", std::string(row.name)}, {"size", walk.bytes, "B"}, {"rounds", walk.rounds}};
+  for (const DeviceParameter* p : columns_of(parsed)) {
+    std::string column = p->name;
+    std::replace(column.begin(), column.end(), '-', '_');
+    measured.columns.push_back({column, std::max<index_t>(0, walk.*p->member)});
+  }
+  measured.work = probe->work();
+  measured.rate_units = row.units;
+  measured.ceiling = row.ceiling;
+  if (!point.flag("no-verify")) {
+    const mpi::PhaseScope scope(measured.once, "verify");
+    const memory::DeviceCheck check = probe->check();
+    measured.verdict = run::Verdict{check.method, check.ratio, check.tolerance};
+  }
+  if (auto rows = timeline_of(*probe); !rows.empty())
+    measured.tables.push_back({io::schema::device_timeline, std::move(rows)});
+  session.record(point, measured);
+  return !measured.verdict || measured.verdict->passed();
+}
+
+void plan_on_device(const mpi::Communicator& comm, const Values& point) {
+  const DeviceProbeVariant& row = row_of(point.text("kernel"));
+  const DeviceWalk walk = walk_of(point);
+  const index_t on_host = checked_mul(walk.bytes, row.host_arrays, "the arrays of a probe");
+  fmt::print("{}: {} on the device, {} on the host\n", row.name, human_bytes(device_bytes(row, walk)),
+             human_bytes(on_host));
+  run::require_gpu(comm, point, row);
+  (void)run::require_memory(comm, point, {on_host}, [&](index_t) { return on_host; });
+}
+
+}  // namespace tessera::memory_probes

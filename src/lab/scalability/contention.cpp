@@ -1,0 +1,67 @@
+// Cores share memory, caches and clock, which work and span know nothing of. What that costs is measured with
+// the kernel itself: as many copies of it as cores, each serial on its part of the problem, at once and one
+// alone (work time inflation, Olivier et al. 2012).
+
+#include <algorithm>
+#include <barrier>
+#include <thread>
+
+#include "base/statistics.hpp"
+#include "mpi/watchdog.hpp"
+#include "lab/scalability/scalability.hpp"
+
+namespace tessera::scalability {
+namespace {
+
+/// Mean seconds of the programs, run at once on a thread each; what other processes take of a core is not
+/// counted.
+double seconds_together(const std::vector<Program>& programs) {
+  std::vector<double> seconds(programs.size());
+  std::barrier start(static_cast<std::ptrdiff_t>(programs.size()));
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    threads.emplace_back([&, i] {
+      programs[i].prepare();
+      start.arrive_and_wait();
+      const index_t begin = machine::Recorder::thread_nanoseconds();
+      programs[i].run(1);
+      seconds[i] = 1e-9 * static_cast<double>(machine::Recorder::thread_nanoseconds() - begin);
+      start.arrive_and_wait();  // prepared data of one is no company for the last
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  double sum = 0;
+  for (const double s : seconds) sum += s;
+  return sum / static_cast<double>(programs.size());
+}
+
+/// Some of them, of each some milliseconds at least: how much the cores are in each other's way differs from
+/// run to run.
+Summary several_together(const std::vector<Program>& programs, index_t repetitions) {
+  constexpr double long_enough = 0.05;  // seconds
+  constexpr index_t fewest = 5, most = 1000;
+  std::vector<double> samples;
+  double total = 0;
+  (void)seconds_together(programs);  // warms up
+  for (index_t r = 0; r < std::max(fewest, repetitions) || (total < long_enough && r < most); ++r) {
+    samples.push_back(seconds_together(programs));
+    total += samples.back();
+    mpi::heartbeat();
+  }
+  return summarize(samples);
+}
+
+}  // namespace
+
+double contention(const run::Values& point, int threads, index_t repetitions) {
+  if (threads <= 1) return 1;
+  const run::Values part = part_of(point, threads);
+  std::vector<Program> programs;
+  programs.push_back(make_program(part));
+  const double alone = several_together(programs, repetitions).median;
+  while (static_cast<int>(programs.size()) < threads) programs.push_back(make_program(part));
+  const double together = several_together(programs, repetitions).ci_high;  // the bound is to hold
+  return alone > 0 ? std::max(1.0, together / alone) : 1;
+}
+
+}  // namespace tessera::scalability

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/table.hpp"
+#include "base/text.hpp"
+#include "io/schema.hpp"
+#include "lab/scalability/scalability.hpp"
+
+namespace tessera::scalability {
+
+constexpr double busy = 0.03;  // a larger share of waiting is worth a line
+
+std::string Forecast::place() const {
+  if (std::isnan(measured.median)) return "";
+  if (measured.high < least()) return measured.waited > busy ? "busy" : "below";
+  return measured.low > bounds.upper ? "above" : "between";
+}
+
+std::string text_of(const run::Values& point, const Program& program,
+                    const std::vector<Forecast>& forecasts) {
+  Table table({"processors", "forks", "work", "span", "parallelism", "burdened span", "burdened par.",
+               "ideal cores", "slowed", "at least", "at most", "measured", "95 % interval", "is",
+               "kept waiting"});
+  for (const Forecast& f : forecasts) {
+    const bool known = !std::isnan(f.measured.median);
+    table.add({std::to_string(f.processors), std::to_string(f.found.forks), human_seconds(f.found.work),
+               human_seconds(f.found.span), human_number(f.found.parallelism()),
+               human_seconds(f.found.burdened_span), human_number(f.found.burdened_parallelism()),
+               fmt::format("{:.2f}", f.bounds.lower),
+               std::isnan(f.contention) ? "-" : fmt::format("{:.2f}", f.contention),
+               fmt::format("{:.2f}", f.least()), fmt::format("{:.2f}", f.bounds.upper),
+               known ? fmt::format("{:.2f}", f.measured.median) : "-",
+               known ? fmt::format("{:.2f} .. {:.2f}", f.measured.low, f.measured.high) : "-",
+               known ? f.place() : "-",
+               std::isnan(f.measured.waited) ? "-" : fmt::format("{:.0f} %", 100 * f.measured.waited)});
+  }
+  const machine::TaskCosts& costs = forecasts.back().costs;
+  std::string out = fmt::format("{} {}, n {}", point.text("workload"), point.text("kernel"), point.text("n"));
+  if (point.has("threshold")) out += fmt::format(", threshold {}", point.text("threshold"));
+  out += fmt::format(": speed-up by processors (fork {}, join {}, steal {})\n{}", human_seconds(costs.fork),
+                     human_seconds(costs.join), human_seconds(costs.steal), table.text());
+  if (program.theory > 0) {
+    out += fmt::format("parallelism in theory grows with n as {}: {} times that here\n", program.growth,
+                       human_number(forecasts.back().found.parallelism() / program.theory));
+  }
+  for (const Forecast& f : forecasts) {
+    if (f.measured.waited > busy) {
+      out += fmt::format("the machine was busy: {} threads waited {:.0f} % of their time for a core\n",
+                         f.processors, 100 * f.measured.waited);
+    } else if (f.place() == "below") {
+      out += fmt::format("{} threads are slower than work, span and contention explain\n", f.processors);
+    }
+  }
+  const bool shared = std::any_of(forecasts.begin(), forecasts.end(), [](const Forecast& f) {
+    return !std::isnan(f.contention) && f.processors > 1;
+  });
+  if (shared) {
+    out +=
+        "slowed: the kernel on its part of the data, on all these cores at once against on one alone "
+        "(memory, caches, clock; upper end of the 95 % interval); at least: ideal cores' bound over it\n";
+  }
+  if (forecasts.back().found.forks == 0) out += "this kernel does not fork: one thread does all\n";
+  return out;
+}
+
+io::TableRows rows_of(const run::Values& point, const Program& program,
+                      const std::vector<Forecast>& forecasts) {
+  io::TableRows table{io::schema::scalability, {}};
+  for (const Forecast& f : forecasts) {
+    io::Row row;
+    for (const char* name : {"workload", "kernel", "type", "stencil"})
+      row.push_back({name, point.text(name), ""});
+    row.push_back({"n", point.integer("n"), ""});
+    row.push_back({"threshold", point.has("threshold") ? point.integer("threshold") : index_t{-1}, ""});
+    row.push_back({"steps", point.integer("steps"), ""});
+    row.push_back({"processors", index_t{f.processors}, ""});
+    row.push_back({"forks", f.found.forks, ""});
+    const auto real = [&](const char* name, double value, const char* units) {
+      row.push_back({name, value, units});
+    };
+    real("work", f.found.work, "s");
+    real("span", f.found.span, "s");
+    real("burdened_span", f.found.burdened_span, "s");
+    real("parallelism", f.found.parallelism(), "");
+    real("burdened_parallelism", f.found.burdened_parallelism(), "");
+    real("task_fork", f.costs.fork, "s");
+    real("task_join", f.costs.join, "s");
+    real("task_steal", f.costs.steal, "s");
+    real("lower_bound", f.bounds.lower, "");
+    real("contention", f.contention, "");
+    real("least", f.least(), "");
+    real("upper_bound", f.bounds.upper, "");
+    real("seconds", f.measured.seconds, "s");
+    real("speedup", f.measured.median, "");
+    real("speedup_low", f.measured.low, "");
+    real("speedup_high", f.measured.high, "");
+    real("waited", f.measured.waited, "");
+    row.push_back({"place", f.place(), ""});
+    row.push_back({"growth", program.growth, ""});
+    real("theory", program.theory, "");
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace tessera::scalability

@@ -1,0 +1,202 @@
+#include "run/measure_ceilings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <thread>
+
+#include "base/text.hpp"
+#include "io/raw_file.hpp"
+#include "kernels/forkjoin/task_costs.hpp"
+#include "kernels/memory/device_probes.hpp"
+#include "kernels/memory/memory.hpp"
+#include "machine/gpu.hpp"
+#include "machine/load.hpp"
+#include "machine/topology.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/probes.hpp"
+#include "mpi/runtime.hpp"
+#include "mpi/watchdog.hpp"
+
+namespace tessera::run {
+namespace {
+
+/// Takes over what was measured, row by row, with an eye on what others did on the cores meanwhile.
+class Measuring {
+ public:
+  explicit Measuring(Ceilings& ceilings) : ceilings_(ceilings) {}
+
+  /// False where others had too much of the cores and it is to be measured once more, for they may have had
+  /// it for a moment only: the best of both counts then.
+  bool take(const std::vector<Ceiling>& rows, double share_of_others) {
+    const bool busy = share_of_others > most_share;
+    (void)take_over(best_, rows, busy && !best_.all.empty());
+    if (busy && !again_) {
+      again_ = true;
+      return false;
+    }
+    if (busy) most_ = std::max(most_, share_of_others);
+    const auto refused = take_over(ceilings_, best_.all, busy);
+    refused_.insert(refused_.end(), refused.begin(), refused.end());
+    best_.all.clear();
+    again_ = false;
+    return true;
+  }
+
+  /// What was not kept, in a line; nothing where all was.
+  [[nodiscard]] std::string notes() const {
+    if (refused_.empty()) return "";
+    const auto known = std::count_if(refused_.begin(), refused_.end(), [&](const Ceiling& one) {
+      return std::any_of(ceilings_.all.begin(), ceilings_.all.end(), [&](const Ceiling& c) {
+        return c.name == one.name && c.threads == one.threads;
+      });
+    });
+    return fmt::format(
+        "others took {:.0f} % of the cores: {} not kept ({} as measured before); measure again when they are "
+        "idle\n",
+        100 * most_, counted(ssize(refused_), "row"), known);
+  }
+
+ private:
+  static constexpr double most_share = 0.05;  // of the cores' time; an idle desktop takes a hundredth
+  Ceilings& ceilings_;
+  Ceilings best_;  ///< of a first attempt
+  bool again_ = false;
+  std::vector<Ceiling> refused_;
+  double most_ = 0;
+};
+
+void measure(Measuring& measuring, const std::function<std::vector<Ceiling>()>& rows) {
+  bool taken = false;
+  while (!taken) {
+    const double before = machine::others_share_now();  // short rows come and go between two ticks
+    const machine::OthersLoad others;
+    const std::vector<Ceiling> measured = rows();
+    taken = measuring.take(measured, std::fmax(before, others.share()));
+    mpi::heartbeat();
+  }
+}
+
+void measure_node(Measuring& measuring) {
+  const int cores = machine::topology().cores;
+  for (int threads = 1;; threads = std::min(2 * threads, cores)) {
+    const auto rate = [&](const char* name, const auto& value, const char* units) {
+      measure(measuring, [&] { return std::vector<Ceiling>{{name, threads, value() / 1e9, units}}; });
+    };
+    measure(measuring, [&] { return task_ceilings(forkjoin::task_costs(threads), threads); });
+    rate(
+        "fma_f32", [&] { return memory::fma_peak<float>(threads); }, "GFLOP/s");
+    rate(
+        "fma_f64", [&] { return memory::fma_peak<double>(threads); }, "GFLOP/s");
+    rate(
+        "copy", [&] { return memory::copy_bandwidth(threads); }, "GB/s");
+    rate(
+        "triad", [&] { return memory::triad_bandwidth(threads); }, "GB/s");
+    if (threads == cores) break;
+  }
+}
+
+/// The first device; those of a node are alike. What others do on the cores does not reach it.
+void measure_device(Ceilings& ceilings) {
+  if (machine::gpus().devices.empty()) return;
+  machine::use_gpu(0);
+  std::vector<Ceiling> rows;
+  for (const memory::DeviceCeiling& c : memory::device_ceilings())
+    rows.push_back({c.name, 1, c.value, c.units});
+  (void)take_over(ceilings, rows, false);
+  mpi::heartbeat();
+}
+
+std::vector<Ceiling> message_rows(const mpi::Communicator& comm, double seconds) {
+  const mpi::MessageCosts costs = mpi::measure_messages(comm, seconds);
+  std::vector<Ceiling> rows{{"mpi_latency", 2, costs.latency_seconds * 1e6, "us"},
+                                 {"mpi_message", 2, costs.message_seconds * 1e6, "us"},
+                                 {"mpi_bandwidth", 2, costs.bandwidth / 1e9, "GB/s"}};
+  for (std::size_t i = 0; i < costs.shift_bandwidth.size(); ++i)
+    rows.push_back({shift_name(i), comm.size(), costs.shift_bandwidth[i] / 1e9, "GB/s"});
+  rows.push_back({"mpi_all_to_all", comm.size(), costs.all_to_all_bandwidth / 1e9, "GB/s"});
+  return rows;
+}
+
+/// Processor time of the other ranks of this node that may use the same units as this one. Collective.
+double seconds_beside(const mpi::Communicator& node) {
+  const auto mask = static_cast<index_t>(std::hash<std::string>()(machine::topology().cpu_list));
+  const std::vector<index_t> masks = node.all_gather(mask);
+  const std::vector<double> seconds = node.all_gather(machine::own_processor_seconds());
+  double sum = 0;
+  for (std::size_t r = 0; r < masks.size(); ++r)
+    if (masks[r] == mask && static_cast<int>(r) != node.rank()) sum += seconds[r];
+  return sum;
+}
+
+/// Collective; takes over on rank 0.
+void measure_messages(const mpi::Communicator& comm, Measuring& measuring, double seconds) {
+  const mpi::Communicator node = comm.node();
+  bool taken = false;
+  while (!taken) {
+    const double idle = machine::others_share_now();
+    const double before = seconds_beside(node);
+    const machine::OthersLoad others;
+    const std::vector<Ceiling> rows = message_rows(comm, seconds);
+    const double share = std::fmax(idle, others.share(seconds_beside(node) - before));
+    taken = comm.max(index_t{comm.is_root() && measuring.take(rows, share) ? 1 : 0}) != 0;
+  }
+}
+
+/// The work on rank 0, while the others sleep: in a collective they would take the cores that it measures.
+void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
+  constexpr int tag = 301;
+  std::exception_ptr failure;
+  std::byte done{};
+  if (comm.is_root()) {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::vector<mpi::Request> sent;
+    for (int rank = 1; rank < comm.size(); ++rank) sent.push_back(comm.send(std::span(&done, 1), rank, tag));
+    mpi::wait_all(sent);
+  } else {
+    mpi::Request told = comm.receive(std::span(&done, 1), 0, tag);
+    while (!told.test()) {
+      mpi::heartbeat();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  mpi::on_root(comm, "machine", [&] {
+    if (failure) std::rethrow_exception(failure);
+  });
+}
+
+}  // namespace
+
+MeasuredCeilings measure_ceilings(const mpi::Communicator& comm, double seconds,
+                                  const std::function<void()>& begin) {
+  MeasuredCeilings result;
+  result.place = ceilings_place();
+  Ceilings& ceilings = result.ceilings;
+  const bool keeps = !result.place.file.empty();
+  Measuring measuring(ceilings);
+  on_root_alone(comm, [&] {
+    begin();
+    if (keeps) io::require_file_or_nothing(result.place.file, "the file for what is measured,");
+    ceilings = load_ceilings(result.place.file);
+    if (keeps) save_ceilings(result.place.file, ceilings);  // what cannot be kept is not measured
+    measure_node(measuring);
+    measure_device(ceilings);
+  });
+  if (comm.size() > 1) measure_messages(comm, measuring, 3 * seconds);
+  mpi::on_root(comm, "machine", [&] {
+    ceilings.host = mpi::host_name();
+    ceilings.measured_at = utc_now();
+    if (keeps) save_ceilings(result.place.file, ceilings);
+    result.notes = measuring.notes();
+  });
+  return result;
+}
+
+}  // namespace tessera::run

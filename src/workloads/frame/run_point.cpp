@@ -1,0 +1,65 @@
+// What is done with a point of any workload.
+
+#include <algorithm>
+
+#include "machine/fork_join.hpp"
+#include "run/device.hpp"
+#include "run/memory_plan.hpp"
+#include "workloads/frame/points.hpp"
+
+namespace tessera::workloads {
+namespace {
+
+/// Of a plan for other ranks as many as the node has cores for. Collective.
+index_t ranks_per_node(const mpi::Communicator& comm, const run::Values& values) {
+  if (!values.has("ranks")) return comm.node().size();
+  return std::min<index_t>(values.integer("ranks"), machine::default_threads());
+}
+
+/// Prints the plan and ends as the run would that cannot. Collective.
+void plan_point(const mpi::Communicator& comm, const run::Values& values, const PlannedPoint& point,
+                const run::Ceilings& ceilings) {
+  point.print(ceilings, ranks_per_node(comm, values));
+  run::require_planned_gpu(comm, values, point.kernel());
+  if (point.mode() == Mode::out_of_core) return;
+  run::require_planned_memory(comm, values, values.has("ranks") ? run::Held{} : point.held(),
+                              [&](index_t ranks) { return point.most_memory(ranks); });
+}
+
+/// Whether the result is right. Collective.
+bool run_point(const mpi::Communicator& comm, const run::Values& values, const PlannedPoint& point,
+               run::Session& session) {
+  if (point.mode() == Mode::in_memory) {
+    session.plan_memory(run::require_memory(comm, values, point.held(),
+                                            [&](index_t ranks) { return point.most_memory(ranks); }));
+  }
+  return point.run(session);
+}
+
+}  // namespace
+
+ExitCode run_points(const Sweep& sweep, const Resolve& resolve) {
+  const mpi::Communicator& comm = sweep.comm;
+  const auto plan = [&](const run::Values& values, run::Session& session) {
+    plan_point(comm, values, *resolve(comm, values, session.ceilings()), session.ceilings());
+  };
+  const auto run = [&](const run::Values& values, run::Session& session) {
+    return run_point(comm, values, *resolve(comm, values, session.ceilings()), session);
+  };
+  return run_points(sweep, PointActions{plan, run});
+}
+
+std::vector<Need> needs_of(const Sweep& sweep, const Resolve& resolve, index_t ranks_per_node) {
+  const run::Ceilings ceilings = run::load_ceilings(run::ceilings_file());
+  std::vector<Need> result;
+  for (const run::Values& values : points_of(*sweep.workload.options, sweep.parsed)) {
+    const auto point = resolve(sweep.comm, values, ceilings);
+    Need& need = result.emplace_back(point->need(ceilings, ranks_per_node));
+    if (const index_t limit = values.bytes("memory"); limit > 0 && point->may_go_out_of_core())
+      need.memory = std::min(need.memory, limit);
+    need.repetitions = values.integer("warmups") + values.integer("repetitions");
+  }
+  return result;
+}
+
+}  // namespace tessera::workloads
