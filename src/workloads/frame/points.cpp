@@ -61,11 +61,16 @@ bool is_there(const NamedOutput& named) {
   });
 }
 
+/// Whether outputs may take the places of others.
+bool overwrites(const run::Parsed& parsed) {
+  const auto value = parsed.lists.find("overwrite");
+  return value != parsed.lists.end() && value->second.front() == "true";
+}
+
 /// Whether everything that the request is to leave is there, and not to be made anew. Local.
 bool leaves_what_is_there(const Sweep& sweep) {
   const auto outputs = named_outputs(sweep.workload, sweep.parsed);
-  const bool made_anew =
-      sweep.parsed.lists.at("overwrite").front() == "true" && !names(sweep.parsed, "resume");
+  const bool made_anew = overwrites(sweep.parsed) && !names(sweep.parsed, "resume");
   return outputs.empty() || (!made_anew && std::all_of(outputs.begin(), outputs.end(), is_there));
 }
 
@@ -144,9 +149,8 @@ void check_resume(const Workload& workload, const run::Parsed& parsed) {
 
 /// That there is a place for what a request would leave, as the run itself finds out. Collective.
 void require_places(const Sweep& sweep) {
-  const auto existing = sweep.parsed.lists.at("overwrite").front() == "true"
-                            ? io::OutputFile::Existing::replace
-                            : io::OutputFile::Existing::refuse;
+  const auto existing =
+      overwrites(sweep.parsed) ? io::OutputFile::Existing::replace : io::OutputFile::Existing::refuse;
   mpi::on_root(sweep.comm, "plan", [&] {
     if (names(sweep.parsed, "results"))
       io::require_place_for_results(sweep.parsed.lists.at("results").front());
