@@ -124,7 +124,8 @@ class OutOfCore(tessera.Case):
                 self.succeed("sort", "--in", "in.h5:/K", "--out", "whole.h5:/K", "--overwrite", *order)
                 want = tessera.read_matrix(self.path("whole.h5"), "K")
                 for ranks in in_turn((1, 2, 3), number + len(order)):
-                    self.assertIn("out_of_core", self.divided(values, *order, ranks=ranks).out)
+                    out = self.divided(values, *order, ranks=ranks).out
+                    self.assertNotEqual("out_of_core" in out, "--scratch was not needed" in out, out)
                     got = tessera.read_matrix(self.path("out.h5"), "K")
                     self.assertEqual(got.tobytes(), want.tobytes(), (name, ranks, order))
                     self.assertEqual(os.listdir(self.path("runs")), [])
