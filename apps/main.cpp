@@ -125,9 +125,9 @@ void understand_command(const Command& command, const Arguments& arguments, char
   task.runs = command.runs;
   const run::Parsed parsed = command.options.parse(arguments);
   task.told =
-      run::understood(command.options.command() + (parsed.help ? " --help" : ""), &command.options, parsed);
-  if (parsed.help) {
-    task.text = command.options.help();
+      run::understood(command.options.command() + (parsed.help.empty() ? "" : " --help"), &command.options, parsed);
+  if (!parsed.help.empty()) {
+    task.text = command.options.help(parsed.help);
     task.runs = Runs::on_one;
     return;
   }
@@ -162,7 +162,7 @@ void understand(const std::vector<Command>& commands, int argc, char** argv, Tas
   std::vector<std::string> names;
   for (const Command& command : commands) {
     if (command.options.command() == name)
-      return understand_command(command, asks ? Arguments{"--help"} : Arguments(argv + 2, argv + argc), argv,
+      return understand_command(command, asks ? Arguments{"--help", argc > 3 ? argv[3] : "all"} : Arguments(argv + 2, argv + argc), argv,
                                 task);
     names.push_back(command.options.command());
   }

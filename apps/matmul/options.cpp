@@ -146,6 +146,7 @@ run::OptionSet declare() {
       set, "auto: go on where a run that was stopped ended, after the points that --results holds");
   run::add_output_options(set);
   run::add_common_options(set);
+  set.lead_with({"a", "b", "out", "n", "type", "kernel", "threads", "memory", "repetitions", "results"});
   return set;
 }
 

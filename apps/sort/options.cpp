@@ -153,6 +153,7 @@ run::OptionSet declare() {
       set, "auto: go on where a run that was stopped ended, after the points that --results holds");
   run::add_output_options(set);
   run::add_common_options(set);
+  set.lead_with({"in", "by", "out", "n", "descending", "top", "argsort", "memory", "scratch", "results"});
   return set;
 }
 

@@ -271,6 +271,7 @@ OptionSet declare() {
   add_method(set);
   run::add_output_options(set);
   run::add_common_options(set, {.repetitions = "1", .warmups = "0"});
+  set.lead_with({"in", "out", "shape", "stencil", "steps", "boundary", "kernel", "snapshots", "checkpoint", "results"});
   return set;
 }
 

@@ -164,6 +164,7 @@ OptionSet declare() {
   add_method(set);
   run::add_output_options(set);
   run::add_common_options(set);
+  set.lead_with({"in", "out", "m", "n", "op", "axes", "kernel", "threads", "memory", "results"});
   return set;
 }
 

@@ -56,25 +56,6 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
 /// As it stands on the command line.
 std::string flag_of(const Option& option) { return (option.positional ? "" : "--") + option.name; }
 
-/// The text in lines of at most 110 columns, those after the first indented.
-std::string wrapped(const std::string& text, std::size_t indent) {
-  constexpr std::size_t width = 110;
-  std::string out;
-  std::size_t column = indent;
-  for (const std::string& word : split(text, ' ')) {
-    if (column > indent && column + 1 + word.size() > width) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-  }
-  return out;
-}
-
 /// The option of an argument "--name" or "--name=...", if it is one.
 const Option* option_of(const std::vector<Option>& options, const std::string& argument) {
   if (!argument.starts_with("--")) return nullptr;
@@ -149,8 +130,9 @@ std::vector<std::string> OptionSet::names() const {
 
 Parsed OptionSet::parse(const std::vector<std::string>& arguments) const {
   Parsed parsed;
+  parsed.help = help_asked(arguments);
+  if (!parsed.help.empty()) return parsed;
   read_arguments(arguments, parsed);
-  if (parsed.help) return parsed;
   read_environment(parsed);
   if (find("config") != nullptr && parsed.lists.contains("config"))
     read_toml(parsed.lists.at("config").front(), parsed);
@@ -167,8 +149,6 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
-  bool help = false;
-  app.add_flag("-h,--help", help);
   std::map<std::string, std::string> raw;
   std::map<std::string, std::vector<std::string>> several;
   std::map<std::string, bool> flags;
@@ -190,8 +170,6 @@ void OptionSet::read_arguments(const std::vector<std::string>& arguments, Parsed
   } catch (const CLI::ParseError& error) {
     usage(error.what());
   }
-  parsed.help = help;
-  if (help) return;
   if (passes_on_rest_) parsed.rest = app.remaining();
   for (const std::string& extra : passes_on_rest_ ? std::vector<std::string>{} : app.remaining()) {
     if (!extra.starts_with("--"))
@@ -326,44 +304,6 @@ std::string OptionSet::key(const Values& point) const {
       key += fmt::format(" {}={}", option.name, point.text(option.name));
   }
   return key;
-}
-
-std::string OptionSet::help() const {
-  std::string out = fmt::format("tessera {}: {}\n\nExamples:\n", command_, summary_);
-  for (const std::string& example : examples_) out += "  " + example + "\n";
-  std::vector<std::string> groups;
-  for (const Option& option : options_) {
-    if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
-  }
-  for (const std::string& group : groups) {
-    out += "\n" + group + ":\n";
-    for (const Option& option : options_) {
-      if (option.group != group) continue;
-      const char* value = option.kind == Kind::flag      ? ""
-                          : option.kind == Kind::integer ? " N"
-                          : option.kind == Kind::real    ? " X"
-                          : option.kind == Kind::complex ? " Z"
-                          : option.kind == Kind::bytes   ? " BYTES"
-                          : option.kind == Kind::choice  ? " NAME"
-                                                         : " TEXT";
-      std::string text = option.help;
-      if (!option.choices.empty()) text += ": " + join(option.choices, ", ");
-      if (option.axis) text += " [list]";
-      const bool all = option.choices.size() > 1 && option.fallback == join(option.choices, ",");
-      if (!option.fallback.empty()) text += fmt::format(" (default {})", all ? "all" : option.fallback);
-      out += fmt::format("  {:<24} {}\n", flag_of(option) + value, wrapped(text, 27));
-    }
-  }
-  out += '\n';
-  if (std::any_of(options_.begin(), options_.end(), [](const Option& option) { return option.axis; })) {
-    out +=
-        "[list]: also a,b,c or begin:end:step or begin:end:xFACTOR, an axis of a sweep over all "
-        "combinations.\n";
-  }
-  return out + fmt::format(
-                   "Every option is also an environment variable (TESSERA_<NAME>){}.\nOf an option given "
-                   "twice the last holds.\n",
-                   find("config") ? " and a key of the TOML file given with --config" : "");
 }
 
 }  // namespace tessera::run

@@ -60,7 +60,7 @@ struct Parsed {
   std::map<std::string, std::vector<std::string>> lists;  ///< every option's values, expanded
   std::map<std::string, std::string> sources;  ///< "flag", "environment", "file.toml:3:1", "default"
   std::vector<std::string> rest;  ///< what an OptionSet that passes it on does not know, in its order
-  bool help = false;
+  std::string help;  ///< "brief", "all" or the name of a group, where help is asked for; else empty
 
   [[nodiscard]] double real(const std::string& name) const;  ///< the first of its values
   [[nodiscard]] Complex<double> complex(const std::string& name) const;
@@ -73,6 +73,8 @@ class OptionSet {
       : command_(std::move(command)), summary_(std::move(summary)), examples_(std::move(examples)) {}
 
   Option& add(Option option);
+  /// The options that most runs need, first in the help.
+  void lead_with(std::vector<std::string> names) { leading_ = std::move(names); }
   /// Unknown arguments are another's: parse() returns them.
   void pass_on_rest() { passes_on_rest_ = true; }
   [[nodiscard]] const std::string& command() const { return command_; }
@@ -93,12 +95,16 @@ class OptionSet {
   /// "m=1024 n=1024 type=f64 ...": the identity of a point, the same in every run.
   [[nodiscard]] std::string key(const Values& point) const;
 
-  /// Examples first, then options by group with their defaults.
-  [[nodiscard]] std::string help() const;
+  /// Returns the help: examples, then of "brief" the leading options, a line each, and of "all" those and the
+  /// others by group, with their defaults; or the options of one group.
+  [[nodiscard]] std::string help(const std::string& what) const;
 
  private:
   [[nodiscard]] const Option* find(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
+  /// What of the help arguments ask for: -h, --help [all | GROUP]; empty: none. Throws Error(usage).
+  [[nodiscard]] std::string help_asked(const std::vector<std::string>& arguments) const;
+  [[nodiscard]] std::vector<std::string> groups() const;
   void read_arguments(const std::vector<std::string>& arguments, Parsed& parsed) const;
   void read_environment(Parsed& parsed) const;
   void read_toml(const std::string& file, Parsed& parsed) const;
@@ -106,6 +112,7 @@ class OptionSet {
   std::string command_, summary_;
   std::vector<std::string> examples_;
   std::vector<Option> options_;
+  std::vector<std::string> leading_;
   bool passes_on_rest_ = false;
 };
 

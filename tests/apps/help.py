@@ -35,6 +35,23 @@ class Help(tessera.Case):
     def test_help_of_a_command(self):
         self.assertEqual(self.succeed("help", "sort").out, self.succeed("sort", "--help").out)
 
+    def test_short_help_fits_a_screen_and_leads_to_the_rest(self):
+        for command in ("matmul", "transpose", "stencil", "sort"):
+            brief = self.succeed(command, "-h").out
+            lines = brief.split("Most used:")[1].splitlines()
+            self.assertLessEqual(max(map(len, lines[:-1])), 80, brief)
+            self.assertEqual(sum(line.startswith("  --") for line in lines), 10, brief)
+            whole = self.succeed(command, "--help").out
+            self.assertEqual(whole, self.succeed(command, "--help", "all").out)
+            names = [line.split()[0] for line in whole.splitlines() if line.startswith("  --")]
+            self.assertEqual(len(names), len(set(names)), "an option stands twice")
+            self.assertIn(f"lists all {len(names)} options", brief)
+            group = self.succeed(command, "--help", "measuring").out
+            self.assertEqual(group, self.succeed("help", command, "Measuring").out)
+            self.assertIn("--warmups", group)
+            self.assertNotIn("--out", group)
+        self.fail_with(tessera.USAGE, "sort", "--help", "nothing", words="Measuring")
+
     def test_help_promises_what_the_command_has(self):
         """Lists and files of options are spoken of where there are some."""
         self.assertNotIn("--config", self.succeed("verify", "--help").out)

@@ -143,7 +143,7 @@ void check_request(const Input& input) {
   if (can_plan(set)) arguments.insert(arguments.begin(), "--plan");
   attempt([&] {
     const run::Parsed parsed = set.parse(arguments);
-    if (parsed.help) return;
+    if (!parsed.help.empty()) return;
     check_values_stand(set, parsed);
     const auto points = set.points(parsed);
     if (points.empty()) broken("no point");

@@ -243,7 +243,7 @@ TEST(Options, KeyHoldsTheIdentityOnly) {
 }
 
 TEST(Options, HelpShowsExamplesFirst) {
-  const std::string help = make().help();
+  const std::string help = make().help("all");
   EXPECT_LT(help.find("Examples:"), help.find("--n"));
   EXPECT_NE(help.find("(default 8)"), std::string::npos);
   EXPECT_TRUE(make().parse({"--help"}).help);
@@ -255,7 +255,7 @@ TEST(Options, HelpFitsATerminal) {
            .kind = Kind::choice,
            .help = "what each rank runs",
            .choices = std::vector<std::string>(40, "a_long_name")});
-  for (const std::string& line : split(set.help(), '\n')) EXPECT_LE(line.size(), 110u) << line;
+  for (const std::string& line : split(set.help("all"), '\n')) EXPECT_LE(line.size(), 110u) << line;
 }
 
 TEST(CommonOptions, AreDeclaredOnce) {
