@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -80,16 +81,68 @@ int most_threads(const run::Parsed& parsed) {
   return most;
 }
 
-/// Variables that differ by a letter from one that stands for an option are said: nothing reads them.
-void name_misspelt_variables(const std::vector<Command>& commands) {
-  std::vector<std::string> known;
-  for (const Command& command : commands)
-    for (const run::Option& option : command.options.options())
-      if (!option.positional) known.push_back(run::environment_name(option.name));
+/// A command's options are built when it is called: most starts need those of one.
+struct Row {
+  std::string_view name;
+  Command (*make)();
+};
+constexpr std::array<Row, 16> rows{{{"matmul", matmul_command},
+                                    {"transpose", transpose_command},
+                                    {"stencil", stencil_command},
+                                    {"sort", sort_command},
+                                    {"locality", locality_command},
+                                    {"scalability", scalability_command},
+                                    {"memory", memory_command},
+                                    {"list", list_command},
+                                    {"machine", machine_command},
+                                    {"verify", verify_command},
+                                    {"report", report_command},
+                                    {"compare", compare_command},
+                                    {"rerun", rerun_command},
+                                    {"export", export_command},
+                                    {"doctor", doctor_command},
+                                    {"slurm", slurm_command}}};
+
+const Row* find_row(std::string_view name) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::vector<Command> all_commands() {
+  std::vector<Command> commands;
+  for (const Row& row : rows) commands.push_back(row.make());
+  return commands;
+}
+
+bool is_variable_of(const Command& command, std::string_view name) {
+  const auto& options = command.options.options();
+  return std::any_of(options.begin(), options.end(), [&](const run::Option& option) {
+    return !option.positional && run::environment_name(option.name) == name;
+  });
+}
+
+/// Variables of ours that stand for no option of the command, if one is named.
+std::vector<std::string_view> foreign_variables(const std::optional<Command>& named) {
+  std::vector<std::string_view> foreign;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view name(*entry, std::strcspn(*entry, "="));
     const bool long_enough = name.starts_with("TESSERA_") && name.size() > std::strlen("TESSERA_bin");
-    if (!long_enough || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (long_enough && !(named && is_variable_of(*named, name))) foreign.push_back(name);
+  }
+  return foreign;
+}
+
+/// Variables that differ by a letter from one that stands for an option of any command are said: nothing
+/// reads them.
+void name_misspelt_variables(const std::optional<Command>& named) {
+  const std::vector<std::string_view> foreign = foreign_variables(named);
+  if (foreign.empty()) return;
+  std::vector<std::string> known;
+  for (const Command& command : all_commands())
+    for (const run::Option& option : command.options.options())
+      if (!option.positional) known.push_back(run::environment_name(option.name));
+  for (const std::string_view name : foreign) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const auto meant = std::find_if(known.begin(), known.end(), [&](const std::string& option) {
       return edit_distance(name, option) == 1;
     });
@@ -109,17 +162,6 @@ struct Task {
   int most_threads = 0;     ///< that were asked for
   bool tells_time = false;  ///< where it went, at the end
 };
-
-std::vector<Command> all_commands() {
-  std::vector<Command> commands;
-  for (const auto make :
-       {matmul_command, transpose_command, stencil_command, sort_command, locality_command,
-        scalability_command, memory_command, list_command, machine_command, verify_command, report_command,
-        compare_command, rerun_command, export_command, doctor_command, slurm_command}) {
-    commands.push_back(make());
-  }
-  return commands;
-}
 
 void understand_command(const Command& command, const Arguments& arguments, char** argv, Task& task) {
   task.runs = command.runs;
@@ -146,29 +188,38 @@ void understand_command(const Command& command, const Arguments& arguments, char
   if (task.runs == Runs::on_all) task.body = task.prepare(none);
 }
 
-void understand(const std::vector<Command>& commands, int argc, char** argv, Task& task) {
-  const std::string first = argc > 1 ? argv[1] : "--help";
-  const bool asks = first == "help" && argc > 2;  // help matmul
-  const std::string name = asks ? argv[2] : first;
-  task.told = run::understood(name, nullptr, {});
-  if (first == "--help" || first == "-h" || (first == "help" && !asks)) {
-    task.text = general_help(commands);
+/// What the words of the command line begin with.
+struct Words {
+  Words(int argc, char** argv)
+      : first(argc > 1 ? argv[1] : "--help"),
+        asks(first == "help" && argc > 2),
+        name(asks ? argv[2] : first),
+        rest(asks ? Arguments{"--help", argc > 3 ? argv[3] : "all"} : Arguments(argv + std::min(argc, 2), argv + argc)) {}
+  std::string first;
+  bool asks;  ///< help matmul
+  std::string name;
+  Arguments rest;  ///< of the command that is named
+  [[nodiscard]] bool ask_generally() const {
+    return first == "--help" || first == "-h" || (first == "help" && !asks);
+  }
+};
+
+void understand(const Words& words, const std::optional<Command>& named, char** argv, Task& task) {
+  task.told = run::understood(words.name, nullptr, {});
+  if (words.ask_generally()) {
+    task.text = general_help(all_commands());
     return;
   }
-  if (name == "--version") {
+  if (words.name == "--version") {
     task.text = "tessera " + run::version() + "\n";
     return;
   }
+  if (named) return understand_command(*named, words.rest, argv, task);
   std::vector<std::string> names;
-  for (const Command& command : commands) {
-    if (command.options.command() == name)
-      return understand_command(command, asks ? Arguments{"--help", argc > 3 ? argv[3] : "all"} : Arguments(argv + 2, argv + argc), argv,
-                                task);
-    names.push_back(command.options.command());
-  }
+  for (const Row& row : rows) names.emplace_back(row.name);
   task.runs = Runs::on_all;
-  throw Error(ExitCode::usage,
-              fmt::format("unknown command '{}'{}; see tessera --help", name, suggestion(name, names)));
+  throw Error(ExitCode::usage, fmt::format("unknown command '{}'{}; see tessera --help", words.name,
+                                           suggestion(words.name, names)));
 }
 
 int fail(const Error& error) {
@@ -246,11 +297,13 @@ int do_on_ranks(const Task& task, int argc, char** argv) {
 }
 
 int main_of(int argc, char** argv) {
-  const std::vector<Command> commands = all_commands();
-  if (mpi::launcher_rank() == 0) name_misspelt_variables(commands);
+  const Words words(argc, argv);
+  std::optional<Command> named;
+  if (const Row* row = find_row(words.name); row != nullptr) named = row->make();
+  if (mpi::launcher_rank() == 0) name_misspelt_variables(named);
   Task task;
   try {
-    understand(commands, argc, argv, task);
+    understand(words, named, argv, task);
   } catch (const Error& error) {
     task.error = error;
   } catch (const std::bad_alloc&) {
