@@ -11,3 +11,4 @@ class Picture:
     draw: Callable           # into the axes it is given
     text: Optional[Callable] = None  # the same in characters
     height: float = 3.2      # inches; the width is that of all
+    in_page: bool = True     # else a file alone

@@ -1,10 +1,12 @@
-"""report.py RESULTS.h5... [--html FILE] [--png FOLDER] [--text]: what results files hold, as a page, pictures and tables.
+"""report.py RESULTS.h5|FILE.h5:/PATH... [--html FILE] [--png FOLDER] [--text]: what results files hold, as a page, pictures and tables, and
+datasets of numbers as pictures.
 
 Needs Python 3 with h5py and numpy, and matplotlib unless --text. `tessera report` calls it.
 """
 import argparse
 import os
 
+import field
 import gpu_order
 import heatmap
 import locality
@@ -37,7 +39,7 @@ class Section:
     """What the page says under one title: a study, or all that has none of one workload."""
 
     def __init__(self, title):
-        self.title, self.runs, self.merged, self.traced, self.ordered = title, [], [], [], []
+        self.title, self.runs, self.merged, self.traced, self.ordered, self.fields = title, [], [], [], [], []
 
     def pictures(self):
         for run in self.merged:
@@ -48,6 +50,9 @@ class Section:
                 yield one, run.workload
         for one in (*locality.pictures(self.traced), *gpu_order.pictures(self.ordered)):
             yield one, "locality"
+        for mine in self.fields:
+            for one in field.pictures(mine):
+                yield one, self.title
 
     def tables(self):
         """(heading, rows of texts) of everything that is a table."""
@@ -79,7 +84,7 @@ def latest(points):
     return {(point.title, point.key): point for point in points}.values()
 
 
-def sections_of(runs, traced, ordered):
+def sections_of(runs, traced, ordered, fields):
     found = {}
     for (title, _), run in results.by_workload(runs).items():
         found.setdefault(title, Section(title)).merged.append(run)
@@ -89,6 +94,8 @@ def sections_of(runs, traced, ordered):
         found.setdefault(point.title, Section(point.title)).traced.append(point)
     for point in latest(ordered):
         found.setdefault(point.title, Section(point.title)).ordered.append(point)
+    for one in fields:
+        found.setdefault(one.title, Section(one.title)).fields.append(one)
     for section in found.values():
         locality.tell_apart(section.traced)
         locality.tell_apart(section.ordered)
@@ -153,7 +160,8 @@ def write_page(sections, title, html, folder, is_own):
             names.add(one.name)
             png = style.render(one)
             files.append((os.path.join(folder, one.name + ".png"), png))
-            drawn.append((one, png))
+            if one.in_page:
+                drawn.append((one, png))
         text = page.pictures(drawn) + "".join(page.folded(heading, rows) for heading, rows in section.tables())
         parts.append((section.title, text + (page.folded("runs", provenance(section), 8) if section.runs else "")))
     if is_own:
@@ -187,7 +195,7 @@ def head(sections):
 
 @pick.command
 def main(words=None):
-    parser = argparse.ArgumentParser(prog="tessera report", description="A page, pictures and tables of results files.")
+    parser = argparse.ArgumentParser(prog="tessera report", description="A page, pictures and tables of results files, and pictures of datasets.")
     parser.add_argument("files", nargs="+")
     parser.add_argument("--html", help="the page (default: beside the first file, .html)")
     parser.add_argument("--png", help="folder for the pictures (default: beside the page, its name and _png)")
@@ -197,13 +205,15 @@ def main(words=None):
     for name in ("html", "png"):
         if arguments.text and getattr(arguments, name):
             pick.fail(64, f"--text writes no files and --{name} says where one goes; drop one of the two")
-    runs, traced, ordered = read(arguments.files)
-    sections = sections_of(runs, traced, ordered)
+    fields = [field.read(word) for word in arguments.files if field.split(word)]
+    runs, traced, ordered = read([word for word in arguments.files if not field.split(word)])
+    sections = sections_of(runs, traced, ordered, fields)
     print_tables(runs, sections)
     if arguments.text:
         print_pictures(sections)
         return
-    html = arguments.html or os.path.splitext(arguments.files[0])[0] + ".html"
+    first = arguments.files[0] if not field.split(arguments.files[0]) else field.split(arguments.files[0])[0]
+    html = arguments.html or os.path.splitext(first)[0] + ".html"
     folder = arguments.png or os.path.splitext(html)[0] + "_png"
     try:
         count = write_page(sections, arguments.title or title_of(sections), html, folder, not arguments.png)

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
+#include "io/dataset.hpp"
 #include "io/raw_file.hpp"
 #include "spawn.hpp"
 
@@ -35,9 +36,11 @@ std::vector<std::string> words_of(const run::OptionSet& set, const run::Parsed& 
   return words;
 }
 
-/// "results.h5" of "results.h5#run".
+/// "results.h5" of "results.h5#run", "u.h5" of "u.h5:/u".
 std::string file_of(const std::string& word) {
-  return io::file_exists(word) ? word : word.substr(0, word.rfind('#'));
+  if (io::file_exists(word)) return word;
+  const auto dataset = io::end_of_file_name(word);
+  return word.substr(0, dataset != std::string::npos ? dataset : word.rfind('#'));
 }
 
 struct Script {
@@ -113,8 +116,9 @@ std::string find_python(const std::string& modules) {
 Command report_command() {
   run::OptionSet set("report", "results as a page, pictures and tables (Python with h5py, numpy, matplotlib)",
                      {"tessera report results.h5", "tessera report a.h5 b.h5 --html both.html",
-                      "tessera report results.h5 --text          # in the terminal, no files"});
-  add_files(set, "results files");
+                      "tessera report results.h5 --text          # in the terminal, no files",
+                      "tessera report s.h5:/u                    # snapshots, a picture a frame"});
+  add_files(set, "results files, and datasets of numbers: file.h5:/path");
   set.add({.name = "html", .help = "the page (default: beside the first file, .html)", .group = "Output"});
   set.add({.name = "png",
            .help = "folder for the pictures (default: beside the page, its name and _png)",

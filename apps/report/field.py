@@ -1,0 +1,139 @@
+"""Datasets of numbers as pictures: a line, a map, or three slices of a solid, and each frame of what has a time."""
+import dataclasses
+import math
+import os
+
+import h5py
+import numpy as np
+
+import pick
+import textplot
+from picture import Picture
+
+MOST_CELLS = 800  # shown along an edge; every k-th of more
+MOST_IN_PAGE = 12  # frames that a page shows; every one is a file
+
+
+def split(word):
+    """(file, path) of "file.h5:/path"; None of what names results. A file whose own name has a : is a file."""
+    at = len(word) if not os.path.exists(word) else 0
+    while (at := word.rfind(":/", 0, at)) > 0:
+        if os.path.isfile(word[:at]):
+            return word[:at], word[at + 1:]
+    return None
+
+
+@dataclasses.dataclass
+class Field:
+    file: str
+    path: str
+    names: tuple   # of the dimensions, that of time not among them
+    shape: tuple
+    times: list    # of the frames; [None] where there is no time
+    units: str
+
+    @property
+    def title(self):
+        return f"{os.path.basename(self.file)}:{self.path}"
+
+    def cuts(self):
+        """(what is cut out, its selection, the dimensions it has) of every picture of a frame."""
+        whole = tuple(slice(0, n, -(-n // MOST_CELLS)) for n in self.shape)
+        if len(self.shape) < 3:
+            return [("", whole, self.names)]
+        return [(f"{self.names[d]} = {n // 2}", (*whole[:d], n // 2, *whole[d + 1:]), self.names[:d] + self.names[d + 1:])
+                for d, n in enumerate(self.shape)]
+
+    def values(self, frame, selection):
+        with h5py.File(self.file, "r") as file:
+            return np.asarray(file[self.path][selection if self.times == [None] else (frame, *selection)], dtype=float)
+
+    def range(self):
+        """The least and the greatest number that any of the pictures shows: one scale for all frames."""
+        low, high = math.inf, -math.inf
+        for frame in range(len(self.times)):
+            for _, selection, _ in self.cuts():
+                values = self.values(frame, selection)
+                finite = values[np.isfinite(values)]
+                low, high = min(low, finite.min(initial=low)), max(high, finite.max(initial=high))
+        return (low, high) if low < high else (low, low + 1) if low == high else (0.0, 1.0)
+
+
+def dimension_name(dimension, other):
+    return os.path.basename(dimension[0].name) if len(dimension) else dimension.label or other
+
+
+def read(word):
+    """The field that a word names; ends the program where it is none that can be drawn."""
+    path, name = split(word)
+
+    def of(file):
+        with h5py.File(file, "r") as opened:
+            data = opened.get(name)
+            if not isinstance(data, h5py.Dataset):
+                pick.fail(66, f"'{file}' has no dataset '{name}'; name one that h5ls lists")
+            if data.dtype.kind not in "fiub" or not 1 <= data.ndim <= 4 or 0 in data.shape:
+                pick.fail(65, f"'{word}' ({data.dtype}, {' x '.join(map(str, data.shape)) or 'scalar'}) cannot be drawn; "
+                              "name 1 to 3 dimensions of real numbers, and frames of them")
+            usual = ("time", "z", "y", "x")[-data.ndim:]
+            names = tuple(dimension_name(d, other) for d, other in zip(data.dims, usual))
+            if data.ndim < 4 and names[0] != "time":
+                return Field(file, name, names, data.shape, [None], "")
+            scale = data.dims[0][0] if len(data.dims[0]) else None
+            times = range(len(data)) if scale is None else scale[:].tolist()
+            units = "" if scale is None else str(scale.attrs.get("units", ""))
+            return Field(file, name, names[1:], data.shape[1:], list(times), units)
+    return pick.read(path, of)[0]
+
+
+def draw(axes, values, field, selection, names, scale):
+    edges = [s.stop for s in selection if isinstance(s, slice)]
+    axes.set_xlabel(names[-1])
+    if values.ndim == 1:
+        axes.plot(np.arange(0, edges[0], selection[0].step), values)
+        axes.set_ylim(scale[0] - 0.05 * (scale[1] - scale[0]), scale[1] + 0.05 * (scale[1] - scale[0]))
+        return
+    up = names[0] != "row"  # matrices begin with their first row
+    rows, columns = edges
+    image = axes.imshow(values, cmap="viridis", vmin=scale[0], vmax=scale[1], origin="lower" if up else "upper",
+                        interpolation="nearest", aspect="equal" if max(edges) <= 4 * min(edges) else "auto",
+                        extent=(-0.5, columns - 0.5, *((-0.5, rows - 0.5) if up else (rows - 0.5, -0.5))))
+    image.cmap.set_bad("grey")
+    axes.set_ylabel(names[0])
+    axes.figure.colorbar(image, ax=axes)
+
+
+def text(values, selection, names):
+    """The same in characters; None where nothing is finite."""
+    if not np.isfinite(values).any():
+        return None
+    if values.ndim == 1:
+        return lambda: textplot.lines({names[0]: (range(0, selection[0].stop, selection[0].step), values)}, names[0], "value",
+                                      log_x=False)
+    steps = [s.step for s in selection if isinstance(s, slice)]
+    each = [-(-n // most) for n, most in zip(values.shape, (16, 8))]
+    labels = [[str(i * step) for i in range(0, n, k)] for n, k, step in zip(values.shape, each, steps)]
+    return lambda: textplot.heat(*labels, values[::each[0], ::each[1]], *names, "the field's units")
+
+
+def height_of(selection):
+    """Inches: as the field is, between a strip and a page."""
+    edges = [s.stop for s in selection if isinstance(s, slice)]
+    return 3.2 if len(edges) == 1 else 1.0 + min(5.0, max(1.6, 3.6 * edges[0] / edges[1]))
+
+
+def pictures(field):
+    """Every frame, on one scale; those that a page does not show are files alone."""
+    scale = field.range()
+    last = len(field.times) - 1
+    shown = {round(last * i / (MOST_IN_PAGE - 1)) for i in range(MOST_IN_PAGE)}
+    for frame, time in enumerate(field.times):
+        when = "" if time is None else f"time {time:g} {field.units}".strip()
+        number = "" if time is None else f"{int(time):08d}" if float(time).is_integer() else f"{frame:08d}"
+        for cut, selection, names in field.cuts():
+            values = field.values(frame, selection)
+            yield Picture("_".join(word for word in (number, cut.replace(" = ", "")) if word) or "all",
+                          ", ".join(word for word in (field.title, when, cut) if word),
+                          "One scale for all frames." if when else "The numbers as they are stored.",
+                          lambda axes, v=values, s=selection, n=names: draw(axes, v, field, s, n, scale),
+                          text(values, selection, names), height_of(selection), frame in shown)
