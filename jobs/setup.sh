@@ -29,7 +29,7 @@ tessera_forget_launcher() {
 }
 
 tessera_packages=(g++ cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libhwloc-dev
-  libcli11-dev libtomlplusplus-dev libfmt-dev libgtest-dev libpng-dev python3-h5py python3-numpy python3-matplotlib valgrind)
+  libcli11-dev libtomlplusplus-dev libfmt-dev libgtest-dev python3-h5py python3-numpy python3-matplotlib valgrind)
 
 tessera_is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]

@@ -21,7 +21,7 @@ import pick
 import results
 
 # Written by a run: repeated elsewhere. Steering of the stored job alone: left out.
-OUTPUTS = ("out", "snapshots", "argsort", "checkpoint", "preview", "frames")
+OUTPUTS = ("out", "snapshots", "argsort", "checkpoint")
 LEFT_OUT = ("results", "again", "config", "overwrite", "resume", "plan", "ranks", "repetitions",
             "checkpoint-every", "xdmf")
 
@@ -44,7 +44,7 @@ def set_options(run):
 
 
 def inside(value, folder):
-    """ "file.h5:/data", several of those, or "picture.png" as names in the folder; what lay in several folders still does."""
+    """ "file.h5:/data", several of those, or "checkpoint.h5" as names in the folder; what lay in several folders still does."""
     names = []
     for name in re.split(r",(?=[^,]*:/)", value):
         file, colon, data = name.rpartition(":/") if ":/" in name else (name, "", "")

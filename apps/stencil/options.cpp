@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "kernels/stencil/variants.hpp"
-#include "workloads/stencil/picture.hpp"
 #include "run/common_options.hpp"
 #include "run/gpu_exchange.hpp"
 #include "run/shares.hpp"
@@ -137,18 +136,6 @@ void add_outputs(OptionSet& set) {
            .kind = Kind::flag,
            .help = "describe also --out in an XDMF file beside it (VTK 9.1 reads 3-D files as they are, 2-D "
                    "ones it does not, and none of which a dimension before the last is 1)",
-           .group = "Between steps",
-           .identity = false});
-  set.add({.name = "preview",
-           .help = "picture of the last field, u.png: three slices in 3-D",
-           .group = "Between steps",
-           .identity = false});
-  set.add({.name = "frames",
-           .help = "a picture every --every steps: f.png becomes f_00000100.png, ...",
-           .group = "Between steps",
-           .identity = false});
-  set.add({.name = "color-range",
-           .help = "values of the ends of the colour scale, 0:1 (else those of each picture)",
            .group = "Between steps",
            .identity = false});
   set.add({.name = "probe",
@@ -289,25 +276,15 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
             "--source-factor goes with --source file.h5:/path; name one");
   refuse_if(!value("past").empty() && value("in").empty(), "--past goes with --in; give both");
   (void)workloads::stencil::parse_interval(value("checkpoint-every"));
-  refuse_if(named("every") && value("snapshots").empty() && value("frames").empty(),
-            "--every goes with --snapshots file.h5:/path or --frames f.png; name one");
+  refuse_if(named("every") && value("snapshots").empty(),
+            "--every goes with --snapshots file.h5:/path; name one");
   refuse_if(named("checkpoint-every") && value("checkpoint").empty(),
             "--checkpoint-every goes with --checkpoint ck.h5; name one");
-  refuse_if(named("color-range") && value("preview").empty() && value("frames").empty(),
-            "--color-range goes with --preview u.png or --frames f.png; name one");
   refuse_if(named("xdmf") && value("out").empty(), "--xdmf describes --out; name one");
-  for (const char* picture : {"preview", "frames"}) {
-    require(value(picture).empty() || value(picture).ends_with(".png"), ExitCode::usage,
-            fmt::format("--{} '{}' is a picture and pictures are PNG files; name it u.png", picture,
-                        value(picture)));
-  }
   refuse_if(value("results").empty() && (!value("probe").empty() || value("norms") == "true"),
             "--probe and --norms go to the results file; name it with --results");
   refuse_if(named("probe-every") && value("probe").empty() && value("norms") != "true",
             "--probe-every goes with --probe x,y or --norms; give one");
-  refuse_if(!workloads::writes_pictures() && (!value("preview").empty() || !value("frames").empty()),
-            "this build draws no pictures (libpng was not found); install libpng-dev and build again");
-  workloads::stencil::check_color_range(value("color-range"));
   const bool reads_checkpoint = !value("resume").empty() && value("resume") != "auto";
   refuse_if((!value("checkpoint").empty() || reads_checkpoint) &&
                 (set.points(parsed).size() != 1 || value("repetitions") != "1" || value("warmups") != "0"),

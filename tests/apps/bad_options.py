@@ -145,7 +145,7 @@ class Options(Refused):
         """What one look at the words tells is told once, by however many ranks."""
         self.refuse(USAGE, "sort", "--n", 10, "--quantiles", "0.5,2", words=("--quantiles", "'2'"))
         self.refuse(USAGE, "matmul", "--n", 8, "--algorithm", "summa", "--grid", "0x0", words=("--grid", "'0x0'"))
-        self.refuse(USAGE, "stencil", "--shape", "8x8", "--preview", "u.jpg", words=("--preview", "'u.jpg'", "PNG"))
+        self.refuse(USAGE, "stencil", "--shape", "8x8", "--every", 5, words=("--every", "--snapshots"))
 
     def test_names_that_are_no_dataset(self):
         for name in ("a.h5", ":/A", "a.h5:A", "a.h5:/", "", "a.h5:"):

@@ -41,7 +41,6 @@ class NoEffect(tessera.Case):
                 ((*sort, "--out", "s.h5:/k", "--apply", order, "--counters"), ("--counters", "--apply")),
                 ((*sort, "--quantiles", 0.5, "--kernel", "radix"), ("--kernel", "--quantiles")),
                 ((*field, "--checkpoint-every", 5), ("--checkpoint-every", "--checkpoint")),
-                ((*field, "--color-range", "0:1"), ("--color-range", "--preview")),
                 ((*field, "--probe-every", 1), ("--probe-every", "--probe", "--norms")),
                 ((*field, "--verify-output", "all"), ("--verify-output", "--out", "--snapshots")),
                 ((*field, "--xdmf"), ("--xdmf", "--out"))):

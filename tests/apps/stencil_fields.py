@@ -63,15 +63,9 @@ class Bits(Fields):
 
 
 class Files(Fields):
-    def test_every_field_goes_to_its_dataset_snapshot_series_and_picture(self):
-        words = ("stencil", "--in", "in.h5:/u,/v", "--steps", 20)
-        result = self.run_tessera(*words, "--out", "o.h5:/a/u,/a/v", "--snapshots", "s.h5:/u,/v", "--every", 10, "--xdmf",
-                                  "--probe", "3,4", "--norms", "--results", "r.h5", "--preview", "p.png", ranks=3)
-        pictures = "libpng" not in result.err
-        if not pictures:
-            result = self.run_tessera(*words, "--out", "o.h5:/a/u,/a/v", "--snapshots", "s.h5:/u,/v", "--every", 10,
-                                      "--xdmf", "--probe", "3,4", "--norms", "--results", "r.h5", ranks=3)
-        self.assertEqual(result.code, 0, str(result))
+    def test_every_field_goes_to_its_dataset_snapshot_and_series(self):
+        self.succeed("stencil", "--in", "in.h5:/u,/v", "--steps", 20, "--out", "o.h5:/a/u,/a/v", "--snapshots", "s.h5:/u,/v",
+                     "--every", 10, "--xdmf", "--probe", "3,4", "--norms", "--results", "r.h5", ranks=3)
         for name in "uv":
             self.succeed("stencil", "--in", f"in.h5:/{name}", "--steps", 20, "--out", f"{name}1.h5:/u")
             alone = tessera.read_matrix(self.path(f"{name}1.h5"), "u")
@@ -87,8 +81,6 @@ class Files(Fields):
                 table = file["stencil_0001/series"]
                 rows = {(q, s): v for q, s, v in zip(table["quantity"].asstr()[:], table["step"][:], table["value"][:])}
             self.assertEqual((rows[f"{name}:3,4", 20], rows[f"{name}:max", 20]), (alone[4, 3], alone.max()))
-            if pictures:
-                self.assertTrue(os.path.exists(self.path(f"p_{name}.png")))
         for name in ("o", "s"):
             with open(self.path(f"{name}.xdmf")) as file:
                 self.assertEqual(file.read().count("<Attribute "), 2 if name == "o" else 6)

@@ -240,14 +240,13 @@ class Command(tessera.Case):
         self.assertIn(want, self.succeed("verify", "u.h5").out)
         self.fail_with(USAGE, "stencil", *words, "--type", "f32", "--steps", 30, "--resume", "ck.h5", words="another problem")
 
-    def test_several_fields_series_and_pictures(self):
+    def test_several_fields_and_series(self):
         rng = numpy.random.default_rng(tessera.SEED)
         with h5py.File(self.path("in.h5"), "w") as file:
             for name in "uv":
                 file[name] = rng.standard_normal((90, 77)).astype("f2")
         words = ("--in", "in.h5:/u,/v", "--steps", 12, "--probe", "3,4", "--norms", "--probe-every", 6, "--results", "r.h5", "--again")
-        self.assertEqual(self.hash_of(*words, "--preview", "p.png"), self.hash_of(*words, ranks=6))
-        self.assertTrue(os.path.getsize(self.path("p_v.png")) > 0)
+        self.assertEqual(self.hash_of(*words), self.hash_of(*words, ranks=6))
         with h5py.File(self.path("r.h5")) as file:
             first, second = (file[name]["series"]["value"][...] for name in sorted(file)[:2])
         numpy.testing.assert_allclose(first, second, rtol=1e-12)

@@ -108,7 +108,7 @@ class FailingCalls(Fault):
                 self.assertIn(("fsync", folder), after, calls)
 
     def test_nothing_gets_its_name_before_it_is_on_the_disk(self):
-        """Outputs, results, checkpoints, snapshots with XDMF, pictures, and datasets that are added to a file of others: between
+        """Outputs, results, checkpoints, snapshots with XDMF, and datasets that are added to a file of others: between
         the last write to a file and its rename it is synced, and after the rename the folder."""
         def foreign(folder):
             with h5py.File(os.path.join(folder, "mine.h5"), "w") as file:
@@ -119,8 +119,7 @@ class FailingCalls(Fault):
                               ((*self.PRODUCT, "--out", "@/mine.h5:/C"), ["mine.h5"]),
                               (("matmul", "--n", 9, *quick, "--results", "@/new/folder/r.h5"), ["r.h5"]),
                               ((*field, "--checkpoint", "@/k.h5", "--checkpoint-every", 2), ["k.h5"]),
-                              ((*field, "--snapshots", "@/s.h5:/s", "--every", 2), ["s.h5", "s.xdmf"]),
-                              ((*field, "--preview", "@/p.png"), ["p.png"])):
+                              ((*field, "--snapshots", "@/s.h5:/s", "--every", 2), ["s.h5", "s.xdmf"])):
             calls, folder = self.calls_of(0, 0, *words, before=foreign)
             named = set()
             for at, (call, path) in enumerate(calls):

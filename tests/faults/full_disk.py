@@ -84,14 +84,6 @@ class FullDisk(Fault):
         self.assertNotEqual(codes[0], OK)
         self.assertEqual(codes[-1], OK)
 
-
-    def test_no_space_for_a_picture(self):
-        self.fill(0)
-        result = self.fail_with(CANNOT_CREATE, "stencil", "--shape", "100x100", "--steps", 1, "--preview", f"{self.disk}/p.png",
-                                words=("p.png", "space"))
-        self.assertNotIn("()", result.err)
-        self.assertEqual(os.listdir(self.disk), ["filler"])
-
     def test_no_space_for_a_script(self):
         """The same line writes it when there is."""
         words = ("slurm", "sort", "--n", 10, "--time", 5, "--script", f"{self.disk}/s.sbatch")

@@ -17,14 +17,12 @@ struct Stops {
   std::optional<Snapshots<T>> snapshots;
   std::optional<Checkpoints<T>> checkpoints;
   std::optional<Series<T>> series;
-  std::optional<Frames<T>> frames;
 
   [[nodiscard]] std::vector<Stop*> all() {
     std::vector<Stop*> result;
     if (check) result.push_back(&*check);
     if (snapshots) result.push_back(&*snapshots);
     if (series) result.push_back(&*series);
-    if (frames) result.push_back(&*frames);
     if (checkpoints) result.push_back(&*checkpoints);
     return result;
   }

@@ -123,14 +123,6 @@ Weights parse_weights(const std::string& text) {
   return weights;
 }
 
-void check_color_range(const std::string& text) {
-  if (text.empty()) return;
-  const auto ends = split(text, ':');
-  require(ends.size() == 2 && parse_number(ends[0], "--color-range") < parse_number(ends[1], "--color-range"),
-          ExitCode::usage,
-          fmt::format("--color-range '{}' does not grow from its low to its high end; write 0:1", text));
-}
-
 Interval parse_interval(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

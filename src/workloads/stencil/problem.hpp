@@ -70,9 +70,6 @@ struct Weights {
 [[nodiscard]] std::vector<Index3> parse_probes(const std::string& text,
                                                const dist::stencil::Problem& problem);
 
-/// "0:1", growing, or nothing. Throws Error(usage).
-void check_color_range(const std::string& text);
-
 /// Between two checkpoints: "600s" or "1000" steps.
 struct Interval {
   double seconds = 0;

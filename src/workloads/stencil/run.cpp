@@ -156,7 +156,6 @@ class Run {
     datasets_.snapshots = add_output(point, "snapshots", frames_.steps, outputs_);
     datasets_.out = add_output(point, "out", {}, outputs_);
     outputs_.open(point.comm, point.values, frames_.written >= 0 ? frames_.problem : "");
-    require_place_for_pictures(point);
   }
 
   bool run() {
@@ -186,7 +185,6 @@ class Run {
       const mpi::PhaseScope scope(measured.once, "verify");
       measured.verdict = stops.check->verdict();
     }
-    if (values.has("preview")) draw_picture(point_, u_, steps, values.text("preview"));
     if (stops.series) measured.tables.push_back({io::schema::series, stops.series->rows()});
     describe(point_, hashes_of(point_, u_), traffic.messages, u_.window() ? "shared" : "messages", measured);
     measured.work *= steps > 0 ? static_cast<double>(steps - begin_.step) / static_cast<double>(steps) : 0;
@@ -246,7 +244,6 @@ class Run {
       stops.series.emplace(point_, u_, phases);
       if (!begin_.checkpoint.empty()) stops.series->go_on_with(begin_.checkpoint, begin_.step);
     }
-    if (values.has("frames")) stops.frames.emplace(point_, u_, begin_.step, phases);
     const auto leave = [&stops](index_t step) {
       if (stops.snapshots) stops.snapshots->leave(step);
     };

@@ -1,21 +1,15 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <limits>
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "io/checksum.hpp"
 #include "io/notes.hpp"
-#include "io/raw_file.hpp"
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
-#include "workloads/stencil/preview.hpp"
 #include "workloads/stencil/stops.hpp"
 
 namespace tessera::workloads::stencil {
@@ -192,66 +186,8 @@ void Series<T>::go_on_with(const std::string& checkpoint, index_t step) {
   if (count > 0) from_ = step + 1;
 }
 
-template <class T>
-Frames<T>::Frames(const Point& point, const DistributedField<T>& u, index_t first, mpi::Phases& phases)
-    : point_(point), u_(u), first_(first), phases_(phases) {}
-
-template <class T>
-index_t Frames<T>::next(index_t step) const {
-  const index_t last = point_.request.shape.steps, every = point_.request.every;
-  if (step > last) return dist::stencil::never;
-  return step <= first_ ? first_ : std::min(ceil_div(step, every) * every, last);
-}
-
-template <class T>
-void Frames<T>::at(index_t step) {
-  const mpi::PhaseScope scope(phases_, "picture");
-  draw_picture(point_, u_, step, named_file(point_.values.text("frames"), fmt::format("{:08d}", step)));
-}
-
-void require_place_for_pictures(const Point& point) {
-  mpi::on_root(point.comm, "picture", [&] {
-    for (const char* option : {"preview", "frames"}) {
-      if (!point.values.has(option)) continue;
-      const std::string& file = point.values.text(option);
-      const std::string folder = io::directory_of(file);
-      const int reason = access(folder.c_str(), W_OK | X_OK) != 0 ? errno
-                         : std::filesystem::is_directory(file)    ? EISDIR
-                                                                  : 0;
-      require(reason == 0, ExitCode::cannot_create,
-              fmt::format("cannot write '{}' of --{} ({}); name another file", file, option,
-                          std::strerror(reason)));
-      io::require_file_or_nothing(file, fmt::format("--{}", option));
-    }
-  });
-}
-
-template <class T>
-void draw_picture(const Point& point, const DistributedField<T>& u, index_t step, const std::string& file) {
-  for (index_t field = 0; field < u.fields(); ++field) {
-    const auto panels = panels_of(point.comm, u, field);
-    mpi::on_root(point.comm, "picture", [&] {
-      const std::string& fixed = point.values.text("color-range");
-      const auto colon = fixed.find(':');
-      const Range range =
-          fixed.empty() ? range_of(panels)
-                        : Range{std::strtod(fixed.c_str(), nullptr),
-                                std::strtod(fixed.c_str() + std::min(colon, fixed.size() - 1) + 1, nullptr)};
-      const std::string& name = point.request.fields[static_cast<std::size_t>(field)];
-      write_picture(u.fields() == 1 ? file : named_file(file, name),
-                    draw(panels, range, fmt::format("{}step {}", point.request.prefix(field), step)));
-    });
-  }
-}
-
 template class Series<Half>;
 template class Series<float>;
 template class Series<double>;
-template class Frames<Half>;
-template class Frames<float>;
-template class Frames<double>;
-template void draw_picture(const Point&, const DistributedField<Half>&, index_t, const std::string&);
-template void draw_picture(const Point&, const DistributedField<float>&, index_t, const std::string&);
-template void draw_picture(const Point&, const DistributedField<double>&, index_t, const std::string&);
 
 }  // namespace tessera::workloads::stencil

@@ -163,29 +163,6 @@ struct Begin {
 template <class T>
 [[nodiscard]] Begin resume(const Point& point, DistributedField<T>& u, const std::string& start);
 
-/// Pictures, one a frame.
-template <class T>
-class Frames : public Stop {
- public:
-  Frames(const Point& point, const DistributedField<T>& u, index_t first, mpi::Phases& phases);
-  [[nodiscard]] index_t next(index_t step) const override;
-  void at(index_t step) override;
-
- private:
-  const Point& point_;
-  const DistributedField<T>& u_;
-  index_t first_;
-  mpi::Phases& phases_;
-};
-
-/// That the pictures of --preview and --frames have a folder that takes them. Throws
-/// AgreedError(cannot_create). Collective.
-void require_place_for_pictures(const Point& point);
-
-/// Every field after so many steps as a picture. Collective.
-template <class T>
-void draw_picture(const Point& point, const DistributedField<T>& u, index_t step, const std::string& file);
-
 /// The steps that --every asks for: multiples of it, the first and the last one.
 [[nodiscard]] std::vector<index_t> frames_of(const Request& request, index_t first);
 
