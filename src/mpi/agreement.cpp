@@ -2,6 +2,8 @@
 
 #include <exception>
 #include <new>
+#include <span>
+#include <utility>
 
 #include "mpi/account.hpp"
 #include "mpi/runtime.hpp"
@@ -31,6 +33,16 @@ Failure attempt(const std::function<void()>& work) {
   }
 }
 
+/// Where the largest code of all ranks is of an error: throws that of the lowest rank that met it.
+/// Collective.
+void throw_worst(const Communicator& comm, const Failure& mine, index_t worst) {
+  if (worst == 0) return;
+  const bool speaks = static_cast<index_t>(mine.code) == worst;
+  const auto speaker = static_cast<int>(
+      -comm.max(speaks ? -static_cast<index_t>(comm.rank()) : -static_cast<index_t>(comm.size())));
+  throw AgreedError(static_cast<ExitCode>(worst), comm.broadcast(mine.message, speaker));
+}
+
 }  // namespace
 
 AgreedError::AgreedError(ExitCode code, const std::string& message) : Error(code, message) { agreed = true; }
@@ -42,12 +54,41 @@ void together(const Communicator& comm, const char* name, const std::function<vo
   const AccountScope account(name);
   enter_phase(name);
   const Failure mine = attempt(work);
-  const auto worst = static_cast<int>(comm.max(static_cast<index_t>(mine.code)));
-  if (worst == 0) return;
-  const bool speaks = static_cast<int>(mine.code) == worst;
-  const auto speaker = static_cast<int>(
-      -comm.max(speaks ? -static_cast<index_t>(comm.rank()) : -static_cast<index_t>(comm.size())));
-  throw AgreedError(static_cast<ExitCode>(worst), comm.broadcast(mine.message, speaker));
+  throw_worst(comm, mine, comm.max(static_cast<index_t>(mine.code)));
+}
+
+void alike(const char* name, const std::function<void()>& work) {
+  agreed = false;
+  const AccountScope account(name);
+  try {
+    work();
+  } catch (const Error& error) {  // what else is thrown is this rank's own
+    throw AgreedError(error.code(), error.what());
+  }
+}
+
+bool Agreement::check(const std::function<void()>& work) {
+  if (code_ != ExitCode::ok) return false;
+  agreed = false;
+  const AccountScope account(name_);
+  Failure mine = attempt([&] {
+    enter_phase(name_);
+    work();
+  });
+  code_ = mine.code;
+  message_ = std::move(mine.message);
+  return code_ == ExitCode::ok;
+}
+
+std::size_t Agreement::largest(index_t value) {
+  values_.push_back(value);
+  return values_.size() - 1;
+}
+
+void Agreement::settle() {
+  values_.push_back(static_cast<index_t>(code_));
+  comm_.max(std::span(values_));
+  throw_worst(comm_, {code_, message_}, values_.back());
 }
 
 void on_root(const Communicator& comm, const char* name, const std::function<void()>& work) {

@@ -90,6 +90,7 @@ void wait_all(std::span<Request> requests) {
 
 Communicator::State::~State() {
   lines.clear();
+  node.reset();
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized == 0 && handle != MPI_COMM_SELF && !leaves_alone()) MPI_Comm_free(&handle);
@@ -136,10 +137,13 @@ const GridLines& Communicator::grid_lines(index_t rows, index_t cols) const {
 }
 
 Communicator Communicator::node() const {
-  MPI_Comm part = MPI_COMM_NULL;
-  check(MPI_Comm_split_type(handle(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
-        "MPI_Comm_split_type");
-  return Communicator(part);
+  if (!state_->node) {
+    MPI_Comm part = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(handle(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part),
+          "MPI_Comm_split_type");
+    state_->node = std::make_shared<const Communicator>(Communicator(part));
+  }
+  return *state_->node;
 }
 
 void Communicator::barrier() const {
@@ -172,10 +176,16 @@ void Communicator::broadcast(std::span<std::byte> data, int root) const {
 }
 
 std::string Communicator::broadcast(std::string text, int root) const {
-  auto length = static_cast<index_t>(text.size());
-  broadcast(std::span(&length, 1), root);
-  text.resize(static_cast<std::size_t>(length));
-  broadcast(std::span(text), root);
+  constexpr std::size_t at_once = 1016;  // with the length 1 KiB: most texts go in one message
+  struct Head {
+    index_t length;
+    std::array<char, at_once> text;
+  } head{static_cast<index_t>(text.size()), {}};
+  std::copy_n(text.begin(), std::min(text.size(), at_once), head.text.begin());
+  broadcast(std::span(&head, 1), root);
+  text.resize(static_cast<std::size_t>(head.length));
+  std::copy_n(head.text.begin(), std::min(text.size(), at_once), text.begin());
+  if (text.size() > at_once) broadcast(std::span(text).subspan(at_once), root);
   return text;
 }
 
@@ -193,6 +203,9 @@ void Communicator::sum(std::span<index_t> values) const {
   all_reduce(values, MPI_INT64_T, MPI_SUM, handle());
 }
 void Communicator::max(std::span<double> values) const { all_reduce(values, MPI_DOUBLE, MPI_MAX, handle()); }
+void Communicator::max(std::span<index_t> values) const {
+  all_reduce(values, MPI_INT64_T, MPI_MAX, handle());
+}
 
 std::vector<double> Communicator::all_gather(double value) const {
   return values_of_all(value, MPI_DOUBLE, size_, handle());

@@ -57,7 +57,8 @@ class Communicator {
   /// This rank's lines of the grid rows x cols of all ranks, numbered row by row. Made when they are asked
   /// for the first time, then kept: splitting takes time that grows with the ranks.
   [[nodiscard]] const GridLines& grid_lines(index_t rows, index_t cols) const;
-  /// The ranks that share this rank's memory (one node).
+  /// The ranks that share this rank's memory (one node). Made when they are asked for the first
+  /// time, then kept. Collective.
   [[nodiscard]] Communicator node() const;
 
   void barrier() const;
@@ -78,6 +79,7 @@ class Communicator {
   void sum(std::span<double> values) const;  ///< in place, on every rank
   void sum(std::span<index_t> values) const;
   void max(std::span<double> values) const;
+  void max(std::span<index_t> values) const;
 
   /// Every rank's value, by rank, on every rank.
   [[nodiscard]] std::vector<double> all_gather(double value) const;
@@ -111,6 +113,7 @@ class Communicator {
     State& operator=(const State&) = delete;
     ~State();
     MPI_Comm handle;
+    std::shared_ptr<const Communicator> node;
     std::map<std::pair<index_t, index_t>, std::shared_ptr<const GridLines>> lines;
   };
 

@@ -2,8 +2,11 @@
 
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -29,26 +32,50 @@ int allocate(const Communicator& node, index_t bytes, std::byte** mine, MPI_Win*
   return rc;
 }
 
+std::string no_room(index_t total, index_t room) {
+  return "shared windows of " + human_bytes(total) + " do not fit into /dev/shm (" +
+         human_bytes(room) + " left); enlarge it or choose an algorithm without shared memory";
+}
+
 }  // namespace
 
 SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node) {
+  const std::array<index_t, 2> mine{bytes, available()};
+  const std::vector<index_t> all = node.all_gather(std::span<const index_t>(mine));
+  index_t room = mine.back();
+  for (std::size_t rank = 0; rank < all.size() / 2; ++rank) {
+    sizes_.push_back(all[2 * rank]);
+    room = std::min(room, all[2 * rank + 1]);
+  }
+  const index_t total = std::accumulate(sizes_.begin(), sizes_.end(), index_t{0});
   // A segment is only reserved when it is made; a file system that is full shows later, as a bus error.
-  const index_t total = node.sum(bytes);
-  together(node, "allocate", [&] {
-    require(total <= available(), ExitCode::memory,
-            "shared windows of " + human_bytes(total) + " do not fit into /dev/shm (" +
-                human_bytes(available()) + " left); enlarge it or choose an algorithm without shared memory");
-  });
+  if (total > room)
+    throw AgreedError(ExitCode::memory, no_room(total, room));  // on all ranks or on none
+  make();
+}
+
+SharedMemory::SharedMemory(const Communicator& node, std::vector<index_t> sizes)
+    : node_(node), sizes_(std::move(sizes)) {
+  require(static_cast<int>(sizes_.size()) == node.size(), ExitCode::internal,
+          "sizes: one a rank of the node");
+  make();
+}
+
+void SharedMemory::make() {
+  const index_t total = std::accumulate(sizes_.begin(), sizes_.end(), index_t{0}),
+                room = available();
+  const index_t bytes = sizes_[static_cast<std::size_t>(node_.rank())];
   std::byte* mine = nullptr;
-  const int rc = allocate(node, round_up(bytes, page) + page, &mine, &window_);
-  together(node, "allocate", [&] {
+  const int rc = allocate(node_, round_up(bytes, page) + page, &mine, &window_);
+  together(node_, "allocate", [&] {
+    require(total <= room, ExitCode::memory, no_room(total, room));
     require(rc == MPI_SUCCESS, ExitCode::usage,
             "the MPI library shares no memory between the ranks of a node (MPI_Win_allocate_shared failed: " +
                 words_of(rc) + "); choose an algorithm without shared memory, or unset OMPI_MCA_osc");
   });
   check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
   check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
-  for (int rank = 0; rank < node.size(); ++rank) {
+  for (int rank = 0; rank < node_.size(); ++rank) {
     MPI_Aint size = 0;
     int unit = 1;
     void* start = nullptr;
@@ -58,7 +85,6 @@ SharedMemory::SharedMemory(const Communicator& node, index_t bytes) : node_(node
     const auto skip = (page - static_cast<index_t>(address % page)) % page;
     segments_.push_back(static_cast<std::byte*>(start) + skip);
   }
-  for (const index_t size : node.all_gather(bytes)) sizes_.push_back(size);
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
@@ -89,13 +115,12 @@ void SharedMemory::fence() const {
   sync();
 }
 
-bool SharedMemory::works(const Communicator& node) {
+bool SharedMemory::works_here(const Communicator& node) {
   std::byte* mine = nullptr;
   MPI_Win window = MPI_WIN_NULL;
-  const bool failed = allocate(node, page, &mine, &window) != MPI_SUCCESS;
-  const bool failed_somewhere = node.max(index_t{failed ? 1 : 0}) != 0;
-  if (!failed) MPI_Win_free(&window);
-  return !failed_somewhere;
+  const bool made = allocate(node, page, &mine, &window) == MPI_SUCCESS;
+  if (made) MPI_Win_free(&window);
+  return made;
 }
 
 index_t SharedMemory::available() {

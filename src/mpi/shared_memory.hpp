@@ -13,6 +13,8 @@ class SharedMemory {
   /// uninitialised. Throws AgreedError(memory) where the system has not the room, and AgreedError(usage)
   /// where the MPI library shares no memory.
   SharedMemory(const Communicator& node, index_t bytes);
+  /// The same where every rank knows the segments of all.
+  SharedMemory(const Communicator& node, std::vector<index_t> sizes);
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   ~SharedMemory();
@@ -28,9 +30,10 @@ class SharedMemory {
   /// What this rank wrote before is seen by whoever hears from it after, and the other way round. Local.
   void sync() const;
 
-  /// Whether the MPI library shares memory between these ranks, as it does not without a component for it
-  /// (Open MPI's osc/sm): tried with an empty window. Collective over node.
-  [[nodiscard]] static bool works(const Communicator& node);
+  /// Whether the MPI library shares memory between these ranks, as it does not without a component
+  /// for it (Open MPI's osc/sm), as this rank met it: tried with an empty window. Collective over
+  /// node; they share where none of them says no.
+  [[nodiscard]] static bool works_here(const Communicator& node);
 
   /// Touching memory for the first time makes a page of it resident; reading, those around it that are there.
   static constexpr index_t page = 4096, fault_around = 1 << 16;
@@ -39,6 +42,8 @@ class SharedMemory {
   [[nodiscard]] static index_t available();
 
  private:
+  void make();
+
   Communicator node_ = Communicator::self();
   MPI_Win window_ = MPI_WIN_NULL;
   std::vector<std::byte*> segments_;

@@ -32,6 +32,15 @@ TEST(Runtime, GivesEveryRankItsPartOfTheLastCaches) {
   EXPECT_EQ(mine.l3, std::min(whole, whole * mine.l3_instances / ranks));
 }
 
+TEST(Communicator, BroadcastsTextsOfAnyLength) {
+  const Communicator comm = Communicator::world();
+  for (const std::size_t length : {0, 1, 1015, 1016, 1017, 5000}) {
+    std::string text(length, 'x');
+    if (!text.empty()) text.back() = 'y';
+    EXPECT_EQ(comm.broadcast(comm.is_root() ? text : std::string("other"), 0), text);
+  }
+}
+
 TEST(Communicator, ReducesAndGathers) {
   const Communicator comm = Communicator::world();
   const index_t p = comm.size();
@@ -171,6 +180,38 @@ TEST(Agreement, EveryRankThrowsTheOneFailure) {
     EXPECT_EQ(std::string(error.what()), "the disk of rank " + std::to_string(guilty));
   }
   together(comm, "test", [] {});  // the ranks are still in step
+}
+
+TEST(Agreement, SettlesChecksAndValuesAtOnce) {
+  const Communicator comm = Communicator::world();
+  Agreement good(comm, "test");
+  EXPECT_TRUE(good.check([] {}));
+  const std::size_t most = good.largest(10 * comm.rank()), least = good.largest(-(5 + comm.rank()));
+  good.settle();
+  EXPECT_EQ(good.value(most), 10 * (comm.size() - 1));
+  EXPECT_EQ(good.least(least), 5);
+  Agreement bad(comm, "test");
+  int ran = 0;
+  const bool guilty = comm.rank() + 1 == comm.size();
+  EXPECT_EQ(bad.check([&] { require(!guilty, ExitCode::io, "the first"); }), !guilty);
+  bad.check([&] {
+    ++ran;
+    throw Error(ExitCode::usage, "the second");
+  });
+  EXPECT_EQ(ran, guilty ? 0 : 1);
+  try {
+    bad.settle();
+    FAIL();
+  } catch (const AgreedError& error) {  // the worst code, on every rank
+    EXPECT_EQ(error.code(), ExitCode::io);
+    EXPECT_EQ(std::string(error.what()), "the first");
+  }
+  together(comm, "test", [] {});
+}
+
+TEST(Agreement, WhatFailsAlikeTakesNoMessage) {
+  EXPECT_THROW(alike("test", [] { throw Error(ExitCode::usage, "all know"); }), AgreedError);
+  alike("test", [] {});
 }
 
 TEST(Agreement, OutOfMemoryAnywhereIsCode71) {

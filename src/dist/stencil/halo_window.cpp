@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dist/stencil/halo.hpp"
+#include "mpi/agreement.hpp"
 
 namespace tessera::dist::stencil {
 
@@ -18,8 +19,12 @@ bool HaloWindow<T>::fits(const mpi::Communicator& comm, const DistributedField<T
   const mpi::Communicator node = comm.node();
   const index_t bytes = node.sum(2 * sent_elements(u, comm.rank()) * static_cast<index_t>(sizeof(T)));
   const bool room = 2 * bytes <= mpi::SharedMemory::available();  // others may want some
-  if (comm.max(index_t{room ? 0 : 1}) != 0 || comm.max(node.size() > 1 ? bytes : 0) == 0) return false;
-  return comm.max(index_t{mpi::SharedMemory::works(node) ? 0 : 1}) == 0;
+  mpi::Agreement all(comm, "plan");
+  const std::size_t lacks = all.largest(room ? 0 : 1),
+                    wanted = all.largest(node.size() > 1 ? bytes : 0);
+  all.settle();
+  if (all.value(lacks) != 0 || all.value(wanted) == 0) return false;
+  return comm.max(index_t{mpi::SharedMemory::works_here(node) ? 0 : 1}) == 0;
 }
 
 template <class T>

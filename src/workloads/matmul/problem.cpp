@@ -198,7 +198,8 @@ dist::matmul::Seen shared_memory(const mpi::Communicator& comm, const Request& r
   const bool possible = request.gpus == nullptr && request.kernels == request.method.kernel->name &&
                         request.method.kernel->space == Space::host && q.ranks == comm.size() &&
                         comm.node().size() == comm.size() && bytes <= mpi::SharedMemory::available();
-  const bool shares = comm.max(index_t{possible ? 0 : 1}) == 0 && mpi::SharedMemory::works(comm);
+  const bool shares = comm.max(index_t{possible ? 0 : 1}) == 0 &&
+                      comm.max(index_t{mpi::SharedMemory::works_here(comm) ? 0 : 1}) == 0;
   return shares ? what_to_share(q, request.method) : dist::matmul::Seen{};
 }
 

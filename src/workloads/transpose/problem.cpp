@@ -163,7 +163,7 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
   method.tuning.threads = run::threads_of(point);
   method.tuning.device_memory = point.bytes("device-memory");
   method.piece_bytes = point.bytes("piece");
-  const auto works = [&] { return comm.max(index_t{mpi::SharedMemory::works(node) ? 0 : 1}) == 0; };
+  const auto works = [&] { return comm.max(index_t{mpi::SharedMemory::works_here(node) ? 0 : 1}) == 0; };
   if (request.algorithm == "auto") {
     const index_t result = node.sum(ceil_div(q.rows * q.element_bytes * q.cols, index_t{comm.size()}));
     const index_t room = comm.max(-mpi::SharedMemory::available());
