@@ -29,6 +29,7 @@
 #include "run/counting.hpp"
 #include "run/limits.hpp"
 #include "run/provenance.hpp"
+#include "run/roll_call.hpp"
 #include "run/stop.hpp"
 #include "run/threads.hpp"
 #include "run/understood.hpp"
@@ -104,7 +105,8 @@ constexpr std::array<Row, 16> rows{{{"matmul", matmul_command},
                                     {"slurm", slurm_command}}};
 
 const Row* find_row(std::string_view name) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -132,8 +134,8 @@ std::vector<std::string_view> foreign_variables(const std::optional<Command>& na
   return foreign;
 }
 
-/// Variables that differ by a letter from one that stands for an option of any command are said: nothing
-/// reads them.
+/// Variables that differ by a letter from one that stands for an option of any command are said:
+/// nothing reads them.
 void name_misspelt_variables(const std::optional<Command>& named) {
   const std::vector<std::string_view> foreign = foreign_variables(named);
   if (foreign.empty()) return;
@@ -175,6 +177,7 @@ void understand_command(const Command& command, const Arguments& arguments, char
   }
   if (parsed.lists.contains("stall-limit")) task.stall_limit = parsed.real("stall-limit");
   task.most_threads = most_threads(parsed);
+  run::require_threads(task.most_threads);
   run::sleep_while_waiting_when_crowded(argv, task.most_threads);
   task.tells_time = command.plan && parsed.lists.at("plan").front() != "true";
   task.prepare = [&command, parsed, arguments](ExitCode& code) {
@@ -228,9 +231,10 @@ int fail(const Error& error) {
   return static_cast<int>(error.code());
 }
 
-ExitCode run_body(const Task& task, const Body& body, const mpi::Communicator& comm) {
+ExitCode run_body(const Task& task, const Body& body, const mpi::Communicator& comm,
+                  const run::Neighbours& neighbours) {
   const mpi::Watchdog watchdog(task.stall_limit);
-  run::set_thread_default(comm);
+  run::set_thread_default(neighbours);
   run::require_teams(comm, std::max(task.most_threads, machine::default_threads()));
   const ExitCode end = body(comm);
   mpi::account().enter("close");
@@ -252,9 +256,10 @@ int do_alone(const Task& task, int argc, char** argv, bool is_rank) {
     ExitCode code = ExitCode::ok;
     const Body body = task.runs == Runs::on_all ? task.body : task.prepare(code);
     if (!body) return static_cast<int>(code);
-    if (is_rank) return static_cast<int>(run_body(task, body, mpi::Communicator::self()));
-    const int result = mpi::run_main(
-        &argc, &argv, [&](const mpi::Communicator& comm) { return run_body(task, body, comm); });
+    if (is_rank) return static_cast<int>(run_body(task, body, mpi::Communicator::self(), {}));
+    const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
+      return run_body(task, body, comm, {});
+    });
     tell_time(task, result);
     return result;
   } catch (const Error& error) {
@@ -263,16 +268,19 @@ int do_alone(const Task& task, int argc, char** argv, bool is_rank) {
 }
 
 /// What is wrong on any rank ends all of them with one message, and so does what they were told differently.
-void agree(const mpi::Communicator& comm, const Task& task) {
+run::Neighbours agree(const mpi::Communicator& comm, const Task& task) {
   const mpi::Watchdog watchdog(task.stall_limit);
-  const index_t failed = comm.sum(index_t{task.error ? 1 : 0});
-  mpi::together(comm, "options", [&] {
-    if (task.error && failed < comm.size())
-      throw Error(task.error->code(),
-                  fmt::format("{} (rank {} of {})", task.error->what(), comm.rank(), comm.size()));
-    if (task.error) throw Error(*task.error);
-  });
-  run::require_same_told(comm, task.told);
+  const run::RollCall all(comm, task.error ? task.error->code() : ExitCode::ok, task.told);
+  if (!all.all_well()) {
+    mpi::together(comm, "options", [&] {
+      if (task.error && !all.all_failed())
+        throw Error(task.error->code(), fmt::format("{} (rank {} of {})", task.error->what(),
+                                                    comm.rank(), comm.size()));
+      if (task.error) throw Error(*task.error);
+    });
+  }
+  if (!all.told_alike()) run::require_same_told(comm, task.told);
+  return all.neighbours();
 }
 
 /// What MPI would not start in. Every rank looks for itself; a launcher ends all as soon as one has failed.
@@ -287,8 +295,8 @@ int do_on_ranks(const Task& task, int argc, char** argv) {
   bool is_root = false;
   const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
     is_root = comm.is_root();
-    agree(comm, task);
-    if (task.runs == Runs::on_all) return run_body(task, task.body, comm);
+    const run::Neighbours neighbours = agree(comm, task);
+    if (task.runs == Runs::on_all) return run_body(task, task.body, comm, neighbours);
     // The others wait in MPI_Finalize.
     return is_root ? static_cast<ExitCode>(do_alone(task, argc, argv, true)) : ExitCode::ok;
   });

@@ -58,6 +58,10 @@ struct DatasetInfo {
   [[nodiscard]] index_t chunk_bytes() const;     ///< decoded; 0 when stored contiguously, at most 2^40
 };
 
+/// One line of it for another process, and back. Throws Error(internal) for any other text.
+[[nodiscard]] std::string to_text(const DatasetInfo& info);
+[[nodiscard]] DatasetInfo parse_dataset_info(const std::string& text);
+
 /// The native number type of that name (type_text's): u8 i8 ... u64 i64 f32 f64 c64 c128. Throws
 /// Error(usage).
 [[nodiscard]] DatasetInfo number_type(std::string_view name);

@@ -153,10 +153,7 @@ std::string answer_dataset(DatasetName name, Guard& guard) {
   const DatasetInfo info = inspect(dataset, name);
   read_sample(dataset, info, name, guard);
   read_attributes(dataset, name.text());
-  return fmt::format("{} {} {} {} {} {} {} {} {} {}", name.selection.empty() ? 0 : 1,
-                     static_cast<int>(info.kind), info.element_bytes, info.is_signed ? 1 : 0,
-                     info.self_contained ? 1 : 0, info.shape.size(), fmt::join(info.shape, " "),
-                     info.chunk.size(), fmt::join(info.chunk, " "), info.other);
+  return (name.selection.empty() ? "whole " : "part ") + to_text(info);
 }
 
 std::string answer_table(const DatasetName& name, Guard& guard) {

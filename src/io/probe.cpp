@@ -192,20 +192,10 @@ FileCheck check_file_apart(const std::string& file) {
 TableInfo probe_table(const DatasetName& name) { return parse_table(ask_child(name, as_table)); }
 
 DatasetInfo probe(DatasetName& name) {
-  std::istringstream words(ask_child(name, as_dataset));
-  DatasetInfo info;
-  int is_part = 0, kind = 0;
-  std::size_t rank = 0;
-  words >> is_part >> kind >> info.element_bytes >> info.is_signed >> info.self_contained >> rank;
-  info.kind = static_cast<DatasetInfo::Kind>(kind);
-  info.shape.resize(rank);
-  for (index_t& extent : info.shape) words >> extent;
-  words >> rank;
-  info.chunk.resize(words.fail() ? 0 : rank);
-  for (index_t& extent : info.chunk) words >> extent;
-  std::getline(words >> std::ws, info.other);
-  require(!words.fail(), ExitCode::internal, "the process that looks at the input gave no answer");
-  if (is_part != 0) name.selection = cut_selection(name.path);
+  const std::string answer = ask_child(name, as_dataset);
+  const auto blank = std::min(answer.find(' '), answer.size());
+  DatasetInfo info = parse_dataset_info(answer.substr(blank));
+  if (answer.starts_with("part ")) name.selection = cut_selection(name.path);
   return info;
 }
 

@@ -38,6 +38,9 @@ struct Gpus {
   std::string runtime;  ///< "13.0": the CUDA that this program was built with; "" without
 };
 
+/// Whether this build has CUDA; asks no driver.
+[[nodiscard]] bool built_with_cuda();
+
 /// What the driver shows to this process, looked at once. Never throws: no driver is no GPU, with the reason.
 [[nodiscard]] const Gpus& gpus();
 

@@ -65,6 +65,8 @@ Gpus look() {
 
 }  // namespace
 
+bool built_with_cuda() { return true; }
+
 const Gpus& gpus() {
   static const Gpus found = look();
   return found;

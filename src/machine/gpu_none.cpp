@@ -2,6 +2,8 @@
 
 namespace tessera::machine {
 
+bool built_with_cuda() { return false; }
+
 const Gpus& gpus() {
   static const Gpus none{.devices = {},
                          .reason = "this build has no CUDA (nvcc was not found, or -DTESSERA_CUDA=OFF)",

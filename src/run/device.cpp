@@ -79,14 +79,18 @@ DeviceChoice choose_device(const DeviceRequest& request, const machine::Gpus& gp
           fmt::format("device: gpu ({}, kernel {}; --device cpu for the CPU)", name, request.kernel)};
 }
 
-bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::string& kernel, index_t bytes) {
-  const mpi::Communicator node = comm.node();
+bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::string& kernel,
+               index_t bytes) {
   DeviceRequest request{point.text("device"), kernel, bytes, 1};
   if (request.wanted == "cpu") return false;
+  if (request.wanted == "auto" && !machine::built_with_cuda())
+    return false;  // of no rank: they are of one build
   if (point.flag("plan") && request.wanted == "gpu" && !kernel.empty()) return true;
+  const mpi::Communicator node = comm.node();
   const index_t drivers = drivers_of_node(point, node.size());
   DeviceChoice choice{Space::device, {}};  // of a rank that drives none
-  mpi::together(comm, "device", [&] {
+  mpi::Agreement all(comm, "device");
+  all.check([&] {
     if (node.rank() >= drivers) return;
     const machine::Gpus& gpus = machine::gpus();
     const auto devices = static_cast<index_t>(gpus.devices.size());
@@ -95,7 +99,9 @@ bool takes_gpu(const mpi::Communicator& comm, const Values& point, const std::st
     const index_t free = devices > 0 && !kernel.empty() ? machine::free_gpu_memory() : 0;
     choice = choose_device(request, gpus, free, machine::shows_gpu_hardware());
   });
-  const bool everywhere = comm.sum(index_t{choice.space == Space::device ? 1 : 0}) == comm.size();
+  const std::size_t without = all.largest(choice.space == Space::device ? 0 : 1);
+  all.settle();
+  const bool everywhere = all.value(without) == 0;
   if (!everywhere && choice.space == Space::device) choice.note = "device: cpu (not every node has a GPU)";
   say_once(comm, choice.note);
   return everywhere;

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
 #include "base/text.hpp"
 #include "io/probe.hpp"
 #include "io/raw_file.hpp"
@@ -10,6 +14,23 @@
 #include "run/understood.hpp"
 
 namespace tessera::run {
+namespace {
+
+/// Texts one behind the other, each with its length in front.
+void put(std::string& all, const std::string& text) {
+  all += fmt::format("{} {}", text.size(), text);
+}
+
+std::string take(std::string_view& all) {
+  const auto length =
+      static_cast<std::size_t>(std::strtoull(std::string(all.substr(0, 20)).c_str(), nullptr, 10));
+  all.remove_prefix(std::min(all.find(' '), all.size() - 1) + 1);
+  const std::string text(all.substr(0, length));
+  all.remove_prefix(text.size());
+  return text;
+}
+
+}  // namespace
 
 Input::Input(const std::string& text, const std::string& option)
     : name_(io::parse_dataset_name(text, option)) {
@@ -26,29 +47,57 @@ void Input::look() {
   }
 }
 
-io::DatasetInfo Input::share(const mpi::Communicator& comm) {
-  mpi::on_root(comm, "open input", [&] {
-    if (!looked_) look();  // MPI calls another rank root than the launcher did
-    if (error_) throw *error_;
-  });
-  require_same_file(comm, name_.file);
-  const std::string path = comm.broadcast(comm.is_root() ? name_.path : std::string(), 0);
-  if (name_.path != path) name_.selection = io::cut_selection(name_.path);  // as root did
-  io::DatasetInfo info = info_;
-  auto rank = static_cast<index_t>(info.shape.size()), chunk_rank = static_cast<index_t>(info.chunk.size());
-  auto kind = static_cast<index_t>(info.kind);
-  auto is_signed = index_t{info.is_signed}, self_contained = index_t{info.self_contained};
-  for (index_t* value : {&rank, &chunk_rank, &kind, &is_signed, &self_contained, &info.element_bytes})
-    comm.broadcast(std::span(value, 1), 0);
-  info.shape.resize(static_cast<std::size_t>(rank));
-  comm.broadcast(std::span(info.shape), 0);
-  info.chunk.resize(static_cast<std::size_t>(chunk_rank));
-  comm.broadcast(std::span(info.chunk), 0);
-  info.other = comm.broadcast(info.other, 0);
-  info.kind = static_cast<io::DatasetInfo::Kind>(kind);
-  info.is_signed = is_signed != 0;
-  info.self_contained = self_contained != 0;
-  return values_ && !values_->raw ? values(comm, std::move(info)) : info;
+void Input::look_as_root() {
+  if (!looked_) look();  // MPI calls another rank root than the launcher did
+  if (error_) throw *error_;
+  if (!wants_values() || counted_) return;
+  name_.packing = io::packing_of(name_, values_->fill, values_->filled);
+}
+
+/// What root tells the others.
+std::string Input::found() const {
+  std::string all;
+  for (const std::string& part : {name_.path, io::to_text(info_),
+                                  name_.packing ? io::to_text(*name_.packing) : std::string()})
+    put(all, part);
+  return all;
+}
+
+void Input::take_found(const std::string& text) {
+  std::string_view rest = text;
+  if (name_.path != take(rest)) name_.selection = io::cut_selection(name_.path);  // as root did
+  info_ = io::parse_dataset_info(take(rest));
+  const std::string packing = take(rest);
+  if (!packing.empty())
+    name_.packing = std::make_shared<const io::Packing>(io::parse_packing(packing));
+}
+
+std::vector<io::DatasetInfo> Input::share(const mpi::Communicator& comm,
+                                          const std::vector<Input*>& inputs) {
+  std::vector<io::DatasetInfo> infos;
+  if (inputs.empty()) return infos;
+  mpi::Agreement agreement(comm, "open input");
+  std::vector<Fact> seen;
+  for (Input* input : inputs) {
+    agreement.check([&] {
+      if (comm.is_root()) input->look_as_root();
+    });
+    if (comm.size() == 1) continue;
+    for (Fact& fact : seen_of_file(input->name_.file)) seen.push_back(std::move(fact));
+  }
+  const Alike alike(agreement, std::move(seen));
+  agreement.settle();
+  require_same_file(comm, alike);
+  std::string told;
+  for (const Input* input : inputs) put(told, comm.is_root() ? input->found() : std::string());
+  told = comm.broadcast(told, 0);
+  std::string_view rest = told;
+  for (Input* input : inputs) {
+    const std::string mine = take(rest);
+    if (!comm.is_root()) input->take_found(mine);
+    infos.push_back(input->wants_values() ? input->values(comm) : input->info_);
+  }
+  return infos;
 }
 
 TableInput::TableInput(const std::string& text, const std::string& option)
@@ -74,11 +123,15 @@ void TableInput::look() {
 }
 
 io::TableInfo TableInput::share(const mpi::Communicator& comm) {
-  mpi::on_root(comm, "open input", [&] {
+  mpi::Agreement agreement(comm, "open input");
+  agreement.check([&] {
+    if (!comm.is_root()) return;
     if (!looked_) look();
     if (error_) throw *error_;
   });
-  require_same_file(comm, name_.file);
+  const Alike seen(agreement, comm.size() == 1 ? std::vector<Fact>{} : seen_of_file(name_.file));
+  agreement.settle();
+  require_same_file(comm, seen);
   return io::parse_table(comm.broadcast(comm.is_root() ? io::to_text(info_) : std::string(), 0));
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 // Inputs looked at before anything starts.
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/columns.hpp"
 #include "io/packed.hpp"
@@ -28,16 +30,22 @@ class Input {
   Input(const std::string& text, const std::string& option);
 
   [[nodiscard]] const io::DatasetName& name() const { return name_; }
-  /// Collective; throws AgreedError with what went wrong, on every rank. Tells name() what part is meant and,
-  /// where values are wanted, how stored numbers become such: what is told of it is of them.
-  [[nodiscard]] io::DatasetInfo share(const mpi::Communicator& comm);
+  /// Tells all ranks of several inputs, in as many messages as of one. Collective; throws AgreedError with
+  /// what went wrong, on every rank. Tells name() what part is meant and, where values are wanted, how
+  /// stored numbers become such: what is told of it is of them.
+  [[nodiscard]] static std::vector<io::DatasetInfo> share(const mpi::Communicator& comm,
+                                                          const std::vector<Input*>& inputs);
 
   /// From share() on the numbers are values, as its attributes say.
   void take_values(const ValuesOf& how) { values_ = how; }
 
  private:
   void look();
-  [[nodiscard]] io::DatasetInfo values(const mpi::Communicator& comm, io::DatasetInfo info);
+  void look_as_root();
+  [[nodiscard]] bool wants_values() const { return values_ && !values_->raw; }
+  [[nodiscard]] std::string found() const;
+  void take_found(const std::string& text);
+  [[nodiscard]] io::DatasetInfo values(const mpi::Communicator& comm);
   void require_no_missing(const mpi::Communicator& comm, const io::DatasetInfo& info) const;
 
   io::DatasetName name_;

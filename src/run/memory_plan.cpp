@@ -19,6 +19,7 @@ namespace {
 // What processes took for themselves between their plan and their end, of all workloads from and to files:
 // pages of libraries that are run for the first time and HDF5's caches; and messages on their way.
 constexpr index_t later_bytes = index_t{5} << 20, later_of_messages = index_t{4} << 20;
+constexpr index_t no_limit = std::numeric_limits<index_t>::max();
 constexpr index_t later_of_thread = index_t{1} << 18;  // the used part of a stack, and an arena of malloc
 
 /// The smallest number of ranks, of those tried, on which no rank needs more than `allowed`; 0 if none does.
@@ -69,20 +70,38 @@ std::string held_text(index_t bytes, index_t program) {
 
 index_t free_share(const mpi::Communicator& comm) { return -comm.max(-(free_memory() / comm.node().size())); }
 
-Allowance::Allowance(const mpi::Communicator& comm, const Values& point)
-    : program(program_memory(comm, point)) {
-  constexpr index_t none = std::numeric_limits<index_t>::max();
+AllowanceFacts::AllowanceFacts(mpi::Agreement& agreement, const mpi::Communicator& comm,
+                               const Values& point)
+    : agreement_(agreement) {
+  const Program program = program_here(comm, point);
   const index_t mine = point.bytes("memory");  // ranks may be told other limits
-  const index_t least = -comm.max(-(mine > 0 ? mine : none));
-  limit = least == none ? 0 : least;
-  free = std::max<index_t>(0, free_share(comm) - comm.max(program_here(comm, point).later));
+  program_ = agreement.largest(program.bytes());
+  later_ = agreement.largest(program.later);
+  limit_ = agreement.largest(-(mine > 0 ? mine : no_limit));
+  free_ = agreement.largest(-(free_memory() / comm.node().size()));
+}
+
+Allowance AllowanceFacts::settled() const {
+  const index_t limit = agreement_.least(limit_);
+  Allowance all;
+  all.program = agreement_.value(program_);
+  all.limit = limit == no_limit ? 0 : limit;
+  all.free = std::max<index_t>(0, agreement_.least(free_) - agreement_.value(later_));
+  return all;
+}
+
+Allowance::Allowance(const mpi::Communicator& comm, const Values& point) {
+  mpi::Agreement agreement(comm, "plan");
+  const AllowanceFacts facts(agreement, comm, point);
+  agreement.settle();
+  *this = facts.settled();
 }
 
 index_t memory_allowance(const mpi::Communicator& comm, const Values& point) {
   const Allowance all(comm, point);
   if (all.limit == 0) return all.free;
   const index_t left = left_of(all.limit, all.program);
-  mpi::together(comm, "plan", [&] {
+  mpi::alike("plan", [&] {
     require(left > 0, ExitCode::memory,
             fmt::format("--memory allows {} and the program itself, with its libraries, takes {}; allow more",
                         human_bytes(all.limit), human_bytes(all.program)));
@@ -113,6 +132,10 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
                                                        : "; use more nodes or smaller sizes"));
   });
   return resident;
+}
+
+index_t planned_memory(const mpi::Communicator& comm, const Values& point, const Held& held) {
+  return held.resident() + program_here(comm, point).bytes();
 }
 
 void require_planned_memory(const mpi::Communicator& comm, const Values& point, const Held& held,

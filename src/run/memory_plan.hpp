@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
@@ -27,10 +28,23 @@ struct Allowance {
   index_t limit = 0;    ///< --memory, bytes, with the program; 0: none
   index_t program = 0;  ///< program_memory()
 
+  Allowance() = default;
   Allowance(const mpi::Communicator& comm, const Values& point);
   [[nodiscard]] bool holds(const Held& held) const {
     return held.own <= free && (limit == 0 || program + held.resident() <= limit);
   }
+};
+
+/// The same, of facts that are settled with others.
+class AllowanceFacts {
+ public:
+  /// Collective where the ranks of the node are not known yet.
+  AllowanceFacts(mpi::Agreement& agreement, const mpi::Communicator& comm, const Values& point);
+  [[nodiscard]] Allowance settled() const;
+
+ private:
+  const mpi::Agreement& agreement_;
+  std::size_t program_, later_, limit_, free_;
 };
 
 /// Throws AgreedError(memory) with the numbers when `held` (by this rank, as planned) and the program exceed
@@ -39,6 +53,12 @@ struct Allowance {
 /// number that fits. Returns what this rank plans to have resident, the program with it. Collective.
 index_t require_memory(const mpi::Communicator& comm, const Values& point, const Held& held,
                        const std::function<index_t(index_t ranks)>& most_on);
+
+/// What this rank plans to have resident, the program with it. For requests of which every rank
+/// knows that an Allowance holds what each of them is to hold, so that nothing has to be asked.
+/// Local.
+[[nodiscard]] index_t planned_memory(const mpi::Communicator& comm, const Values& point,
+                                     const Held& held);
 
 /// For --plan: the same, and of --ranks what --memory alone says, for they run elsewhere. Collective.
 void require_planned_memory(const mpi::Communicator& comm, const Values& point, const Held& held,

@@ -28,7 +28,9 @@ std::string host_name() { return mpi::host_name(); }
 std::string mpi_library() { return mpi::library_version(); }
 
 std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const OptionSet& options,
-                                            const Parsed& parsed, const std::vector<std::string>& arguments) {
+                                            const Parsed& parsed,
+                                            const std::vector<std::string>& arguments,
+                                            const std::string& start_time) {
   std::map<std::string, io::Value> result;
   std::vector<std::string> sources;
   for (const Option& option : options.options()) {
@@ -69,7 +71,7 @@ std::map<std::string, io::Value> provenance(const mpi::Communicator& comm, const
   result["hosts"] = join(hosts, ",");
   result["ranks"] = static_cast<index_t>(comm.size());
   result["slurm_job_id"] = std::string(job == nullptr ? "" : job);
-  result["start_time"] = comm.broadcast(utc_now(), 0);
+  result["start_time"] = comm.broadcast(start_time, 0);
   return result;
 }
 

@@ -21,10 +21,12 @@ namespace tessera::run {
 /// A word as the shell reads it back.
 [[nodiscard]] std::string quoted(const std::string& word);
 
-/// Command line, effective options with their sources, versions, hosts, instruction set, job id, start time.
-/// Collective; the same on every rank.
+/// Command line, effective options with their sources, versions, hosts, instruction set, job id,
+/// and root's start time. Collective; the same on every rank.
 [[nodiscard]] std::map<std::string, io::Value> provenance(const mpi::Communicator& comm,
-                                                          const OptionSet& options, const Parsed& parsed,
-                                                          const std::vector<std::string>& arguments);
+                                                          const OptionSet& options,
+                                                          const Parsed& parsed,
+                                                          const std::vector<std::string>& arguments,
+                                                          const std::string& start_time);
 
 }  // namespace tessera::run

@@ -16,7 +16,6 @@
 #include "mpi/watchdog.hpp"
 #include "run/inputs.hpp"
 #include "run/provenance.hpp"
-#include "run/threads.hpp"
 
 namespace tessera::run {
 namespace {
@@ -74,7 +73,12 @@ bool keeps_timeline(const Values& point) {
 
 Session::Session(const mpi::Communicator& comm, const OptionSet& options, const Parsed& parsed,
                  const std::vector<std::string>& arguments)
-    : comm_(comm), options_(options), results_(parsed.lists.at("results").front()) {
+    : comm_(comm),
+      options_(options),
+      parsed_(parsed),
+      arguments_(arguments),
+      start_time_(utc_now()),
+      results_(parsed.lists.at("results").front()) {
   gpus_ = concerned_gpus(parsed);
   asks_repetitions_ = parsed.sources.at("repetitions") == "flag";
   const std::set<std::string> told = {"m", "n", "k", "threads"};  // of which every table tells
@@ -86,18 +90,24 @@ Session::Session(const mpi::Communicator& comm, const OptionSet& options, const 
         !told.contains(option.name))
       swept_.push_back(option);
   }
-  provenance_ = provenance(comm, options, parsed, arguments);
+  if (comm_.is_root()) ceilings_ = load_ceilings(ceilings_file());
+  if (!results_.empty()) open_results();
+}
+
+void Session::open_results() {
   mpi::on_root(comm_, "open results", [&] {
-    if (const auto threads = parsed.lists.find("threads"); threads != parsed.lists.end())
-      for (const std::string& text : threads->second) require_threads(std::stoi(text));
-    ceilings_ = load_ceilings(ceilings_file());
-    if (results_.empty()) return;
-    require_own_file(results_, options, parsed);
+    require_own_file(results_, options_, parsed_);
     if (io::file_exists(io::behind_links(results_))) io::probe_results(results_);
-    if (parsed.lists.at("again").front() == "true") return;
+    if (parsed_.lists.at("again").front() == "true") return;
     for (const std::string& point : io::text_column(results_, io::schema::summary, "point"))
       known_.insert(without_asked_threads(point));
   });
+}
+
+/// Its messages are for what is written alone. Collective.
+void Session::find_provenance() {
+  if (provenance_.empty())
+    provenance_ = provenance(comm_, options_, parsed_, arguments_, start_time_);
 }
 
 std::string Session::key(const Values& point) const {
@@ -107,7 +117,7 @@ std::string Session::key(const Values& point) const {
 std::string Session::identity(const Values& point) const { return without_asked_threads(key(point)); }
 
 bool Session::has(const Values& point) const {
-  return comm_.max(index_t{known_.contains(identity(point)) ? 1 : 0}) != 0;
+  return !results_.empty() && comm_.max(index_t{known_.contains(identity(point)) ? 1 : 0}) != 0;
 }
 
 void Session::skip(const Values&) { ++skipped_; }
@@ -120,7 +130,8 @@ std::optional<double> Session::ceiling(const std::string& name, int threads) con
   return total > 0 ? std::optional(total) : std::nullopt;
 }
 
-std::map<std::string, io::Value> Session::attributes(const Measured& measured) const {
+std::map<std::string, io::Value> Session::attributes(const Measured& measured) {
+  find_provenance();
   auto result = provenance_;
   if (measured.verdict) {
     result["verification_method"] = measured.verdict->method;
@@ -263,6 +274,7 @@ void Session::show(const Values& point, const Measured& measured, const Summary&
 
 void Session::record(const Values& point, Measured measured) {
   const mpi::AccountScope account("results");
+  if (!results_.empty()) find_provenance();
   std::vector<io::Cell> swept = swept_cells(point, measured);
   measured.columns.insert(measured.columns.end(), swept.begin(), swept.end());
   measured.kernels = kernel_seconds(comm_, measured);
@@ -306,6 +318,7 @@ void Session::record(const Values& point, Measured measured) {
 }
 
 void Session::record_tables(const std::vector<io::TableRows>& tables) {
+  if (!results_.empty()) find_provenance();
   mpi::on_root(comm_, "results", [&] { append(tables); });
 }
 

@@ -16,6 +16,7 @@
 #include "io/results.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/phases.hpp"
+#include "mpi/region.hpp"
 #include "run/ceilings.hpp"
 #include "run/counting.hpp"
 #include "run/device.hpp"
@@ -97,6 +98,7 @@ template <class Prepare, class F>
       comm.barrier();
     }
     const mpi::AccountScope account("repetitions");
+    const mpi::Region region("repetitions");
     if (keeps_timeline(point) && r + 1 == point.integer("repetitions")) phases.watch();
     Clock clock(comm);
     if constexpr (std::is_invocable_v<F, mpi::Phases&, Clock&>)
@@ -126,6 +128,7 @@ template <class F>
   comm.barrier();
   if (keeps_timeline(point)) phases.watch();
   const mpi::AccountScope account("repetitions");
+  const mpi::Region region("repetitions");
   const Timer timer;
   pass(phases);
   result.seconds = {comm.max(timer.seconds())};
@@ -140,14 +143,15 @@ template <class F>
 
 class Session {
  public:
-  /// Collective.
+  /// Collective where there is a results file. What it is given outlives it.
   Session(const mpi::Communicator& comm, const OptionSet& options, const Parsed& parsed,
           const std::vector<std::string>& arguments);
 
   /// What tells a point apart: its key, of whose threads only those count that run. Local.
   [[nodiscard]] std::string identity(const Values& point) const;
 
-  /// The results file holds this point already (and --again was not given).
+  /// The results file holds this point already (and --again was not given). Collective where there
+  /// is one.
   [[nodiscard]] bool has(const Values& point) const;
   void skip(const Values& point);
 
@@ -166,8 +170,8 @@ class Session {
   /// The identity of a point in every table of the results.
   [[nodiscard]] std::string key(const Values& point) const;
 
-  /// Attributes for an output file: provenance and the point's verdict.
-  [[nodiscard]] std::map<std::string, io::Value> attributes(const Measured& measured) const;
+  /// Attributes for an output file: provenance and the point's verdict. Collective.
+  [[nodiscard]] std::map<std::string, io::Value> attributes(const Measured& measured);
   [[nodiscard]] const Ceilings& ceilings() const { return ceilings_; }
   /// The node's ceiling for this job's ranks and threads, summed over the nodes; nothing if not measured.
   /// Collective.
@@ -178,6 +182,8 @@ class Session {
                                                 const Summary& summary, double share) const;
   [[nodiscard]] std::vector<io::Cell> swept_cells(const Values& point, const Measured& measured) const;
   void count(const Values& point, const Measured& measured, std::vector<io::TableRows>& tables);
+  void open_results();
+  void find_provenance();
   void append(const std::vector<io::TableRows>& tables);
   void show(const Values& point, const Measured& measured, const Summary& summary, double share);
   [[nodiscard]] std::vector<io::Row> timeline_rows(const std::string& key, const Measured& measured) const;
@@ -188,12 +194,15 @@ class Session {
 
   mpi::Communicator comm_;
   const OptionSet& options_;
+  const Parsed& parsed_;
+  const std::vector<std::string>& arguments_;
+  std::string start_time_;
   std::string results_;
   std::string run_;            ///< its name in there, once something was written
   std::vector<Option> swept_;  ///< the numbers among the options that are an axis of this run
   std::set<std::string> known_;
   const machine::Gpus* gpus_ = nullptr;  ///< that this run may use
-  std::map<std::string, io::Value> provenance_;
+  std::map<std::string, io::Value> provenance_;  ///< once something is written
   Ceilings ceilings_;
   std::optional<Table> table_;
   std::optional<Table> counters_;

@@ -46,12 +46,16 @@ bool drives_gpu(const mpi::Communicator& comm, const Values& point) {
 bool goes_by_speed(const mpi::Communicator& comm, const Values& point, bool on_gpu) {
   const std::string& wanted = point.text("shares");
   if (comm.size() == 1 || wanted == "equal") return false;
+  if (wanted == "auto" && !machine::built_with_cuda()) return false;  // nobody's kernel is a GPU's
   // A plan for other ranks, or for GPUs that are not here: nobody could be measured.
   const bool elsewhere =
       point.flag("plan") && (point.has("ranks") || (on_gpu && machine::gpus().devices.empty()));
-  const index_t there = comm.sum(index_t{on_gpu ? 1 : 0});
-  if (comm.sum(index_t{elsewhere ? 1 : 0}) > 0) return false;
-  return wanted == "measured" || (there > 0 && there < comm.size());
+  mpi::Agreement all(comm, "plan");
+  const std::size_t on = all.largest(on_gpu ? 1 : 0), off = all.largest(on_gpu ? 0 : 1),
+                    nowhere = all.largest(elsewhere ? 1 : 0);
+  all.settle();
+  if (all.value(nowhere) != 0) return false;
+  return wanted == "measured" || (all.value(on) != 0 && all.value(off) != 0);
 }
 
 double two_digits(double x) {

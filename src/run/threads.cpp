@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -83,21 +82,16 @@ void require_threads(int threads) {
                       threads, omp_get_thread_limit()));
 }
 
-void set_thread_default(const mpi::Communicator& comm) {
+void set_thread_default(const Neighbours& neighbours) {
   omp_set_dynamic(0);
   omp_set_max_active_levels(std::max(1, omp_get_max_active_levels()));
   const int limit = omp_get_thread_limit();
-  const machine::Topology mine = machine::topology();
-  const mpi::Communicator node = comm.node();
-  const auto mask = static_cast<index_t>(std::hash<std::string>()(mine.cpu_list));
-  const auto masks = node.all_gather(mask);
-  const auto sharing = static_cast<int>(std::count(masks.begin(), masks.end(), mask));
-  const int cores = std::max(1, mine.cores / sharing);
+  const int cores = std::max(1, machine::topology().cores / neighbours.on_cores);
   const char* const wanted = std::getenv("OMP_NUM_THREADS");
   const bool asked = wanted != nullptr && *wanted != '\0';
-  machine::set_default_threads(
-      std::min(limit, asked ? machine::default_threads()
-                            : machine::busy_threads(cores, node.size(), machine::cpu_quota())));
+  machine::set_default_threads(std::min(
+      limit, asked ? machine::default_threads()
+                   : machine::busy_threads(cores, neighbours.on_host, machine::cpu_quota())));
 }
 
 }  // namespace tessera::run

@@ -3,16 +3,16 @@
 
 #include <optional>
 
-#include "mpi/communicator.hpp"
+#include "run/roll_call.hpp"
 
 namespace tessera::run {
 
-/// Sets the default number of OpenMP threads: OMP_NUM_THREADS if it is set, else the cores that this rank may
-/// use divided by the ranks of the node that may use exactly the same ones (bound ranks have their own), and
-/// no more than its share of the processor time that a container has; no more than OMP_THREAD_LIMIT. Teams
-/// are as large as they are asked for from then on, whatever OMP_DYNAMIC and OMP_MAX_ACTIVE_LEVELS say:
-/// results tell of the threads that ran. Collective.
-void set_thread_default(const mpi::Communicator& comm);
+/// Sets the default number of OpenMP threads: OMP_NUM_THREADS if it is set, else the cores that
+/// this rank may use divided by the ranks of the node that may use exactly the same ones (bound
+/// ranks have their own), and no more than its share of the processor time that a container has; no
+/// more than OMP_THREAD_LIMIT. Teams are as large as they are asked for from then on, whatever
+/// OMP_DYNAMIC and OMP_MAX_ACTIVE_LEVELS say: results tell of the threads that ran.
+void set_thread_default(const Neighbours& neighbours);
 
 /// What --threads and OMP_NUM_THREADS may ask for.
 inline constexpr int most_threads = 4096;

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "machine/gpu.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
 #include "run/provenance.hpp"
@@ -35,24 +36,13 @@ struct Difference {
   int rank;  ///< of the other
 };
 
-/// Whether all ranks hold the same words: the largest and the smallest hash in one reduction.
-bool same_everywhere(const mpi::Communicator& comm, const std::string& words) {
-  const std::uint64_t hash = std::hash<std::string>()(words);
-  const auto high = static_cast<double>(hash >> 32), low = static_cast<double>(hash & 0xffffffff);
-  std::array<double, 4> most{high, low, -high, -low};
-  comm.max(std::span<double>(most));
-  return most[0] == -most[2] && most[1] == -most[3];
-}
-
-/// The first fact that differs from root's, on the lowest rank where it does. Sources do not count.
-/// Collective.
-std::optional<Difference> first_difference(const mpi::Communicator& comm, const std::vector<Fact>& facts) {
-  std::string words, texts;
-  for (const Fact& fact : facts) {
-    words += fact.name + between + fact.value + after;
-    texts += text_of(fact) + after;
-  }
-  if (same_everywhere(comm, words)) return {};
+/// The first fact that differs from root's, on the lowest rank where it does; nothing where none
+/// does. Local then, else collective.
+std::optional<Difference> first_difference(const mpi::Communicator& comm, const Alike& alike) {
+  if (alike.holds()) return {};
+  const std::vector<Fact>& facts = alike.facts();
+  std::string texts;
+  for (const Fact& fact : facts) texts += text_of(fact) + after;
   std::vector<Fact> of_root;
   for (const std::string& text : split(comm.broadcast(comm.is_root() ? texts : std::string(), 0), after))
     if (!text.empty()) of_root.push_back(fact_of(text));
@@ -78,8 +68,23 @@ std::string told(const Fact& fact) {
          (elsewhere ? fmt::format(" ({})", fact.source) : "");
 }
 
-/// How this rank sees a file: its size, and a hash of its beginning.
-std::vector<Fact> seen(const std::string& file) {
+}  // namespace
+
+index_t hash_of(const std::vector<Fact>& facts) {
+  std::string words;
+  for (const Fact& fact : facts) words += fact.name + between + fact.value + after;
+  return static_cast<index_t>(std::hash<std::string>()(words) >> 1);
+}
+
+Alike::Alike(mpi::Agreement& agreement, std::vector<Fact> facts)
+    : agreement_(agreement),
+      facts_(std::move(facts)),
+      most_(agreement.largest(hash_of(facts_))),
+      least_(agreement.largest(-hash_of(facts_))) {}
+
+bool Alike::holds() const { return agreement_.value(most_) == agreement_.least(least_); }
+
+std::vector<Fact> seen_of_file(const std::string& file) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status {};
   if (descriptor < 0 || fstat(descriptor, &status) != 0) {
@@ -96,10 +101,11 @@ std::vector<Fact> seen(const std::string& file) {
            mpi::host_name()}};
 }
 
-}  // namespace
-
 std::vector<Fact> understood(const std::string& command, const OptionSet* options, const Parsed& parsed) {
-  std::vector<Fact> facts{{"the command", command, ""}, {"the version", build_name(), ""}};
+  std::vector<Fact> facts{
+      {"the command", command, ""},
+      {"the version", build_name(), ""},
+      {"a build", machine::built_with_cuda() ? "with CUDA" : "without CUDA", ""}};
   if (options == nullptr || parsed.lists.empty()) return facts;
   for (const Option& option : options->options()) {
     const auto& values = parsed.lists.at(option.name);
@@ -115,8 +121,11 @@ std::vector<Fact> understood(const std::string& command, const OptionSet* option
   return facts;
 }
 
-void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& facts) {
-  const auto difference = first_difference(comm, facts);
+void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& told_here) {
+  mpi::Agreement agreement(comm, "options");
+  const Alike alike(agreement, told_here);
+  agreement.settle();
+  const auto difference = first_difference(comm, alike);
   if (!difference) return;
   throw mpi::AgreedError(
       ExitCode::usage, fmt::format("the ranks of this job were told different things: rank 0 {}, rank {} {}; "
@@ -124,16 +133,16 @@ void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& f
                                    told(difference->root), difference->rank, told(difference->other)));
 }
 
-void require_same_file(const mpi::Communicator& comm, const std::string& file) {
-  const auto difference = first_difference(comm, comm.size() == 1 ? std::vector<Fact>{} : seen(file));
+void require_same_file(const mpi::Communicator& comm, const Alike& seen) {
+  const auto difference = first_difference(comm, seen);
   if (!difference) return;
   const auto& [root, other, rank] = *difference;
   throw mpi::AgreedError(
       ExitCode::missing_input,
-      fmt::format(
-          "the ranks of this job see different files '{}': on rank 0 ({}) it {}, on rank {} ({}) it {}; "
-          "name one that all of them see",
-          file, root.source, root.value, rank, other.source, other.value));
+      fmt::format("the ranks of this job see different files '{}': on rank 0 ({}) it {}, on rank "
+                  "{} ({}) it {}; "
+                  "name one that all of them see",
+                  root.name, root.source, root.value, rank, other.source, other.value));
 }
 
 }  // namespace tessera::run

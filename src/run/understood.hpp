@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/agreement.hpp"
 #include "mpi/communicator.hpp"
 #include "run/options.hpp"
 
@@ -19,12 +20,33 @@ struct Fact {
 [[nodiscard]] std::vector<Fact> understood(const std::string& command, const OptionSet* options,
                                            const Parsed& parsed);
 
-/// Throws AgreedError(usage) with the first fact that two ranks were told differently, both values and ranks.
-/// One small reduction where all were told the same. Collective.
-void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& facts);
+/// Facts that all ranks should have alike: compared with whatever else an agreement settles.
+class Alike {
+ public:
+  Alike(mpi::Agreement& agreement, std::vector<Fact> facts);
+  /// Whether they are, after the agreement is settled: the same on every rank.
+  [[nodiscard]] bool holds() const;
+  [[nodiscard]] const std::vector<Fact>& facts() const { return facts_; }
 
-/// Throws AgreedError(missing_input) where ranks see different files under one name: another size, or another
-/// beginning, where HDF5 keeps its superblock and the types of small files. Collective.
-void require_same_file(const mpi::Communicator& comm, const std::string& file);
+ private:
+  const mpi::Agreement& agreement_;
+  std::vector<Fact> facts_;
+  std::size_t most_, least_;  // of the hash
+};
+
+/// Throws AgreedError(usage) with the first fact that two ranks were told differently, both values
+/// and ranks. Collective.
+void require_same_told(const mpi::Communicator& comm, const std::vector<Fact>& told);
+
+/// 63 bits of a hash of the facts. Sources do not count.
+[[nodiscard]] index_t hash_of(const std::vector<Fact>& facts);
+
+/// How this rank sees a file: its size, and a hash of its beginning, where HDF5 keeps its
+/// superblock and the types of small files.
+[[nodiscard]] std::vector<Fact> seen_of_file(const std::string& file);
+
+/// Throws AgreedError(missing_input) where ranks see different files under one name. Local where
+/// all see the same; else collective.
+void require_same_file(const mpi::Communicator& comm, const Alike& seen);
 
 }  // namespace tessera::run

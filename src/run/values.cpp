@@ -38,18 +38,10 @@ void require_plain_numbers(const io::DatasetName& name, const std::string& what)
               what, name.text()));
 }
 
-io::DatasetInfo Input::values(const mpi::Communicator& comm, io::DatasetInfo info) {
-  if (!counted_) {
-    std::string text;
-    mpi::on_root(comm, "open input", [&] {
-      const auto packing = io::packing_of(name_, values_->fill, values_->filled);
-      if (packing) text = io::to_text(*packing);
-    });
-    text = comm.broadcast(text, 0);
-    if (!text.empty()) name_.packing = std::make_shared<const io::Packing>(io::parse_packing(text));
-    if (name_.packing) require_no_missing(comm, info);
-    counted_ = true;
-  }
+io::DatasetInfo Input::values(const mpi::Communicator& comm) {
+  io::DatasetInfo info = info_;
+  if (!counted_ && name_.packing) require_no_missing(comm, info);
+  counted_ = true;
   if (!name_.packing) return info;
   if (name_.packing->scaled) {
     info.kind = io::DatasetInfo::Kind::real;

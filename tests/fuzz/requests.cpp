@@ -176,7 +176,6 @@ void check_values(const Input& input) {
     attempt([&] { (void)io::number_type(text); });
     attempt([&] { (void)io::split_names(text); });
     attempt([&] { (void)workloads::stencil::parse_interval(text); });
-    attempt([&] { workloads::stencil::check_color_range(text); });
     attempt([&] {
       const workloads::stencil::Weights weights = workloads::stencil::parse_weights(text);
       index_t count = 1;

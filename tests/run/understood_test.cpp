@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "mpi/agreement.hpp"
+#include "run/roll_call.hpp"
 
 namespace tessera::run {
 namespace {
@@ -30,6 +31,13 @@ std::string said(ExitCode code, const Compare& compare) {
     EXPECT_EQ(error.code(), code);
     return error.what();
   }
+}
+
+void compare_files(const mpi::Communicator& world, const std::string& file) {
+  mpi::Agreement agreement(world, "compare");
+  const Alike seen(agreement, seen_of_file(file));
+  agreement.settle();
+  require_same_file(world, seen);
 }
 
 std::string said_of(const mpi::Communicator& world, const std::vector<std::string>& arguments) {
@@ -70,6 +78,22 @@ TEST(Understood, ComparesCommandsBeforeTheirOptions) {
   EXPECT_NE(told.find("rank 0 the command demo, rank 1 the command --help"), std::string::npos) << told;
 }
 
+TEST(RollCall, TellsOfFailuresTasksAndNeighbours) {
+  const auto world = mpi::Communicator::world();
+  const bool last = world.rank() + 1 == world.size();
+  const RollCall well(world, ExitCode::ok, {{"n", "5", "flag"}});
+  EXPECT_TRUE(well.all_well());
+  EXPECT_FALSE(well.all_failed());
+  EXPECT_TRUE(well.told_alike());
+  EXPECT_EQ(well.neighbours().on_host, world.node().size());
+  EXPECT_GE(well.neighbours().on_cores, 1);
+  const RollCall ill(world, last ? ExitCode::usage : ExitCode::ok,
+                     {{"n", last ? "6" : "5", "flag"}});
+  EXPECT_FALSE(ill.all_well());
+  EXPECT_EQ(ill.all_failed(), world.size() == 1);
+  EXPECT_EQ(ill.told_alike(), world.size() == 1);
+}
+
 TEST(SameFile, IsOneThatAllSee) {
   const auto world = mpi::Communicator::world();
   const std::string folder = std::filesystem::temp_directory_path();
@@ -77,9 +101,9 @@ TEST(SameFile, IsOneThatAllSee) {
   const std::string file = mine + "-" + std::to_string(world.rank());
   std::ofstream(file) << std::string(static_cast<std::size_t>(100 + world.rank()), 'a');
   world.barrier();
-  EXPECT_EQ(said(ExitCode::missing_input, [&] { require_same_file(world, mine + "-0"); }), "");
+  EXPECT_EQ(said(ExitCode::missing_input, [&] { compare_files(world, mine + "-0"); }), "");
   if (world.size() > 1) {
-    const std::string told = said(ExitCode::missing_input, [&] { require_same_file(world, file); });
+    const std::string told = said(ExitCode::missing_input, [&] { compare_files(world, file); });
     EXPECT_NE(told.find("it has 100 bytes, on rank 1"), std::string::npos) << told;
   }
   world.barrier();

@@ -22,7 +22,7 @@ class Notebook {
  public:
   Notebook(const mpi::Communicator& comm, const run::OptionSet& set, const run::Parsed& parsed,
            const std::vector<std::string>& arguments)
-      : provenance_(run::provenance(comm, set, parsed, arguments)),
+      : provenance_(run::provenance(comm, set, parsed, arguments, utc_now())),
         file_(parsed.lists.at("results").front()) {
     if (file_.empty() || !comm.is_root()) return;
     run::require_own_file(file_, set, parsed);

@@ -16,6 +16,7 @@
 #include "mpi/runtime.hpp"
 #include "mpi/watchdog.hpp"
 #include "run/memory_plan.hpp"
+#include "run/threads.hpp"
 
 namespace tessera::scalability {
 namespace {
@@ -231,11 +232,13 @@ void print_plan(const Group& group) {
 
 ExitCode run_all(const mpi::Communicator& comm, const run::OptionSet& set, run::Parsed parsed,
                  const std::vector<std::string>& arguments) {
+  parsed.lists["threads"] = thread_counts(parsed);
   mpi::together(comm, "start", [&] {
     require(comm.size() == 1, ExitCode::usage,
             "scalability looks at the threads of one rank; run it without mpirun, or with -n 1");
+    for (const std::string& threads : parsed.lists["threads"])
+      run::require_threads(std::stoi(threads));
   });
-  parsed.lists["threads"] = thread_counts(parsed);
   run::Session session(comm, set, parsed, arguments);
   bool right = true;
   for (const Group& group : groups_of(set, parsed)) {

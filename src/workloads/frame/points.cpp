@@ -87,10 +87,9 @@ bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& ses
     session.skip(point);
     return true;
   }
-  mpi::on_root(sweep.comm, "open results", [&] {
-    if (names(sweep.parsed, "results"))
-      io::require_place_for_results(sweep.parsed.lists.at("results").front());
-  });
+  if (names(sweep.parsed, "results"))
+    mpi::on_root(sweep.comm, "open results",
+                 [&] { io::require_place_for_results(sweep.parsed.lists.at("results").front()); });
   const mpi::AccountScope account("plan");
   return actions.run(point, session);
 }
@@ -98,6 +97,7 @@ bool run_or_skip(const Sweep& sweep, const run::Values& point, run::Session& ses
 /// Each point once: not what an axis names twice, nor --threads 0 where another says as many. Collective.
 std::vector<run::Values> each_once(const Sweep& sweep, const run::Session& session,
                                    const std::vector<run::Values>& points) {
+  if (points.size() == 1) return points;
   std::string first;
   std::set<std::string> seen;
   for (const run::Values& point : points) first += seen.insert(session.identity(point)).second ? '1' : '0';

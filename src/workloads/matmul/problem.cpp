@@ -67,9 +67,10 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   q.n = point.integer("n");
   q.m = point.has("m") ? point.integer("m") : q.n;
   q.k = point.has("k") ? point.integer("k") : q.n;
-  std::vector<io::DatasetInfo> infos;
+  std::vector<run::Input*> files;
   for (const auto* input : {&inputs.a, &inputs.b, &inputs.c})
-    if (*input) infos.push_back((*input)->share(comm));
+    if (*input) files.push_back(input->get());
+  const std::vector<io::DatasetInfo> infos = run::Input::share(comm, files);
   request.element = resolve_element(point, infos);
   q.op_a = op_of(point, "trans-a", request.element);
   q.op_b = op_of(point, "trans-b", request.element);

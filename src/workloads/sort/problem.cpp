@@ -131,16 +131,20 @@ bool choose_kernel(const mpi::Communicator& comm, const Values& point, Request& 
     return std::min(whole, asked > 0 ? asked : enough);
   };
   bool on_gpu = false;
-  if (const auto* const row =
-          run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed)) {
+  const auto* const row =
+      run::asked_device_kernel(comm, point, kernels::variants(), kernels::best_device(), needed);
+  const bool asked = row != nullptr;  // on every rank or on none
+  if (asked) {
     request.method.kernel = row->name;
     request.method.tuning.device_memory = run::device_room(comm, point);
     on_gpu = run::drives_gpu(comm, point);
   }
   request.kernels = request.method.kernel;
-  if (const index_t there = comm.sum(index_t{on_gpu ? 1 : 0}); there > 0 && there < comm.size()) {
-    request.kernels += "+auto";
-    if (!on_gpu) request.method.kernel = "auto";
+  if (asked) {
+    if (const index_t there = comm.sum(index_t{on_gpu ? 1 : 0}); there > 0 && there < comm.size()) {
+      request.kernels += "+auto";
+      if (!on_gpu) request.method.kernel = "auto";
+    }
   }
   request.method.threads = run::threads_of(point);
   return on_gpu;
@@ -150,7 +154,7 @@ bool choose_kernel(const mpi::Communicator& comm, const Values& point, Request& 
 void resolve_permutation(const mpi::Communicator& comm, const Inputs& inputs, Request& request) {
   const io::TableInfo permutation = inputs.permutation->share(comm);
   request.permutation = permutation.columns.front();
-  mpi::on_root(comm, "open input", [&] {
+  mpi::alike("open input", [&] {
     const io::DatasetInfo& info = permutation.columns.front().info;
     require(!permutation.is_group && info.kind == io::DatasetInfo::Kind::integer && info.shape.size() == 1,
             ExitCode::bad_data,
@@ -212,7 +216,7 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   if (request.task == Task::keys && request.gpus == nullptr && !request.takes_first())
     request.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
   if (request.task == Task::apply) resolve_permutation(comm, inputs, request);
-  mpi::together(comm, "create output", [&] { require_name(point, request); });
+  mpi::alike("create output", [&] { require_name(point, request); });
   return request;
 }
 

@@ -204,7 +204,15 @@ void resolve_machine(const mpi::Communicator& comm, const Values& point, const r
   auto& shape = request.shape;
   const bool other_ranks = point.flag("plan") && point.has("ranks");
   shape.ranks = other_ranks ? point.integer("ranks") : comm.size();
-  index_t per_node = comm.max(index_t{comm.node().size()});
+  const index_t on_node = comm.node().size();
+  // Ranks that share a core answer when it is their turn.
+  constexpr double time_slice = 50e-6;
+  const bool crowded =
+      !other_ranks && shape.threads * on_node > index_t{sysconf(_SC_NPROCESSORS_ONLN)};
+  mpi::Agreement all(comm, "plan");
+  const std::size_t most = all.largest(on_node), any_crowded = all.largest(crowded ? 1 : 0);
+  all.settle();
+  index_t per_node = all.value(most);
   if (other_ranks) per_node = std::min<index_t>(shape.ranks, std::max(1, machine::default_threads()));
   const auto copy = ceilings.at("copy", shape.threads * per_node);
   const auto share = static_cast<double>(per_node);
@@ -212,29 +220,46 @@ void resolve_machine(const mpi::Communicator& comm, const Values& point, const r
   const mpi::Network network = run::network(ceilings, shape.ranks);
   std::vector<double> known{copy.value_or(usual) * 1e9 / share,
                             copy ? 1.0 : 0.0,
-                            static_cast<double>(tessera::machine::caches().l3 * comm.node().size()) / share,
+                            static_cast<double>(tessera::machine::caches().l3 * on_node) / share,
                             network.latency,
                             network.message,
                             network.bandwidth,
                             network.crowd_bandwidth};
   comm.broadcast(std::span(known), 0);
-  // Ranks that share a core answer when it is their turn.
-  constexpr double time_slice = 50e-6;
-  const bool crowded = !other_ranks && shape.threads * per_node > index_t{sysconf(_SC_NPROCESSORS_ONLN)};
-  if (comm.max(index_t{crowded ? 1 : 0}) > 0) known[3] = std::max(known[3], time_slice);
+  if (all.value(any_crowded) > 0) known[3] = std::max(known[3], time_slice);
   shape.rates = {known[0], {known[3], known[4], known[5], known[6]}, known[1] != 0};
   shape.cache_bytes = static_cast<index_t>(known[2]);
 }
 
-DatasetInfo shared(const mpi::Communicator& comm, const std::unique_ptr<run::Input>& input) {
-  return input ? input->share(comm) : DatasetInfo{};
-}
+/// What is in the files.
+struct Found {
+  std::vector<DatasetInfo> in, past, given;
+  DatasetInfo weights;
+  std::array<DatasetInfo, 3> terms;
+};
 
-std::vector<DatasetInfo> shared(const mpi::Communicator& comm,
-                                const std::vector<std::unique_ptr<run::Input>>& inputs) {
-  std::vector<DatasetInfo> infos;
-  for (const auto& input : inputs) infos.push_back(input->share(comm));
-  return infos;
+/// Of all inputs at once.
+Found share_all(const mpi::Communicator& comm, const Inputs& inputs) {
+  std::vector<run::Input*> files;
+  const auto name = [&](const std::unique_ptr<run::Input>& input) {
+    if (input) files.push_back(input.get());
+  };
+  for (const auto* several : {&inputs.in, &inputs.past, &inputs.given})
+    std::for_each(several->begin(), several->end(), name);
+  name(inputs.weights);
+  std::for_each(inputs.terms.begin(), inputs.terms.end(), name);
+  const std::vector<DatasetInfo> infos = run::Input::share(comm, files);
+  auto next = infos.begin();
+  const auto take = [&](const std::unique_ptr<run::Input>& input) {
+    return input ? *next++ : DatasetInfo{};
+  };
+  Found found;
+  for (const auto& input : inputs.in) found.in.push_back(take(input));
+  for (const auto& input : inputs.past) found.past.push_back(take(input));
+  for (const auto& input : inputs.given) found.given.push_back(take(input));
+  found.weights = take(inputs.weights);
+  for (std::size_t k = 0; k < 3; ++k) found.terms[k] = take(inputs.terms[k]);
+  return found;
 }
 
 /// That every dataset has the shape it has to have.
@@ -265,29 +290,30 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
       std::any_of(inputs.terms.begin(), inputs.terms.end(), [](const auto& t) { return t != nullptr; });
   request.every = point.integer("every");
   request.seed = static_cast<std::uint64_t>(point.integer("seed"));
-  const auto in = shared(comm, inputs.in), past = shared(comm, inputs.past),
-             given = shared(comm, inputs.given);
-  const DatasetInfo weights = shared(comm, inputs.weights);
-  std::array<DatasetInfo, 3> terms;
-  for (std::size_t k = 0; k < 3; ++k) terms[k] = shared(comm, inputs.terms[k]);
-  mpi::together(comm, "plan", [&] {
+  const Found found = share_all(comm, inputs);
+  const auto resolve_all = [&] {
     int dims = 0;
-    resolve_field(point, inputs, in, request, dims);
-    resolve_stencil(point, inputs, weights, dims, request);
+    resolve_field(point, inputs, found.in, request, dims);
+    resolve_stencil(point, inputs, found.weights, dims, request);
     check_counts(point, inputs, request);
-    check_shapes(inputs.in, in, request.extents(), "as large as the first field");
-    check_shapes(inputs.past, past, request.extents(), "the field one step before");
-    check_shapes(inputs.given, given, extents_of(request.problem().with_frame(), dims),
+    check_shapes(inputs.in, found.in, request.extents(), "as large as the first field");
+    check_shapes(inputs.past, found.past, request.extents(), "the field one step before");
+    check_shapes(inputs.given, found.given, extents_of(request.problem().with_frame(), dims),
                  "the field with its frame");
     resolve_terms(point, inputs, request);
     for (std::size_t k = 0; k < 3; ++k)
-      check_same_shape(inputs.terms[k].get(), terms[k], request.extents(), "as large as the field");
+      check_same_shape(inputs.terms[k].get(), found.terms[k], request.extents(),
+                       "as large as the field");
     resolve_method(point, request);
     check_place(point, request);
     request.probes = parse_probes(point.text("probe"), request.problem());
-  });
+  };
+  if (inputs.weights)
+    mpi::together(comm, "plan", resolve_all);  // every rank reads them
+  else
+    mpi::alike("plan", resolve_all);
   resolve_machine(comm, point, ceilings, request);
-  mpi::together(comm, "plan", [&] { request.plan = make_plan(request.shape); });
+  mpi::alike("plan", [&] { request.plan = make_plan(request.shape); });
   choose_place(comm, point, inputs, request);
   return request;
 }

@@ -163,20 +163,27 @@ void resolve_method(const mpi::Communicator& comm, const mpi::Communicator& node
   method.tuning.threads = run::threads_of(point);
   method.tuning.device_memory = point.bytes("device-memory");
   method.piece_bytes = point.bytes("piece");
-  const auto works = [&] { return comm.max(index_t{mpi::SharedMemory::works_here(node) ? 0 : 1}) == 0; };
-  if (request.algorithm == "auto") {
-    const index_t result = node.sum(ceil_div(q.rows * q.element_bytes * q.cols, index_t{comm.size()}));
-    const index_t room = comm.max(-mpi::SharedMemory::available());
-    const bool shares = node.size() > 1 && !q.in_place && !request.permutes() && result <= -room;
-    const bool can = comm.max(index_t{shares ? 0 : 1}) == 0 && works();
-    request.algorithm = can ? "shared" : "pairwise";
+  const index_t per_node = node.size();
+  mpi::Agreement all(comm, "plan");
+  const std::size_t most = all.largest(per_node);
+  const bool automatic = request.algorithm == "auto";
+  const bool here = per_node > 1 && !q.in_place && !request.permutes();  // the same on a node
+  const bool tries = automatic ? here : request.algorithm == "shared" && comm.size() > 1;
+  const bool works = tries && mpi::SharedMemory::works_here(node);
+  const index_t result =
+      per_node * ceil_div(q.rows * q.element_bytes * q.cols, index_t{comm.size()});
+  const std::size_t cannot = all.largest(works && result <= mpi::SharedMemory::available() ? 0 : 1),
+                    fails = all.largest(tries && !works ? 1 : 0);
+  all.settle();
+  q.ranks_per_node = all.value(most);
+  if (automatic) {
+    request.algorithm = all.value(cannot) == 0 ? "shared" : "pairwise";
   } else if (request.algorithm == "shared" && comm.size() > 1) {
-    const bool can = works();
-    mpi::together(comm, "plan", [&] {
-      require(
-          can, ExitCode::usage,
-          "--algorithm shared needs an MPI library that shares memory between the ranks of a node, and this "
-          "one does not here; choose another, or unset OMPI_MCA_osc");
+    mpi::alike("plan", [&] {
+      require(all.value(fails) == 0, ExitCode::usage,
+              "--algorithm shared needs an MPI library that shares memory between the ranks of a "
+              "node, and this "
+              "one does not here; choose another, or unset OMPI_MCA_osc");
     });
   }
   for (const auto& row : dist::transpose::algorithms()) {
@@ -299,28 +306,31 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   q.op = point.text("op") == "N" ? Op::none : Op::transpose;
   q.scale.alpha = point.real("alpha");
   q.scale.beta = point.real("beta");
-  const mpi::Communicator node = comm.node();
   const bool other_ranks = point.flag("plan") && point.has("ranks");
   q.ranks = other_ranks ? point.integer("ranks") : comm.size();
-  q.ranks_per_node = comm.max(index_t{node.size()});
-  if (other_ranks) q.ranks_per_node = std::min<index_t>(q.ranks, std::max(1, machine::default_threads()));
   request.seed = static_cast<std::uint64_t>(point.integer("seed"));
-  io::DatasetInfo info, c;
-  if (inputs.in) info = inputs.in->share(comm);
-  if (inputs.c) c = inputs.c->share(comm);
-  mpi::on_root(comm, "open input", [&] {
-    if (point.flag("raw") || (q.scale.alpha == 1 && q.scale.beta == 0)) return;
-    for (const auto* input : {inputs.in.get(), inputs.c.get()})
-      if (input != nullptr) run::require_plain_numbers(input->name(), "a transpose with --alpha or --beta");
-  });
+  std::vector<run::Input*> files;
+  for (const auto* input : {&inputs.in, &inputs.c})
+    if (*input) files.push_back(input->get());
+  const std::vector<io::DatasetInfo> infos = run::Input::share(comm, files);
+  const io::DatasetInfo info = inputs.in ? infos.front() : io::DatasetInfo{};
+  const io::DatasetInfo c = inputs.c ? infos.back() : io::DatasetInfo{};
+  const bool computes = !point.flag("raw") && (q.scale.alpha != 1 || q.scale.beta != 0);
+  if (computes && !files.empty())
+    mpi::on_root(comm, "open input", [&] {
+      for (const run::Input* input : files)
+        run::require_plain_numbers(input->name(), "a transpose with --alpha or --beta");
+    });
   const io::DatasetInfo* const found = inputs.in ? &info : nullptr;
   const std::string name = inputs.in ? inputs.in->name().text() : "the input";
-  mpi::together(comm, "plan", [&] {
+  mpi::alike("plan", [&] {
     resolve_extents(point, found, name, request);
     resolve_element(point, found, name, request);
   });
-  resolve_method(comm, node, point, request);
-  mpi::together(comm, "plan", [&] {
+  resolve_method(comm, comm.node(), point, request);
+  if (other_ranks)
+    q.ranks_per_node = std::min<index_t>(q.ranks, std::max(1, machine::default_threads()));
+  mpi::alike("plan", [&] {
     check_request(point, request);
     if (!inputs.c) return;
     const bool complex = request.element.kind == io::DatasetInfo::Kind::complex;

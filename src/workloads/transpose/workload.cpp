@@ -12,7 +12,7 @@ std::optional<dist::transpose::Tiles> tiles_if_needed(const mpi::Communicator& c
                                                       const run::Values& values, const Request& request) {
   const std::string& wanted = values.text("out-of-core");
   if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
-  mpi::together(comm, "plan", [&] {
+  mpi::alike("plan", [&] {
     require(can_stream(values, request), ExitCode::usage,
             "--out-of-core always goes with --out, and not with --in-place, --alpha, --beta, or --op H of "
             "complex numbers");

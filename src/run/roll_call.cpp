@@ -1,0 +1,45 @@
+#include "run/roll_call.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "machine/topology.hpp"
+#include "mpi/runtime.hpp"
+
+namespace tessera::run {
+namespace {
+
+index_t hash(const std::string& text) { return static_cast<index_t>(std::hash<std::string>()(text)); }
+
+}  // namespace
+
+RollCall::RollCall(const mpi::Communicator& comm, ExitCode failed, const std::vector<Fact>& told)
+    : mine_{static_cast<index_t>(failed), hash_of(told), hash(mpi::host_name()),
+            hash(machine::topology().cpu_list)} {
+  all_ = comm.all_gather(std::span<const Answer>(&mine_, 1));
+}
+
+bool RollCall::all_well() const {
+  return std::all_of(all_.begin(), all_.end(), [](const Answer& one) { return one.code == 0; });
+}
+
+bool RollCall::all_failed() const {
+  return std::all_of(all_.begin(), all_.end(), [](const Answer& one) { return one.code != 0; });
+}
+
+bool RollCall::told_alike() const {
+  return std::all_of(all_.begin(), all_.end(), [&](const Answer& one) { return one.told == mine_.told; });
+}
+
+Neighbours RollCall::neighbours() const {
+  const auto count = [&](const auto& wanted) {
+    return static_cast<int>(std::count_if(all_.begin(), all_.end(), wanted));
+  };
+  return {.on_host = count([&](const Answer& one) { return one.host == mine_.host; }),
+          .on_cores = count(
+              [&](const Answer& one) { return one.host == mine_.host && one.cores == mine_.cores; })};
+}
+
+}  // namespace tessera::run
