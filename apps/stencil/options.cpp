@@ -134,7 +134,8 @@ void add_outputs(OptionSet& set) {
            .high = 1e12});
   set.add({.name = "xdmf",
            .kind = Kind::flag,
-           .help = "describe also --out in an XDMF file beside it (VTK 9.1 reads 3-D files as they are, 2-D "
+           .help = "describe also --out in an XDMF file beside it (VTK 9.1 reads 3-D files as they "
+                   "are, 2-D "
                    "ones it does not, and none of which a dimension before the last is 1)",
            .group = "Between steps",
            .identity = false});

@@ -114,7 +114,8 @@ std::string find_python(const std::string& modules) {
 }
 
 Command report_command() {
-  run::OptionSet set("report", "results as a page, pictures and tables (Python with h5py, numpy, matplotlib)",
+  run::OptionSet set("report",
+                     "results as a page, pictures and tables (Python with h5py, numpy, matplotlib)",
                      {"tessera report results.h5", "tessera report a.h5 b.h5 --html both.html",
                       "tessera report results.h5 --text          # in the terminal, no files",
                       "tessera report s.h5:/u                    # snapshots, a picture a frame"});

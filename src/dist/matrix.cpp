@@ -13,7 +13,34 @@ layout::MatrixLayout home(layout::MatrixLayout layout, const mpi::Communicator& 
   return layout;
 }
 
+template <class T>
+index_t bytes_of(const layout::MatrixLayout& layout) {
+  return checked_mul(layout.rows * layout.cols, static_cast<index_t>(sizeof(T)), "a shared matrix");
+}
+
+std::vector<index_t> all_on_root(int ranks, index_t bytes) {
+  std::vector<index_t> sizes(static_cast<std::size_t>(ranks), 0);
+  sizes.front() = bytes;
+  return sizes;
+}
+
 }  // namespace
+
+SharedRoom::SharedRoom(const mpi::Communicator& node, index_t bytes)
+    : memory_(node, all_on_root(node.size(), bytes)), ranks_(node.size()), bytes_(bytes) {}
+
+index_t SharedRoom::bytes_for(std::initializer_list<index_t> matrices) {
+  index_t all = 0;
+  for (const index_t bytes : matrices) all += round_up(bytes, mpi::SharedMemory::page);
+  return all;
+}
+
+std::byte* SharedRoom::take(index_t bytes) {
+  const index_t begin = taken_;
+  taken_ += round_up(bytes, mpi::SharedMemory::page);
+  require(taken_ <= bytes_, ExitCode::internal, "a shared matrix is larger than its room");
+  return memory_.of(0) + begin;
+}
 
 template <class T>
 DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout)
@@ -25,14 +52,21 @@ DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::M
 template <class T>
 DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
                                         const mpi::Communicator& node)
-    : layout_(home(std::move(layout), comm)), box_(layout_.of(comm.rank())) {
-  require(node.size() == comm.size(), ExitCode::usage,
+    : DistributedMatrix(
+          comm, layout,
+          std::make_shared<SharedRoom>(node, SharedRoom::bytes_for({bytes_of<T>(layout)}))) {}
+
+template <class T>
+DistributedMatrix<T>::DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                                        std::shared_ptr<SharedRoom> room)
+    : layout_(home(std::move(layout), comm)),
+      box_(layout_.of(comm.rank())),
+      room_(std::move(room)) {
+  require(room_->ranks() == comm.size(), ExitCode::usage,
           "node: a shared matrix lies on the ranks of one node, which are all of comm");
   require(layout_ == layout::row_blocks(rows(), cols(), comm.size()), ExitCode::usage,
           "layout: a shared matrix lies in row_blocks(rows, cols, ranks)");
-  const index_t bytes = checked_mul(rows() * cols(), static_cast<index_t>(sizeof(T)), "a shared matrix");
-  window_ = mpi::SharedMemory(node, node.is_root() ? bytes : 0);
-  whole_ = reinterpret_cast<T*>(window_.of(0));
+  whole_ = reinterpret_cast<T*>(room_->take(bytes_of<T>(layout_)));
   data_ = whole_ + box_.rows.begin * cols();
 }
 

@@ -1,7 +1,10 @@
 #pragma once
 // A matrix whose blocks lie on the ranks.
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 
 #include "base/view.hpp"
 #include "layout/matrix_layout.hpp"
@@ -10,6 +13,26 @@
 #include "mpi/shared_memory.hpp"
 
 namespace tessera::dist {
+
+/// Memory that all ranks of a node see, for several matrices: one window, where each of its own
+/// would take as many messages again.
+class SharedRoom {
+ public:
+  /// Collective over node, which must share memory. Throws as mpi::SharedMemory.
+  SharedRoom(const mpi::Communicator& node, index_t bytes);
+
+  /// What matrices of these bytes take there together.
+  [[nodiscard]] static index_t bytes_for(std::initializer_list<index_t> matrices);
+  /// The next bytes of it, from a page border on; in the same order on every rank.
+  [[nodiscard]] std::byte* take(index_t bytes);
+  void sync() const { memory_.sync(); }
+  [[nodiscard]] int ranks() const { return ranks_; }
+
+ private:
+  mpi::SharedMemory memory_;
+  int ranks_;
+  index_t taken_ = 0, bytes_;
+};
 
 /// rows x cols elements of T; this rank holds layout.of(rank), contiguous and row-major.
 template <class T>
@@ -24,6 +47,9 @@ class DistributedMatrix {
   /// Error(memory) where the system has not the room.
   DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
                     const mpi::Communicator& node);
+  /// The same in a room that others use as well. Local.
+  DistributedMatrix(const mpi::Communicator& comm, layout::MatrixLayout layout,
+                    std::shared_ptr<SharedRoom> room);
 
   [[nodiscard]] index_t rows() const { return layout_.rows; }
   [[nodiscard]] index_t cols() const { return layout_.cols; }
@@ -34,20 +60,20 @@ class DistributedMatrix {
     return matrix_view<const T>(data_, box_.rows.size(), box_.cols.size());
   }
 
-  [[nodiscard]] bool shared() const { return window_.there(); }
+  [[nodiscard]] bool shared() const { return room_ != nullptr; }
   /// All of the matrix; shared() only. Others' blocks are theirs until a barrier between two sync().
   [[nodiscard]] MatrixView<T> whole() { return matrix_view(whole_, rows(), cols()); }
   [[nodiscard]] MatrixView<const T> whole() const { return matrix_view<const T>(whole_, rows(), cols()); }
   /// What this rank wrote before is seen by whoever hears from it after, and the other way round. Local.
   void sync() const {
-    if (shared()) window_.sync();
+    if (shared()) room_->sync();
   }
 
  private:
   layout::MatrixLayout layout_;
   layout::Box box_;
   machine::Buffer<T> local_;
-  mpi::SharedMemory window_;
+  std::shared_ptr<SharedRoom> room_;
   T* whole_ = nullptr;
   T* data_ = nullptr;  ///< of this rank's box
 };

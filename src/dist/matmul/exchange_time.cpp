@@ -65,11 +65,11 @@ ExchangeTime round_time(const ForecastRequest& q, const Method& method, const Pl
   return time;
 }
 
-ExchangeTime recursive_time(const ForecastRequest& q, const Method& method, const Leaves& leaves,
-                            const Homes& homes, const mpi::Network& network) {
+ExchangeTime recursive_time(const ForecastRequest& q, const Method& method, const Planned& planned,
+                            const mpi::Network& network) {
   ExchangeTime all;
-  for (const Plan& plan : plans_of(q, method, leaves, homes)) {
-    const ExchangeTime round = round_time(q, method, plan, homes, network);
+  for (const Plan& plan : planned.plans) {
+    const ExchangeTime round = round_time(q, method, plan, planned.homes, network);
     all.alone += round.alone;
     all.beside_arithmetic += round.beside_arithmetic;
   }
@@ -150,25 +150,33 @@ double summa_seconds(const ForecastRequest& q, const Method& method, const Leave
 
 ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
                            const mpi::Network& network) {
-  const Leaves leaves = leaves_of(request);
-  const Homes homes = homes_of(request, method);
+  return exchange_time(request, method, network, plan_product(request, method));
+}
+
+ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
+                           const mpi::Network& network, const Planned& planned) {
   switch (method.algorithm) {
     case Algorithm::recursive:
-      return recursive_time(request, method, leaves, homes, network);
+      return recursive_time(request, method, planned, network);
     case Algorithm::summa:
-      return {summa_seconds(request, method, leaves, homes, network), 0};
+      return {summa_seconds(request, method, leaves_of(request), planned.homes, network), 0};
   }
   return {};
 }
 
 index_t slices_that_pay(const ForecastRequest& request, const Method& method) {
+  return slices_that_pay(request, method, plan_product(request, method));
+}
+
+index_t slices_that_pay(const ForecastRequest& request, const Method& method,
+                        const Planned& planned) {
   constexpr index_t slices = 8;             // an eighth of the messages comes before any arithmetic
   constexpr index_t enough = 256 * 256;     // elements of C a thread: a slice is not split along k among them
   constexpr double word_seconds = 8 / 5e9;  // core_flops_per_word's
   if (method.algorithm != Algorithm::recursive || request.seen.all() || request.ranks == 1) return 1;
   const double threads = method.flops_per_word / core_flops_per_word;
   double flops = 0;
-  for (const Plan& plan : plans_of(request, method, leaves_of(request), homes_of(request, method))) {
+  for (const Plan& plan : planned.plans) {
     double most = 0;
     for (const Cuboid& c : plan.cuboids) {
       const auto elements = static_cast<double>(c.m.size() * c.n.size());
@@ -181,7 +189,7 @@ index_t slices_that_pay(const ForecastRequest& request, const Method& method) {
   const auto seconds = [&](index_t count) {
     Method sliced = method;
     sliced.slices = count;
-    return arithmetic + exchange_time(request, sliced, {}).beside(arithmetic);
+    return arithmetic + exchange_time(request, sliced, {}, planned).beside(arithmetic);
   };
   return seconds(slices) < seconds(1) ? slices : 1;
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <utility>
 
 #include "dist/matmul/forecast_parts.hpp"
 #include "dist/matmul/leaf_stack.hpp"
@@ -246,36 +248,80 @@ Forecast summa_rank(const ForecastRequest& q, const Method& method, const Homes&
 }  // namespace
 
 std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method) {
+  return plan_product(request, method).forecasts;
+}
+
+std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method,
+                               const Planned& planned) {
   const Leaves leaves = leaves_of(request);
-  const Homes homes = homes_of(request, method);
   std::vector<Forecast> result;
-  switch (method.algorithm) {
-    case Algorithm::recursive: {
-      const auto plans = plans_of(request, method, leaves, homes);
-      for (index_t rank = 0; rank < request.ranks; ++rank)
-        result.push_back(recursive_rank(request, method, plans, homes, rank));
-      break;
+  for (index_t rank = 0; rank < request.ranks; ++rank) {
+    switch (method.algorithm) {
+      case Algorithm::recursive:
+        result.push_back(recursive_rank(request, method, planned.plans, planned.homes, rank));
+        break;
+      case Algorithm::summa:
+        result.push_back(summa_rank(request, method, planned.homes, leaves, rank));
+        break;
     }
-    case Algorithm::summa:
-      for (index_t rank = 0; rank < request.ranks; ++rank)
-        result.push_back(summa_rank(request, method, homes, leaves, rank));
-      break;
   }
   return result;
 }
 
+Planned plan_product(const ForecastRequest& request, const Method& method) {
+  Planned planned;
+  switch (method.algorithm) {
+    case Algorithm::recursive: {
+      HomesAndPlans both = homes_and_plans(request, method);
+      planned.homes = std::move(both.homes);
+      planned.plans = std::move(both.plans);
+      break;
+    }
+    case Algorithm::summa:
+      planned.homes = homes_of(request, method);
+      break;
+  }
+  planned.forecasts = forecast(request, method, planned);
+  return planned;
+}
+
+namespace {
+
+constexpr index_t worthwhile = 8;  // an eighth of what a rank has at home
+
+/// Whether messages are much in any plan, without one: who has its share of the products, of ranks
+/// alike, needs at least so many elements of the three matrices (Loomis and Whitney 1949), and what
+/// is not at home there comes or goes.
+bool moves_much_anyhow(const ForecastRequest& q, const Method& method, const Homes& homes) {
+  if (!method.weights.empty()) return false;
+  index_t most_home = 0, most_bytes = 0;
+  for (index_t rank = 0; rank < q.ranks; ++rank) {
+    most_home = std::max(
+        most_home, homes.a.of(rank).area() + homes.b.of(rank).area() + homes.c.of(rank).area());
+    most_bytes = std::max(most_bytes, home_bytes(q, homes, rank));
+  }
+  const double side = std::cbrt(static_cast<double>(q.m) * static_cast<double>(q.n) *
+                                static_cast<double>(q.k) / static_cast<double>(q.ranks));
+  const double moved = (3 * side * side - static_cast<double>(most_home)) / 2;  // in or out
+  return moved * static_cast<double>(q.element_bytes) >
+         static_cast<double>(most_bytes / worthwhile + 1);
+}
+
+}  // namespace
+
 Seen what_to_share(const ForecastRequest& request, const Method& method) {
-  constexpr index_t worthwhile = 8;  // an eighth of what a rank has at home
   if (method.algorithm != Algorithm::recursive || request.ranks == 1) return {};
   ForecastRequest apart = request;
   apart.seen = {};
   apart.inside = false;
-  const auto all = forecast(apart, method);
+  if (moves_much_anyhow(apart, method, homes_of(apart, method))) return all_seen;
+  const Planned planned = plan_product(apart, method);
+  const auto& all = planned.forecasts;
   const bool much = std::any_of(all.begin(), all.end(), [](const Forecast& f) {
     return std::max(f.received_bytes, f.sent_bytes) > f.home_bytes / worthwhile;
   });
   if (much) return all_seen;
-  const Homes homes = homes_of(apart, method);
+  const Homes& homes = planned.homes;
   const auto comes = [&](const MatrixLayout& home, const MatrixLayout& need) {
     for (index_t rank = 0; rank < request.ranks; ++rank) {
       const index_t here = intersect(home.of(rank), need.of(rank)).area();
@@ -284,7 +330,7 @@ Seen what_to_share(const ForecastRequest& request, const Method& method) {
     return false;
   };
   Seen seen;
-  for (const Plan& plan : plans_of(apart, method, leaves_of(apart), homes)) {
+  for (const Plan& plan : planned.plans) {
     seen.a = seen.a || comes(homes.a, a_layout(plan, apart.op_a));
     seen.b = seen.b || comes(homes.b, b_layout(plan, apart.op_b));
   }

@@ -1,5 +1,7 @@
 #include "dist/matmul/forecast_parts.hpp"
 
+#include <utility>
+
 #include "dist/matmul/homes.hpp"
 
 namespace tessera::dist::matmul {
@@ -15,6 +17,11 @@ std::vector<double> weights_of(const ForecastRequest& q, const Method& method) {
   return known ? method.weights : std::vector<double>{};
 }
 
+bool lives_inside(const ForecastRequest& q, const Method& method) {
+  return q.inside && method.algorithm == Algorithm::recursive && method.rounds <= 1 &&
+         !q.seen.any();
+}
+
 }  // namespace
 
 Leaves leaves_of(const ForecastRequest& q) {
@@ -22,12 +29,8 @@ Leaves leaves_of(const ForecastRequest& q) {
 }
 
 Homes homes_of(const ForecastRequest& q, const Method& method) {
-  const Shape shape{q.m, q.n, leaves_of(q)};
-  const bool inside =
-      q.inside && method.algorithm == Algorithm::recursive && method.rounds <= 1 && !q.seen.any();
-  Homes homes =
-      inside ? choose_homes(shape, q.op_a, q.op_b, q.ranks, weights_of(q, method), method.flops_per_word)
-             : homes_in_rows(shape, q.op_a, q.op_b, q.ranks);
+  if (lives_inside(q, method)) return homes_and_plans(q, method).homes;
+  Homes homes = homes_in_rows({q.m, q.n, leaves_of(q)}, q.op_a, q.op_b, q.ranks);
   homes.seen = q.seen;
   return homes;
 }
@@ -36,10 +39,21 @@ bool grows_in_c(const Plan& plan, const Homes& homes) {
   return grows_at_home(plan, homes.c) || (homes.seen.c && !splits_k(plan));
 }
 
-std::vector<Plan> plans_of(const ForecastRequest& q, const Method& method, const Leaves& leaves,
-                           const Homes& homes) {
-  return choose_plans({q.m, q.n, leaves}, q.op_a, q.op_b, homes, weights_of(q, method), method.flops_per_word,
-                      method.rounds);
+HomesAndPlans homes_and_plans(const ForecastRequest& q, const Method& method) {
+  const Shape shape{q.m, q.n, leaves_of(q)};
+  const Speeds speeds{weights_of(q, method), method.flops_per_word};
+  HomesAndPlans both{homes_in_rows(shape, q.op_a, q.op_b, q.ranks), {}};
+  both.homes.seen = q.seen;
+  if (method.rounds > 1) {
+    both.plans = choose_plans(shape, q.op_a, q.op_b, both.homes, speeds.weights,
+                              speeds.flops_per_word, method.rounds);
+    return both;
+  }
+  Plan recursive =
+      recursive_plan(shape, q.ranks, speeds.weights, prices_of(both.homes, speeds.flops_per_word));
+  if (lives_inside(q, method)) both.homes = choose_homes(recursive, q.op_a, q.op_b, speeds);
+  both.plans = {choose_plan(std::move(recursive), q.op_a, q.op_b, both.homes, speeds)};
+  return both;
 }
 
 GridLayouts grid_layouts(const ForecastRequest& q, const Method& method, const Leaves& leaves) {

@@ -9,8 +9,12 @@ namespace tessera::dist::matmul {
 
 [[nodiscard]] Leaves leaves_of(const ForecastRequest& q);
 [[nodiscard]] bool grows_in_c(const Plan& plan, const Homes& homes);
-[[nodiscard]] std::vector<Plan> plans_of(const ForecastRequest& q, const Method& method, const Leaves& leaves,
-                                         const Homes& homes);
+/// Homes, and the recursive plans of all rounds, by one search a round.
+struct HomesAndPlans {
+  Homes homes;
+  std::vector<Plan> plans;
+};
+[[nodiscard]] HomesAndPlans homes_and_plans(const ForecastRequest& q, const Method& method);
 
 /// Summa's homes of the operands.
 struct GridLayouts {

@@ -169,13 +169,17 @@ template <class T>
 void Freivalds<T>::take_start() {
   if (product_.beta == T{0}) return;
   const std::vector<double> x = draw_vector(nullptr);
-  start_ = through(*product_.old_c, Op::none, x, absolute(x), product_.m, nullptr);
+  start_ = summed(through(*product_.old_c, Op::none, x, absolute(x), product_.m, nullptr));
   const auto finite = [](double value) { return std::isfinite(value); };
-  if (seen_ && std::all_of(seen_->value.begin(), seen_->value.end(), finite)) return;  // so are the operands
+  if (seen_) {
+    const Sides all = summed(*seen_);
+    if (std::all_of(all.value.begin(), all.value.end(), finite)) return;  // so are the operands
+  }
   const Mask mask = find_nonfinite();
   if (!mask.any) return;
   const std::vector<double> masked = draw_vector(&mask);
-  masked_start_ = through(*product_.old_c, Op::none, masked, absolute(masked), product_.m, &mask);
+  masked_start_ =
+      summed(through(*product_.old_c, Op::none, masked, absolute(masked), product_.m, &mask));
 }
 
 /// Numbers of both signs in [1, 2) by steps of 2^-16, 0 where the mask leaves a column out: one wrong element
@@ -234,16 +238,24 @@ typename Freivalds<T>::Sides Freivalds<T>::through(const Parts<T>& matrix, Op op
     if (mask == nullptr) return add(box, part);
     each_masked(box, part, keep, add);
   });
-  comm_.sum(sides.value);
-  if (with_bound) comm_.sum(sides.bound);
   return sides;
+}
+
+/// Of what the ranks have each, in one message.
+template <class T>
+typename Freivalds<T>::Sides Freivalds<T>::summed(Sides mine) const {
+  const auto values = static_cast<std::ptrdiff_t>(mine.value.size());
+  std::vector<double> both = std::move(mine.value);
+  both.insert(both.end(), mine.bound.begin(), mine.bound.end());
+  comm_.sum(both);
+  return {{both.begin(), both.begin() + values}, {both.begin() + values, both.end()}};
 }
 
 template <class T>
 typename Freivalds<T>::Sides Freivalds<T>::operands_through(const Parts<T>& a, const Parts<T>& b,
                                                             const std::vector<double>& x,
                                                             const Mask* mask) const {
-  const Sides bx = through(b, product_.op_b, x, absolute(x), product_.k, mask);
+  const Sides bx = summed(through(b, product_.op_b, x, absolute(x), product_.k, mask));
   return through(a, product_.op_a, bx.value, bx.bound, product_.m, mask);
 }
 
@@ -260,10 +272,11 @@ template <class T>
 double Freivalds<T>::ratio(const Mask* mask) const {
   const std::vector<double> x = draw_vector(mask);
   const Sides& before = mask != nullptr && mask->any ? masked_start_ : start_;
-  const Sides got = through(*product_.c, Op::none, x, {}, product_.m, mask);
+  const Sides got = summed(through(*product_.c, Op::none, x, {}, product_.m, mask));
   if (product_.beta != T{0} && before.value.size() < got.value.size())
     return std::nan("");  // the operands were finite then
-  const Sides want = mask == nullptr && seen_ ? *seen_ : operands_through(*product_.a, *product_.b, x, mask);
+  const Sides want = summed(
+      mask == nullptr && seen_ ? *seen_ : operands_through(*product_.a, *product_.b, x, mask));
   // alpha == 0 reads neither operand, beta == 0 not the old c: their NaN must not enter here either.
   const std::vector<double> product = times(product_.alpha, want.value),
                             product_bound = times_bound(product_.alpha, want.bound),

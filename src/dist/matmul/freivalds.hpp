@@ -79,9 +79,10 @@ class Freivalds {
     bool any = false;
   };
   void take_start();
-  /// No abs_x: no bound is asked for.
+  /// This rank's part of the sums. No abs_x: no bound is asked for.
   [[nodiscard]] Sides through(const Parts<T>& matrix, Op op, const std::vector<double>& x,
                               const std::vector<double>& abs_x, index_t rows, const Mask* mask) const;
+  [[nodiscard]] Sides summed(Sides mine) const;
   [[nodiscard]] Sides operands_through(const Parts<T>& a, const Parts<T>& b, const std::vector<double>& x,
                                        const Mask* mask) const;
   [[nodiscard]] Mask find_nonfinite() const;
@@ -95,7 +96,8 @@ class Freivalds {
   int threads_;
   Sides start_;                // the old c by the vector
   Sides masked_start_;         // the same without the columns where op(b) is not finite
-  std::optional<Sides> seen_;  // op(a) (op(b) x), where the operands have passed by
+  std::optional<Sides>
+      seen_;  // this rank's part of op(a) (op(b) x), where the operands have passed by
 };
 
 }  // namespace tessera::dist::matmul

@@ -222,13 +222,12 @@ Homes homes_inside(const Plan& plan, Op op_a, Op op_b) {
   return best;
 }
 
-Homes choose_homes(const Shape& shape, Op op_a, Op op_b, index_t ranks, const std::vector<double>& weights,
-                   double flops_per_word) {
+Homes choose_homes(const Plan& plan, Op op_a, Op op_b, const Speeds& speeds) {
+  const Shape& shape = plan.shape;
+  const auto ranks = static_cast<index_t>(plan.cuboids.size());
   Homes rows = homes_in_rows(shape, op_a, op_b, ranks);
   if (ranks == 1 || shape.m == 0 || shape.n == 0 || shape.k() == 0) return rows;
-  const Plan plan = recursive_plan(shape, ranks, weights, {.flops_per_word = flops_per_word});
   Homes inside = homes_inside(plan, op_a, op_b);
-  const Speeds speeds{weights, flops_per_word};
   const double at_home = worst_cost(home_plan(shape, rows.c), op_a, op_b, rows, speeds);
   return at_home <= worst_cost(plan, op_a, op_b, inside, speeds) ? rows : inside;
 }

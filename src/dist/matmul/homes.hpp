@@ -19,11 +19,9 @@ namespace tessera::dist::matmul {
 /// sends.
 [[nodiscard]] Homes homes_inside(const Plan& plan, Op op_a, Op op_b);
 
-/// Those of the recursive plan, or row blocks where c computed at home in them takes the worst rank less
-/// time.
-[[nodiscard]] Homes choose_homes(const Shape& shape, Op op_a, Op op_b, index_t ranks,
-                                 const std::vector<double>& weights = {},
-                                 double flops_per_word = core_flops_per_word);
+/// Those of a recursive plan, made for homes which no other rank sees, or row blocks where c computed at
+/// home in them takes the worst rank less time.
+[[nodiscard]] Homes choose_homes(const Plan& recursive, Op op_a, Op op_b, const Speeds& speeds);
 
 /// Elements that go through a rank.
 struct Traffic {

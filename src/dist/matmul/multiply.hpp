@@ -2,6 +2,7 @@
 // The distributed product.
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +59,9 @@ struct Method {
   index_t rounds = 1;  ///< recursive's: boxes of c one after the other, for less memory; a power of two
   index_t slices = 1;  ///< recursive's: parts of k, each fetched under the arithmetic of the one before
   double flops_per_word = core_flops_per_word;  ///< recursive's, of the slowest rank; on all ranks the same
+  /// recursive's, of the product and its rounds, as plan_product() makes them; nullptr: searched
+  /// anew.
+  std::shared_ptr<const std::vector<Plan>> plans = {};
 };
 
 /// Multiplies. Collective; throws Error(usage) naming the argument for what does not fit together. Adds to
@@ -97,6 +101,18 @@ struct ForecastRequest {
 /// The forecast for every rank when operands and result live in those homes.
 [[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method);
 
+/// A product with everything that is known of it before it is computed, found once.
+struct Planned {
+  Homes homes;
+  std::vector<Plan> plans;          ///< recursive's, a round each
+  std::vector<Forecast> forecasts;  ///< by rank
+};
+/// One search of a plan a round, none for summa.
+[[nodiscard]] Planned plan_product(const ForecastRequest& request, const Method& method);
+/// The forecasts of the same homes and plans by a method of other slices.
+[[nodiscard]] std::vector<Forecast> forecast(const ForecastRequest& request, const Method& method,
+                                             const Planned& planned);
+
 /// Which matrices ranks of one node should see: all where else much of what they need has to travel, or an
 /// operand of which a rank needs more from others than it has. Shared memory comes in small pages, so that
 /// what stays at home is better off in a rank's own.
@@ -114,9 +130,13 @@ struct ExchangeTime {
 };
 [[nodiscard]] ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
                                          const mpi::Network& network);
+[[nodiscard]] ExchangeTime exchange_time(const ForecastRequest& request, const Method& method,
+                                         const mpi::Network& network, const Planned& planned);
 
 /// Into how many slices to cut k: several where that makes messages and arithmetic together faster, unless C
 /// is so small that a rank's threads share k. Arithmetic only.
 [[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method);
+[[nodiscard]] index_t slices_that_pay(const ForecastRequest& request, const Method& method,
+                                      const Planned& planned);
 
 }  // namespace tessera::dist::matmul

@@ -11,10 +11,6 @@ using layout::Box;
 using layout::MatrixLayout;
 using layout::Range;
 
-Prices prices_of(const Homes& homes, double flops_per_word) {
-  return {.flops_per_word = flops_per_word, .operand = homes.seen.all() ? 0.25 : 1};
-}
-
 template <class BoxOf>
 MatrixLayout layout_of(const Plan& plan, index_t rows, index_t cols, const BoxOf& box_of) {
   MatrixLayout result{rows, cols, {}};
@@ -117,6 +113,10 @@ MatrixLayout c_start_layout(const Plan& plan) {
   });
 }
 
+Prices prices_of(const Homes& homes, double flops_per_word) {
+  return {.flops_per_word = flops_per_word, .operand = homes.seen.all() ? 0.25 : 1};
+}
+
 index_t moved_elements(const Plan& plan, Op op_a, Op op_b, const Homes& homes, index_t rank) {
   const Cuboid& mine = plan.of(rank);
   if (mine.empty()) return 0;
@@ -152,11 +152,15 @@ double worst_cost(const Plan& plan, Op op_a, Op op_b, const Homes& homes, const 
 
 Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes, const std::vector<double>& weights,
                  double flops_per_word) {
-  const index_t ranks = homes.c.ranks();
-  Plan recursive = recursive_plan(shape, ranks, weights, prices_of(homes, flops_per_word));
-  if (homes.seen.all() || ranks == 1 || shape.m == 0 || shape.n == 0) return recursive;
+  return choose_plan(
+      recursive_plan(shape, homes.c.ranks(), weights, prices_of(homes, flops_per_word)), op_a, op_b,
+      homes, {weights, flops_per_word});
+}
+
+Plan choose_plan(Plan recursive, Op op_a, Op op_b, const Homes& homes, const Speeds& speeds) {
+  const Shape& shape = recursive.shape;
+  if (homes.seen.all() || homes.c.ranks() == 1 || shape.m == 0 || shape.n == 0) return recursive;
   Plan at_home = home_plan(shape, homes.c);
-  const Speeds speeds{weights, flops_per_word};
   const auto cost = [&](const Plan& plan) { return worst_cost(plan, op_a, op_b, homes, speeds); };
   return cost(at_home) < cost(recursive) ? at_home : recursive;
 }

@@ -90,7 +90,6 @@ inline constexpr index_t cut_granule = 8;
 struct Prices {
   double flops_per_word = core_flops_per_word;  ///< arithmetic that takes as long as receiving an element
   double operand = 1;  ///< of an element of a or b, in words: less where it is read where it lies
-  friend bool operator==(const Prices&, const Prices&) = default;
 };
 
 /// The uneven recursive plan (after CARMA, Demmel et al. 2013, with proportional cuts): P ranks are cut in
@@ -102,6 +101,10 @@ struct Prices {
 /// groups take in proportion to theirs, and a rank that is too slow for any part idles. None: all are alike.
 [[nodiscard]] Plan recursive_plan(const Shape& shape, index_t ranks, const std::vector<double>& weights = {},
                                   const Prices& prices = {});
+
+/// How often this process has searched a recursive plan, each some microseconds to milliseconds:
+/// for tests.
+[[nodiscard]] index_t plan_searches();
 
 /// Which matrices every rank sees, because they lie in memory that the ranks of one node share.
 struct Seen {
@@ -116,6 +119,10 @@ struct Homes {
   layout::MatrixLayout a, b, c;
   Seen seen = {};
 };
+
+/// What a plan weighs where operands and result live there: memory that ranks see costs less than
+/// messages.
+[[nodiscard]] Prices prices_of(const Homes& homes, double flops_per_word);
 
 /// The elements that a rank of the plan receives of operands that are not at home with it, and gives away of
 /// the result.
@@ -137,6 +144,10 @@ struct Speeds {
 [[nodiscard]] Plan choose_plan(const Shape& shape, Op op_a, Op op_b, const Homes& homes,
                                const std::vector<double>& weights = {},
                                double flops_per_word = core_flops_per_word);
+
+/// The same of a recursive plan that was made with prices_of(homes).
+[[nodiscard]] Plan choose_plan(Plan recursive, Op op_a, Op op_b, const Homes& homes,
+                               const Speeds& speeds);
 
 /// The same in so many rounds, a power of two, one after the other: each makes a box of c, halves of halves,
 /// with its own recursive plan. A rank then holds less at a time, and receives more in all. One: choose_plan.

@@ -1,5 +1,7 @@
 #include <optional>
+#include <vector>
 
+#include "base/error.hpp"
 #include "dist/matmul/algorithms.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
 #include "machine/pages.hpp"
@@ -104,10 +106,17 @@ void follow(const mpi::Communicator& comm, const Product<T>& product, const Meth
 template <class T>
 void recursive(const mpi::Communicator& comm, const Product<T>& product, const Method& method,
                mpi::Phases& phases) {
-  const auto plans = choose_plans(
-      {product.m(), product.n(), tessera::matmul::leaves<T>(product.k())}, product.op_a, product.op_b,
-      {product.a.layout(), product.b.layout(), product.c.layout(), seen_of(product)}, method.weights,
-      method.flops_per_word, method.rounds);
+  const Shape shape{product.m(), product.n(), tessera::matmul::leaves<T>(product.k())};
+  std::vector<Plan> searched;
+  if (!method.plans)
+    searched =
+        choose_plans(shape, product.op_a, product.op_b,
+                     {product.a.layout(), product.b.layout(), product.c.layout(), seen_of(product)},
+                     method.weights, method.flops_per_word, method.rounds);
+  const std::vector<Plan>& plans = method.plans ? *method.plans : searched;
+  for (const Plan& plan : plans)
+    require(plan.shape == shape && static_cast<int>(plan.cuboids.size()) == comm.size(),
+            ExitCode::usage, "plans: they are of another product, or of other ranks");
   const auto meet_here = [&] {
     const mpi::PhaseScope scope(phases, "exchange");
     meet(comm, product);

@@ -30,8 +30,9 @@ void plan_point(const mpi::Communicator& comm, const run::Values& values, const 
 bool run_point(const mpi::Communicator& comm, const run::Values& values, const PlannedPoint& point,
                run::Session& session) {
   if (point.mode() == Mode::in_memory) {
-    session.plan_memory(run::require_memory(comm, values, point.held(),
-                                            [&](index_t ranks) { return point.most_memory(ranks); }));
+    const auto most = [&](index_t ranks) { return point.most_memory(ranks); };
+    session.plan_memory(point.known_to_fit() ? run::planned_memory(comm, values, point.held())
+                                             : run::require_memory(comm, values, point.held(), most));
   }
   return point.run(session);
 }

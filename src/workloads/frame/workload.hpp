@@ -63,6 +63,8 @@ class PlannedPoint {
   [[nodiscard]] virtual const VariantInfo* kernel() const = 0;
   /// What this rank will hold in memory. Local.
   [[nodiscard]] virtual run::Held held() const = 0;
+  /// Whether every rank may hold its part, as all ranks know: nothing has to be asked. Local.
+  [[nodiscard]] virtual bool known_to_fit() const { return false; }
   /// The largest memory of any rank, bytes, if there were so many. Local.
   [[nodiscard]] virtual index_t most_memory(index_t ranks) const = 0;
   /// What the worst rank will hold, and the slowest take. Local.

@@ -88,13 +88,40 @@ template double tolerance_of<Complex<double>>(const Request&);
 
 namespace {
 
+/// Operands, result, and the result as it was before where that counts.
+template <class T>
+struct Matrices {
+  DistributedMatrix<T> a, b, c, old_c;
+};
+
 /// In the ranks' own memory or in memory that all see. Collective.
 template <class T>
-DistributedMatrix<T> allocate(const mpi::Communicator& comm, const layout::MatrixLayout& homes, bool shared) {
-  if (shared) return DistributedMatrix<T>(comm, homes, comm.node());
-  DistributedMatrix<T> matrix;
-  mpi::together(comm, "allocate", [&] { matrix = DistributedMatrix<T>(comm, homes); });
-  return matrix;
+Matrices<T> allocate(const mpi::Communicator& comm, const Request& request) {
+  const dist::matmul::Homes& homes = request.planned.homes;
+  const auto& seen = request.shape.seen;
+  const auto bytes = [](bool shared, const layout::MatrixLayout& home) {
+    return shared ? home.rows * home.cols * static_cast<index_t>(sizeof(T)) : 0;
+  };
+  std::shared_ptr<dist::SharedRoom> room;
+  if (seen.any())
+    room = std::make_shared<dist::SharedRoom>(
+        comm.node(), dist::SharedRoom::bytes_for(
+                         {bytes(seen.a, homes.a), bytes(seen.b, homes.b), bytes(seen.c, homes.c)}));
+  Matrices<T> all;
+  const auto make = [&](const layout::MatrixLayout& home, bool shared) {
+    return shared ? DistributedMatrix<T>(comm, home, room) : DistributedMatrix<T>(comm, home);
+  };
+  const auto make_all = [&] {
+    all.a = make(homes.a, seen.a);
+    all.b = make(homes.b, seen.b);
+    all.c = make(homes.c, seen.c);
+    if (request.shape.reads_c) all.old_c = make(homes.c, false);
+  };
+  if (seen.all() && !request.shape.reads_c)
+    make_all();  // it is there already
+  else
+    mpi::together(comm, "allocate", make_all);
+  return all;
 }
 
 /// A matrix that is filled as it passes by: from a file, or with random values on all threads at once.
@@ -114,14 +141,16 @@ class Loading : public dist::matmul::Parts<T> {
   void each(const typename dist::matmul::Parts<T>::Body& body) const override {
     const index_t count = ceil_div(matrix_.box().rows.size(), strip_rows());
     phases_.add("read", 0);
-    mpi::together(comm_, "read", [&] {
+    const auto load_all = [&] {
       const auto load = [&](int part, int parts) {
         for (index_t s = count * part / parts; s < count * (part + 1) / parts; ++s)
           strip(s * strip_rows(), body, part == 0);
       };
       if (source_.input != nullptr) return load(0, 1);
       machine::parallel_parts(static_cast<int>(std::clamp<index_t>(count, 1, source_.threads)), load);
-    });
+    };
+    if (source_.input == nullptr) return load_all();  // which cannot fail
+    mpi::together(comm_, "read", load_all);
   }
   void all() const { each({}); }
 
@@ -203,17 +232,11 @@ bool run_point(const Point& point) {
   const int threads = request.method.threads;
   run::Outputs outputs = open_output(comm, point.values, request);
   mpi::Phases once;
-  const dist::matmul::Homes homes = homes_of(q, request.method);
-  auto a = allocate<T>(comm, homes.a, q.seen.a);
-  auto b = allocate<T>(comm, homes.b, q.seen.b);
+  Matrices<T> matrices = allocate<T>(comm, request);
+  auto &a = matrices.a, &b = matrices.b, &c = matrices.c, &old_c = matrices.old_c;
   const Loading<T> loading_a(comm, {inputs.a.get(), !request.a_chunk.empty(), seed, 1, threads}, a, once),
       loading_b(comm, {inputs.b.get(), !request.b_chunk.empty(), seed, 2, threads}, b, once);
-  DistributedMatrix<T> old_c;
-  if (q.reads_c) {
-    old_c = allocate<T>(comm, homes.c, false);
-    Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
-  }
-  auto c = allocate<T>(comm, homes.c, q.seen.c);
+  if (q.reads_c) Loading<T>(comm, {inputs.c.get(), true, seed, 3, threads}, old_c, once).all();
   std::fill_n(c.view().data, c.box().area(),
               T(std::numeric_limits<Real<T>>::quiet_NaN()));  // what is not written shows
   if (q.reads_c) mpi::copy_block<T>(old_c.view(), c.view());

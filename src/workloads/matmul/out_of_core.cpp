@@ -221,12 +221,12 @@ std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run:
                                        const Request& request, const Inputs& inputs) {
   const std::string& wanted = values.text("out-of-core");
   if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
-  mpi::together(comm, "plan", [&] {
+  mpi::alike("plan", [&] {
     require(can_stream(values, request), ExitCode::usage,
             "--out-of-core always goes with --out, and not with matrices that stay on GPUs (--gpu-exchange "
             "host)");
   });
-  if (wanted == "auto" && fits(request, run::Allowance(comm, values))) return std::nullopt;
+  if (wanted == "auto" && request.fits) return std::nullopt;
   const index_t allowance = run::memory_allowance(comm, values);
   std::optional<Stream> stream;
   // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when somebody

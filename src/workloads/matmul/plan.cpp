@@ -64,6 +64,8 @@ std::string ceiling_of(const Request& request) {
 }
 
 std::vector<Forecast> forecasts_on(const Request& request, index_t ranks) {
+  if (static_cast<index_t>(request.planned.forecasts.size()) == ranks)
+    return request.planned.forecasts;
   auto shape = request.shape;
   auto method = request.method;
   shape.ranks = ranks;
@@ -82,9 +84,9 @@ index_t most_memory(const Request& request, index_t ranks) {
 
 Need need_of(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node) {
   Need need{.memory = most_memory(request, request.shape.ranks)};
-  const auto exchange =
-      exchange_time(request.shape, request.method, run::network(ceilings, request.shape.ranks));
-  const auto forecasts = forecast(request.shape, request.method);
+  const auto exchange = exchange_time(request.shape, request.method,
+                                      run::network(ceilings, request.shape.ranks), request.planned);
+  const auto& forecasts = request.planned.forecasts;
   for (std::size_t r = 0; r < forecasts.size(); ++r)
     need.seconds = std::max(need.seconds,
                             predicted_seconds(request, r, forecasts[r], ceilings, ranks_per_node, exchange));
@@ -94,7 +96,7 @@ Need need_of(const Request& request, const run::Ceilings& ceilings, index_t rank
 void print_plan(const Request& request, const run::Ceilings& ceilings, index_t ranks_per_node,
                 index_t program) {
   const auto& q = request.shape;
-  const auto forecasts = forecast(q, request.method);
+  const auto& forecasts = request.planned.forecasts;
   fmt::print("plan: {} x {} x {} {} on {} x {}, algorithm {}, kernel {}\n", q.m, q.n, q.k,
              name(request.element), counted(q.ranks, "rank"), counted(request.method.threads, "thread"),
              request.algorithm, request.kernels);
@@ -113,7 +115,8 @@ void print_plan(const Request& request, const run::Ceilings& ceilings, index_t r
   else if (q.seen.any())
     fmt::print("the ranks share the memory of {}\n", q.seen.a && q.seen.b ? "A and B" : q.seen.a ? "A" : "B");
   Table table({"rank", "GFLOP", "received", "sent", "messages", "at home", "work space", "predicted"});
-  const auto exchange = exchange_time(q, request.method, run::network(ceilings, q.ranks));
+  const auto exchange =
+      exchange_time(q, request.method, run::network(ceilings, q.ranks), request.planned);
   double slowest = 0;
   index_t words = 0, all_words = 0, most = 0;
   constexpr index_t most_rows = 32;

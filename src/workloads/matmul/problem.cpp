@@ -76,7 +76,7 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   q.op_b = op_of(point, "trans-b", request.element);
   if (!inputs.a) return;
   const io::DatasetInfo &a = infos[0], &b = infos[1];
-  mpi::on_root(comm, "open input", [&] {
+  mpi::alike("open input", [&] {
     require_operand(a, inputs.a->name(), request.element);
     require_operand(b, inputs.b->name(), request.element);
     const Extents left = logical_shape(a, q.op_a), right = logical_shape(b, q.op_b);
@@ -94,7 +94,7 @@ void resolve_data(const mpi::Communicator& comm, const Values& point, const Inpu
   request.b_chunk = b.chunk;
   if (!inputs.c) return;
   const io::DatasetInfo& c = infos[2];
-  mpi::on_root(comm, "open input", [&] {
+  mpi::alike("open input", [&] {
     require_operand(c, inputs.c->name(), request.element);
     require(c.shape[0] == q.m && c.shape[1] == q.n, ExitCode::bad_data,
             fmt::format("{} is {} and the product is {} x {}; give a C of that shape",
@@ -109,14 +109,13 @@ void resolve_precision(const mpi::Communicator& comm, const Values& point, Reque
               : name == "bf16" ? kernels::Precision::bf16
               : name == "f16"  ? kernels::Precision::f16
                                : kernels::Precision::full;
+  if (precision == kernels::Precision::full) return;
   mpi::together(comm, "plan", [&] {
-    require(
-        precision == kernels::Precision::full ||
-            (request.method.kernel->name == "cuda_tensor" && request.element == Element::f32),
-        ExitCode::usage,
-        fmt::format(
-            "--precision {} is for --kernel cuda_tensor in f32 and this is {} in {}; drop it, or take those",
-            name, request.method.kernel->name, tessera::name(request.element)));
+    require(request.method.kernel->name == "cuda_tensor" && request.element == Element::f32,
+            ExitCode::usage,
+            fmt::format("--precision {} is for --kernel cuda_tensor in f32 and this is {} in {}; "
+                        "drop it, or take those",
+                        name, request.method.kernel->name, tessera::name(request.element)));
   });
 }
 
@@ -153,11 +152,12 @@ void choose_kernel(const mpi::Communicator& comm, const Values& point, Request& 
   Method& method = request.method;
   method.kernel = &kernels::best();
   constexpr index_t enough = index_t{1} << 30;
-  const index_t whole = most_memory(request, request.shape.ranks);
+  const index_t whole =
+      tessera::machine::built_with_cuda() ? most_memory(request, request.shape.ranks) : 0;
   const index_t least = method.tuning.device_memory > 0 ? method.tuning.device_memory : enough;
   const bool complex = is_complex_element(request.element);
   const auto* const named = find_variant(kernels::variants(), point.text("kernel"));
-  mpi::together(comm, "plan", [&] {
+  mpi::alike("plan", [&] {
     require(
         !complex || named == nullptr || named->space == Space::host, ExitCode::usage,
         fmt::format("{} does not multiply complex numbers ({}), the CPU's kernels do; take one of those, or "
@@ -184,7 +184,7 @@ void choose_kernel(const mpi::Communicator& comm, const Values& point, Request& 
 void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& request) {
   const bool on_gpu = request.method.kernel->space == Space::device;
   request.method.weights = run::weights_of(comm, point, on_gpu, [&] { return speed_of(request); });
-  mpi::together(comm, "plan", [&] {
+  mpi::alike("plan", [&] {
     require(request.method.weights.empty() || request.method.algorithm == dist::matmul::Algorithm::recursive,
             ExitCode::usage,
             "ranks take by their speed (--gpu-ranks, --shares measured) in --algorithm recursive alone; take "
@@ -192,16 +192,16 @@ void weigh_ranks(const mpi::Communicator& comm, const Values& point, Request& re
   });
 }
 
-/// Which matrices all ranks shall see: those of one node, whose kernels run on the host.
-dist::matmul::Seen shared_memory(const mpi::Communicator& comm, const Request& request) {
+/// Whether the ranks may all see matrices, as this one finds it: those of one node, whose kernels
+/// run on the host. Collective.
+bool could_share(const mpi::Communicator& comm, const Request& request) {
   const auto& q = request.shape;
   const index_t bytes = (q.m * q.k + q.k * q.n + q.m * q.n) * q.element_bytes;
-  const bool possible = request.gpus == nullptr && request.kernels == request.method.kernel->name &&
-                        request.method.kernel->space == Space::host && q.ranks == comm.size() &&
-                        comm.node().size() == comm.size() && bytes <= mpi::SharedMemory::available();
-  const bool shares = comm.max(index_t{possible ? 0 : 1}) == 0 &&
-                      comm.max(index_t{mpi::SharedMemory::works_here(comm) ? 0 : 1}) == 0;
-  return shares ? what_to_share(q, request.method) : dist::matmul::Seen{};
+  const bool here = comm.size() > 1 && request.gpus == nullptr && q.ranks == comm.size() &&
+                    comm.node().size() == comm.size();  // the same on every rank
+  return here && mpi::SharedMemory::works_here(comm) && bytes <= mpi::SharedMemory::available() &&
+         request.kernels == request.method.kernel->name &&
+         request.method.kernel->space == Space::host;
 }
 
 /// Whether operands and result may live in any boxes: chunks of files are not to be read by several ranks,
@@ -214,32 +214,49 @@ bool may_live_anywhere(const Request& request, const Inputs& inputs) {
 /// Where messages take long, slices of k, each fetched under the arithmetic of the one before; unless that
 /// does not fit into memory. Where memory does not suffice for all of c at a time, boxes of it one after the
 /// other. What does not fit then either goes out of core, or is refused.
-void choose_order(const mpi::Communicator& comm, const Values& point, Request& request) {
+void choose_order(const run::Allowance& allowance, index_t wanted_slices, Request& request) {
   constexpr index_t most_rounds = 256;
   Method& method = request.method;
   auto& q = request.shape;
-  if (method.algorithm != dist::matmul::Algorithm::recursive || request.gpus != nullptr || q.ranks == 1)
-    return;
-  const run::Allowance allowance(comm, point);
-  const index_t wanted = point.integer("slices");
+  const auto fits_in = [&](index_t slices) {
+    if (std::exchange(method.slices, slices) != slices)
+      request.planned.forecasts = forecast(q, method, request.planned);
+    return fits(request, allowance);
+  };
   const dist::matmul::Seen shared = q.seen;
   do {  // memory that ranks share is resident with each of them
-    if (!q.seen.all()) method.slices = wanted > 0 ? wanted : slices_that_pay(q, method);
-    if (fits(request, allowance)) return;
-    if (wanted == 0) method.slices = 1;
-    if (fits(request, allowance)) return;
+    request.planned = plan_product(q, method);
+    const index_t pays = q.seen.all() ? method.slices : slices_that_pay(q, method, request.planned);
+    if (fits_in(wanted_slices > 0 && !q.seen.all() ? wanted_slices : pays)) return;
+    if (wanted_slices == 0 && fits_in(1)) return;
     for (method.rounds = 2; method.rounds <= most_rounds; method.rounds *= 2) {
+      request.planned = plan_product(q, method);
       if (fits(request, allowance)) return;
     }
     method.rounds = 1;
   } while (std::exchange(q.seen, {}).any());
   q.seen = shared;
+  request.planned = plan_product(q, method);
+}
+
+/// The plan of the product, made once. Every rank knows whether all have the room for it.
+void plan(const run::Allowance& allowance, index_t wanted_slices, Request& request) {
+  Method& method = request.method;
+  const bool recursive =
+      method.algorithm == dist::matmul::Algorithm::recursive && request.gpus == nullptr;
+  if (recursive && request.shape.ranks > 1)
+    choose_order(allowance, wanted_slices, request);
+  else
+    request.planned = plan_product(request.shape, method);
+  request.fits = fits(request, allowance);
+  if (recursive)
+    method.plans = std::make_shared<const std::vector<dist::matmul::Plan>>(request.planned.plans);
 }
 
 }  // namespace
 
 bool fits(const Request& request, const run::Allowance& allowance) {
-  const auto all = forecast(request.shape, request.method);
+  const auto& all = request.planned.forecasts;
   return std::all_of(all.begin(), all.end(), [&](const dist::matmul::Forecast& f) {
     return allowance.holds({f.memory(), f.seen_bytes});
   });
@@ -281,8 +298,8 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   method.panel = point.integer("panel");
   method.grid = parse_grid(point.text("grid"));
   method.threads = run::threads_of(point);
-  method.flops_per_word = dist::matmul::core_flops_per_word * comm.max(static_cast<double>(method.threads));
-  mpi::together(comm, "plan", [&] {
+  method.flops_per_word = dist::matmul::core_flops_per_word * static_cast<double>(method.threads);
+  mpi::alike("plan", [&] {
     require_factors(point, request);
     for (const auto& [x, y] : {std::pair{q.m, q.k}, {q.k, q.n}, {q.m, q.n}}) {
       (void)checked_mul(checked_mul(x, y, "a matrix"), q.element_bytes, "a matrix");
@@ -297,9 +314,16 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
   resolve_precision(comm, point, request);
   choose_exchange(comm, point, inputs, request);
   if (request.gpus == nullptr) weigh_ranks(comm, point, request);
-  q.seen = shared_memory(comm, request);
+  mpi::Agreement all(comm, "plan");
+  const std::size_t threads = all.largest(method.threads),
+                    apart = all.largest(could_share(comm, request) ? 0 : 1);
+  const run::AllowanceFacts allowance(all, comm, point);
+  all.settle();
+  method.flops_per_word =
+      dist::matmul::core_flops_per_word * static_cast<double>(all.value(threads));
+  if (all.value(apart) == 0) q.seen = what_to_share(q, method);
   q.inside = may_live_anywhere(request, inputs);
-  choose_order(comm, point, request);
+  plan(allowance.settled(), point.integer("slices"), request);
   return request;
 }
 

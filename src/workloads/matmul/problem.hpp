@@ -30,6 +30,8 @@ struct Request {
   std::vector<index_t> a_chunk, b_chunk;      ///< as stored; empty where it is contiguous
   const mpi::DeviceExchange* gpus = nullptr;  ///< operands and result stay there, and travel so
   std::string kernels;  ///< of all ranks: "cuda_tensor+cache_oblivious" where they differ
+  dist::matmul::Planned planned;
+  bool fits = false;  ///< every rank may hold its part, as all ranks know
 };
 
 /// The inputs that files hold, and what the first look found.

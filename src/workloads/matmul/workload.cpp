@@ -16,9 +16,10 @@ class Planned final : public PlannedPoint {
   [[nodiscard]] bool may_go_out_of_core() const override { return can_stream(values_, request_); }
   [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
   [[nodiscard]] run::Held held() const override {
-    const auto mine = forecast(request_.shape, request_.method)[static_cast<std::size_t>(comm_.rank())];
+    const auto& mine = request_.planned.forecasts[static_cast<std::size_t>(comm_.rank())];
     return {mine.memory(), mine.seen_bytes};
   }
+  [[nodiscard]] bool known_to_fit() const override { return request_.fits; }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
     return matmul::most_memory(request_, ranks);
   }

@@ -123,7 +123,7 @@ TEST(HomesInside, MakeRanksMoveFarLessThanA1DSplitAtAnySize) {
 TEST(ChooseHomes, LeaveALargeResultOfAShortKWhereItIsComputed) {
   const Shape shape = shape_of(4096, 4096, 128);
   for (const index_t ranks : {1, 2, 4, 6}) {
-    const Homes homes = choose_homes(shape, Op::none, Op::none, ranks);
+    const Homes homes = choose_homes(recursive_plan(shape, ranks), Op::none, Op::none, {});
     const Plan plan = choose_plan(shape, Op::none, Op::none, homes);
     EXPECT_TRUE(grows_at_home(plan, homes.c)) << ranks;
     const Homes rows = homes_in_rows(shape, Op::none, Op::none, ranks);

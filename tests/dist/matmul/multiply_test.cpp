@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "dist/matmul/freivalds.hpp"
 #include "dist/matmul/homes.hpp"
@@ -179,6 +180,33 @@ TYPED_TEST(Multiply, SharedMemoryGivesTheBitsOfOneRank) {
       EXPECT_LE(got.ratio, Freivalds<TypeParam>::tolerance);
     }
   }
+}
+
+TYPED_TEST(Multiply, FollowsAPlanThatIsThere) {
+  const auto comm = mpi::Communicator::world();
+  for (const Case& x : cases) {
+    for (const index_t rounds : {1, 2}) {
+      const ForecastRequest q{.m = x.m,
+                              .n = x.n,
+                              .k = x.k,
+                              .element_bytes = static_cast<index_t>(sizeof(Real<TypeParam>)),
+                              .ranks = comm.size()};
+      Method method{.threads = 2, .rounds = rounds};
+      method.plans = std::make_shared<const std::vector<Plan>>(plan_product(q, method).plans);
+      const index_t before = plan_searches();
+      const auto got = run<TypeParam>(comm, x, method);
+      EXPECT_EQ(plan_searches(), before);
+      same_bits(got.c, one_rank<TypeParam>(x), std::to_string(rounds) + " rounds");
+    }
+  }
+}
+
+TYPED_TEST(Multiply, RefusesThePlanOfAnother) {
+  const auto comm = mpi::Communicator::world();
+  const ForecastRequest other{.m = 40, .n = 50, .k = 61, .ranks = comm.size()};
+  Method method{.threads = 2};
+  method.plans = std::make_shared<const std::vector<Plan>>(plan_product(other, method).plans);
+  EXPECT_THROW((void)run<TypeParam>(comm, cases[0], method), Error);
 }
 
 TYPED_TEST(Multiply, HomesInsideOfWhatRanksNeedGiveTheBitsOfOneRank) {

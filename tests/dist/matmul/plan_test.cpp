@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -345,6 +346,53 @@ TEST(WhatToShare, IsAllOrTheOperandThatTravels) {
   }
   EXPECT_EQ(of({.m = 4096, .n = 4096, .k = 128, .ranks = 1}), "");
   EXPECT_EQ(of({.m = 4096, .n = 4096, .k = 128, .op_b = Op::transpose, .ranks = 4}), "b");
+}
+
+TEST(WhatToShare, SaysWithoutAPlanWhatThePlanWouldSay) {
+  int without = 0;
+  for (const auto& [m, n, k] : {std::array<index_t, 3>{200, 200, 200},
+                                {4096, 4096, 128},
+                                {131072, 128, 256},
+                                {64, 64, 100000},
+                                {1000, 10, 1000},
+                                {10, 1000, 1000},
+                                {333, 1777, 512}}) {
+    for (const index_t ranks : {2, 3, 4, 7, 16}) {
+      const ForecastRequest q{.m = m, .n = n, .k = k, .ranks = ranks};
+      const auto all = forecast(q, {});
+      const bool much = std::any_of(all.begin(), all.end(), [](const Forecast& f) {
+        return std::max(f.received_bytes, f.sent_bytes) > f.home_bytes / 8;
+      });
+      const index_t before = plan_searches();
+      EXPECT_EQ(what_to_share(q, {}).all(), much)
+          << m << " x " << n << " x " << k << " on " << ranks;
+      without += plan_searches() == before ? 1 : 0;
+    }
+  }
+  EXPECT_GE(without, 10);
+}
+
+TEST(PlanProduct, SearchesOnceForAllThatIsAskedOfIt) {
+  for (const bool inside : {false, true}) {
+    ForecastRequest q{.m = 200, .n = 200, .k = 200, .ranks = 4, .inside = inside};
+    const index_t before = plan_searches();
+    if (!inside) q.seen = what_to_share(q, {});
+    const Planned planned = plan_product(q, {});
+    EXPECT_EQ(planned.forecasts.size(), 4u);
+    EXPECT_EQ(planned.plans.size(), 1u);
+    (void)slices_that_pay(q, {}, planned);
+    (void)exchange_time(q, {.slices = 2}, {}, planned);
+    EXPECT_EQ(forecast(q, {.slices = 2}, planned).size(), 4u);
+    EXPECT_EQ(plan_searches() - before, 1);
+  }
+}
+
+TEST(PlanProduct, HasARoundEachAndNoneForSumma) {
+  const ForecastRequest q{.m = 300, .n = 400, .k = 500, .ranks = 6};
+  EXPECT_EQ(plan_product(q, {.rounds = 4}).plans.size(), 4u);
+  const index_t before = plan_searches();
+  EXPECT_TRUE(plan_product(q, {.algorithm = Algorithm::summa}).plans.empty());
+  EXPECT_EQ(plan_searches(), before);
 }
 
 TEST(Forecast, OperandsThatAllSeeDoNotMove) {
