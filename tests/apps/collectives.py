@@ -1,0 +1,64 @@
+"""How many collective MPI calls a run makes from its start to its first repetition. TESSERA_COUNTED_COLLECTIVES is the library
+that counts them (collectives.c)."""
+
+import os
+
+import tessera
+from tessera import h5py, numpy
+
+LIBRARY = os.environ.get("TESSERA_COUNTED_COLLECTIVES", "")
+MAKE = ("Comm_", "Win_")  # communicators and windows, which live on, and the trial of one
+
+FIELD = ("--shape", "64x64", "--steps", 2)
+# Of each request so many at most, on 4 ranks of a node: small messages, and what is made.
+GENERATED = {
+    ("matmul", "--n", 200): (6, 5),
+    ("matmul", "--n", 200, "--algorithm", "summa"): (10, 6),
+    ("transpose", "--n", 200): (12, 5),
+    ("stencil", *FIELD): (16, 5),
+    ("sort", "--n", 1000): (12, 3),
+}
+
+
+class Collectives(tessera.Case):
+    def calls_of(self, *words):
+        """(small messages, what was made) by the names of the calls, of rank 0 of 4."""
+        if not LIBRARY:
+            self.skipTest("TESSERA_COUNTED_COLLECTIVES names no library")
+        names = self.path("calls")
+        result = self.run_tessera(f"LD_PRELOAD={LIBRARY}", f"TESSERA_COLLECTIVES={names}", tessera.PROGRAM, *words,
+                                  program="env", ranks=4)
+        self.assertEqual(result.code, tessera.OK, str(result))
+        with open(names) as file:
+            calls = [line.split()[0] for line in file]
+        made = [call for call in calls if call.startswith(MAKE)]
+        return [call for call in calls if not call.startswith(MAKE)], made
+
+    def assert_few(self, words, messages, made):
+        talked, built = self.calls_of(*words)
+        self.assertGreater(len(talked), 1, words)  # the roll call, and the barrier before the clock starts
+        self.assertLessEqual(len(talked), messages, f"{words}: {' '.join(talked)}")
+        self.assertLessEqual(len(built), made, f"{words}: {' '.join(built)}")
+
+    def test_generated_data(self):
+        for words, (messages, made) in GENERATED.items():
+            with self.subTest(words):
+                self.assert_few(words, messages, made)
+
+    def test_inputs_are_told_of_all_together(self):
+        """Three take no more messages than one."""
+        with h5py.File(self.path("in.h5"), "w") as file:
+            for name in "ABC":
+                file[name] = numpy.ones((40, 40))
+        two = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B")[0])
+        three = len(self.calls_of("matmul", "--a", "in.h5:/A", "--b", "in.h5:/B", "--c", "in.h5:/C", "--beta", 1)[0])
+        self.assertLessEqual(two, 6 + 4)  # and the reading of each, and what a file may lack
+        self.assertLessEqual(three, two + 4)  # C is read, and multiplied by the check
+        field = ("stencil", "--in", "in.h5:/A", "--steps", 2)
+        plain = len(self.calls_of(*field)[0])
+        terms = len(self.calls_of(*field, "--coefficients", "in.h5:/B", "--source", "in.h5:/C")[0])
+        self.assertLessEqual(terms, plain)
+
+
+if __name__ == "__main__":
+    tessera.main()
