@@ -37,8 +37,7 @@
 namespace tessera::apps {
 namespace {
 
-/// Where an exception can go no further: in functions of libraries that promise to throw none, and before
-/// main.
+/// Where an exception can go no further: in functions of libraries that promise to throw none.
 [[noreturn]] void end_by_exception() noexcept {
   try {
     if (std::current_exception()) std::rethrow_exception(std::current_exception());
@@ -50,8 +49,6 @@ namespace {
   }
   std::abort();
 }
-
-__attribute__((constructor(101))) void set_end_by_exception() { std::set_terminate(end_by_exception); }
 
 /// Memory is missing on this rank alone, as far as it knows. The others have begun to connect to the
 /// launcher, and Open MPI's may wait for ever for one that it kills in the midst of it.
@@ -337,6 +334,7 @@ int main_of(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace tessera;
+  std::set_terminate(apps::end_by_exception);
   apps::start_as_expected();
   (void)mpi::account();
   io::quiet_errors();
