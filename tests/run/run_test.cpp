@@ -246,7 +246,8 @@ TEST(Options, HelpShowsExamplesFirst) {
   const std::string help = make().help("all");
   EXPECT_LT(help.find("Examples:"), help.find("--n"));
   EXPECT_NE(help.find("(default 8)"), std::string::npos);
-  EXPECT_TRUE(make().parse({"--help"}).help);
+  EXPECT_EQ(make().parse({"--help"}).help, "all");
+  EXPECT_EQ(make().parse({"-h"}).help, "brief");
 }
 
 TEST(Options, HelpFitsATerminal) {
