@@ -8,8 +8,6 @@
 
 #include "io/partials.hpp"
 #include "io/raw_file.hpp"
-#include "mpi/agreement.hpp"
-#include "mpi/runtime.hpp"
 #include "spawn.hpp"
 
 namespace tessera::apps {
@@ -84,14 +82,12 @@ Body prepare(const run::Parsed& parsed, const Arguments& arguments, ExitCode& co
   const std::string script = parsed.lists.at("script").front();
   return [job, request, plan, script](const mpi::Communicator& comm) {
     const std::vector<workloads::Need> needs = plan(comm);
-    mpi::on_root(comm, "plan", [&] {
-      Job whole = job;
-      complete(whole, request, needs);
-      if (script.empty())
-        fmt::print("{}", script_of(whole));
-      else
-        write_script(script, script_of(whole));
-    });
+    Job whole = job;
+    complete(whole, request, needs);
+    if (script.empty())
+      fmt::print("{}", script_of(whole));
+    else
+      write_script(script, script_of(whole));
     return ExitCode::ok;
   };
 }

@@ -11,16 +11,12 @@
 #include "run/ceilings.hpp"
 #include "run/memory_plan.hpp"
 #include "run/options.hpp"
+#include "run/program.hpp"
 #include "run/session.hpp"
 
 namespace tessera::workloads {
 
-/// What a point of a workload takes at most.
-struct Need {
-  index_t memory = 0;       ///< of any rank, bytes
-  double seconds = -1;      ///< of one repetition; -1 where the machine was never measured
-  index_t repetitions = 1;  ///< warm-ups among them
-};
+using run::Need;
 
 /// Everything that a point of a workload is planned with.
 template <class Request, class Inputs>

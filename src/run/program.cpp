@@ -1,0 +1,333 @@
+#include "run/program.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <thread>
+
+#include "base/text.hpp"
+#include "io/h5.hpp"
+#include "machine/fork_join.hpp"
+#include "mpi/account.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/launcher.hpp"
+#include "mpi/runtime.hpp"
+#include "mpi/watchdog.hpp"
+#include "run/limits.hpp"
+#include "run/provenance.hpp"
+#include "run/roll_call.hpp"
+#include "run/stop.hpp"
+#include "run/threads.hpp"
+#include "run/understood.hpp"
+
+namespace tessera::run {
+namespace {
+
+/// Where an exception can go no further: in functions of libraries that promise to throw none.
+[[noreturn]] void end_by_exception() noexcept {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view words = "tessera: error: out of memory\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, words.data(), words.size());
+    _exit(static_cast<int>(ExitCode::memory));
+  } catch (...) {  // the handler of the signal tells
+  }
+  std::abort();
+}
+
+/// Memory is missing on this rank alone, as far as it knows. The others have begun to connect to the
+/// launcher, and Open MPI's may wait for ever for one that it kills in the midst of it.
+int fail_without_memory() {
+  mpi::print_error(fmt::format("out of memory (rank {}, before MPI)", mpi::launcher_rank()));
+  if (mpi::launcher_node_ranks() > 1) std::this_thread::sleep_for(std::chrono::seconds(1));
+  return static_cast<int>(ExitCode::memory);
+}
+
+/// What the parent left in a way that makes something go wrong here: a descriptor of the three that is closed
+/// would be the next file's, an output perhaps, and get what is said; children whose end is ignored leave no
+/// exit code.
+void start_as_expected() {
+  int descriptor = 0;
+  do {
+    descriptor = open("/dev/null", O_RDWR);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) close(descriptor);
+  std::signal(SIGCHLD, SIG_DFL);
+}
+
+/// Of those asked for; 0 when none were.
+int most_threads(const Parsed& parsed) {
+  const auto threads = parsed.lists.find("threads");
+  int most = 0;
+  if (threads != parsed.lists.end())
+    for (const std::string& text : threads->second) most = std::max(most, std::stoi(text));
+  return most;
+}
+
+const Row* find_row(std::string_view name) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::vector<Command> all_commands(const Program& program) {
+  std::vector<Command> commands;
+  for (const CommandRow& row : program.commands) commands.push_back(row.make());
+  return commands;
+}
+
+bool is_variable_of(const Command& command, std::string_view name) {
+  const auto& options = command.options.options();
+  return std::any_of(options.begin(), options.end(), [&](const Option& option) {
+    return !option.positional && environment_name(option.name) == name;
+  });
+}
+
+/// Variables of ours that stand for no option of the command, if one is named.
+std::vector<std::string_view> foreign_variables(const std::optional<Command>& named) {
+  std::vector<std::string_view> foreign;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view name(*entry, std::strcspn(*entry, "="));
+    const bool long_enough = name.starts_with("TESSERA_") && name.size() > std::strlen("TESSERA_bin");
+    if (long_enough && !(named && is_variable_of(*named, name))) foreign.push_back(name);
+  }
+  return foreign;
+}
+
+/// Variables that differ by a letter from one that stands for an option of any command are said:
+/// nothing reads them.
+void name_misspelt_variables(const Program& program, const std::optional<Command>& named) {
+  const std::vector<std::string_view> foreign = foreign_variables(named);
+  if (foreign.empty()) return;
+  std::vector<std::string> known;
+  for (const Command& command : all_commands(program))
+    for (const Option& option : command.options.options())
+      if (!option.positional) known.push_back(environment_name(option.name));
+  for (const std::string_view name : foreign) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const auto meant = std::find_if(known.begin(), known.end(), [&](const std::string& option) {
+      return edit_distance(name, option) == 1;
+    });
+    if (meant != known.end()) fmt::print(stderr, "{} is ignored: did you mean {}?\n", name, *meant);
+  }
+}
+
+/// What words, environment and files tell this process to do, or what is wrong with them.
+struct Task {
+  std::vector<Fact> told;
+  std::optional<Error> error;
+  std::string text;  ///< all that is to be said: help, the version
+  Runs runs = Runs::on_one;
+  std::function<Body(ExitCode&)> prepare;
+  Body body;  ///< of Runs::on_all, prepared
+  double stall_limit = 600;
+  int most_threads = 0;     ///< that were asked for
+  bool tells_time = false;  ///< where it went, at the end
+};
+
+void understand_command(const Command& command, const Arguments& arguments, char** argv, Task& task) {
+  task.runs = command.runs;
+  const Parsed parsed = command.options.parse(arguments);
+  task.told =
+      understood(command.options.command() + (parsed.help.empty() ? "" : " --help"), &command.options, parsed);
+  if (!parsed.help.empty()) {
+    task.text = command.options.help(parsed.help);
+    task.runs = Runs::on_one;
+    return;
+  }
+  if (parsed.lists.contains("stall-limit")) task.stall_limit = parsed.real("stall-limit");
+  task.most_threads = most_threads(parsed);
+  require_threads(task.most_threads);
+  sleep_while_waiting_when_crowded(argv, task.most_threads);
+  task.tells_time = command.plan && parsed.lists.at("plan").front() != "true";
+  task.prepare = [&command, parsed, arguments](ExitCode& code) {
+    const mpi::AccountScope account("look at inputs");
+    Body body = command.prepare(parsed, arguments, code);
+    if (body) require_threads_can_start();
+    if (body) require_room_for_mpi();
+    return body;
+  };
+  ExitCode none = ExitCode::ok;
+  if (task.runs == Runs::on_all) task.body = task.prepare(none);
+}
+
+/// What the words of the command line begin with.
+struct Words {
+  Words(int argc, char** argv)
+      : first(argc > 1 ? argv[1] : "--help"),
+        asks(first == "help" && argc > 2),
+        name(asks ? argv[2] : first),
+        rest(asks ? Arguments{"--help", argc > 3 ? argv[3] : "all"} : Arguments(argv + std::min(argc, 2), argv + argc)) {}
+  std::string first;
+  bool asks;  ///< help matmul
+  std::string name;
+  Arguments rest;  ///< of the command that is named
+  [[nodiscard]] bool ask_generally() const {
+    return first == "--help" || first == "-h" || (first == "help" && !asks);
+  }
+};
+
+void understand(const Program& program, const Words& words, const std::optional<Command>& named, char** argv,
+                Task& task) {
+  task.told = understood(words.name, nullptr, {});
+  if (words.ask_generally()) {
+    task.text = program.help(all_commands(program));
+    return;
+  }
+  if (words.name == "--version") {
+    task.text = "tessera " + version() + "\n";
+    return;
+  }
+  if (named) return understand_command(*named, words.rest, argv, task);
+  std::vector<std::string> names;
+  for (const CommandRow& row : program.commands) names.emplace_back(row.name);
+  task.runs = Runs::on_all;
+  throw Error(ExitCode::usage, fmt::format("unknown command '{}'{}; see tessera --help", words.name,
+                                           suggestion(words.name, names)));
+}
+
+int fail(const Error& error) {
+  mpi::print_error(error.what());
+  mpi::wait_until_heard();
+  return static_cast<int>(error.code());
+}
+
+ExitCode run_body(const Task& task, const Body& body, const mpi::Communicator& comm,
+                  const Neighbours& neighbours) {
+  const mpi::Watchdog watchdog(task.stall_limit);
+  set_thread_default(neighbours);
+  require_teams(comm, std::max(task.most_threads, machine::default_threads()));
+  ExitCode end = ExitCode::ok;
+  if (task.runs == Runs::on_all)
+    end = body(comm);
+  else
+    mpi::together(comm, "command", [&] { end = body(comm); });
+  mpi::account().enter("close");
+  return end;
+}
+
+void tell_time(const Task& task, int code) {
+  if (task.tells_time && code == 0) fmt::print("time: {}\n", mpi::account_text(mpi::account().seconds()));
+}
+
+/// By this process and nobody else, which is an MPI rank already or becomes one where it must.
+int do_alone(const Task& task, int argc, char** argv, bool is_rank) {
+  try {
+    if (task.error) throw Error(*task.error);
+    if (!task.text.empty()) {
+      fmt::print("{}", task.text);
+      return 0;
+    }
+    ExitCode code = ExitCode::ok;
+    const Body body = task.runs == Runs::on_all ? task.body : task.prepare(code);
+    if (!body) return static_cast<int>(code);
+    if (is_rank) return static_cast<int>(run_body(task, body, mpi::Communicator::self(), {}));
+    const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
+      return run_body(task, body, comm, {});
+    });
+    tell_time(task, result);
+    return result;
+  } catch (const Error& error) {
+    return fail(error);
+  }
+}
+
+/// What is wrong on any rank ends all of them with one message, and so does what they were told differently.
+Neighbours agree(const mpi::Communicator& comm, const Task& task) {
+  const mpi::Watchdog watchdog(task.stall_limit);
+  const RollCall all(comm, task.error ? task.error->code() : ExitCode::ok, task.told);
+  if (!all.all_well()) {
+    mpi::together(comm, "options", [&] {
+      if (task.error && !all.all_failed())
+        throw Error(task.error->code(), fmt::format("{} (rank {} of {})", task.error->what(),
+                                                    comm.rank(), comm.size()));
+      if (task.error) throw Error(*task.error);
+    });
+  }
+  if (!all.told_alike()) require_same_told(comm, task.told);
+  return all.neighbours();
+}
+
+/// What MPI would not start in. Every rank looks for itself; a launcher ends all as soon as one has failed.
+int fail_before_mpi(const Error& error) {
+  if (mpi::launcher_rank() == 0) return fail(error);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  return static_cast<int>(error.code());
+}
+
+int do_on_ranks(const Task& task, int argc, char** argv) {
+  if (task.error && task.error->code() == ExitCode::memory) return fail_before_mpi(*task.error);
+  bool is_root = false;
+  const int result = mpi::run_main(&argc, &argv, [&](const mpi::Communicator& comm) {
+    is_root = comm.is_root();
+    const Neighbours neighbours = agree(comm, task);
+    if (task.runs == Runs::on_all) return run_body(task, task.body, comm, neighbours);
+    // The others wait in MPI_Finalize.
+    return is_root ? static_cast<ExitCode>(do_alone(task, argc, argv, true)) : ExitCode::ok;
+  });
+  if (is_root && task.runs == Runs::on_all) tell_time(task, result);
+  return result;
+}
+
+int main_of(const Program& program, int argc, char** argv) {
+  const Words words(argc, argv);
+  std::optional<Command> named;
+  if (const CommandRow* row = find_row(program, words.name); row != nullptr) named = row->make();
+  if (mpi::launcher_rank() == 0) name_misspelt_variables(program, named);
+  Task task;
+  try {
+    understand(program, words, named, argv, task);
+  } catch (const Error& error) {
+    task.error = error;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    task.error = mpi::error_of(error);
+  }
+  const mpi::Launcher started = mpi::launcher();
+  if (task.runs == Runs::without_mpi && started.direct && started.rank != 0) return 0;
+  // A script that a launcher runs may start what runs on one on one of its ranks only: nobody to agree with.
+  if (task.runs == Runs::without_mpi || (task.runs == Runs::on_one && !started.direct)) mpi::leave_launcher();
+  if (mpi::launcher().there) return do_on_ranks(task, argc, argv);
+  if (const int tasks = mpi::tasks_without_mpi(); tasks > 1 && task.runs == Runs::on_all && !task.error)
+    fmt::print(stderr,
+               "srun started {} tasks without MPI, and each is a job of its own: srun --mpi=pmix has them "
+               "share one\n",
+               tasks);
+  return do_alone(task, argc, argv, false);
+}
+
+}  // namespace
+
+int run_program(const Program& program, int argc, char** argv) {
+  std::set_terminate(end_by_exception);
+  start_as_expected();
+  (void)mpi::account();
+  io::quiet_errors();
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // a line said stands in the log of a job killed after it
+  end_cleanly_on_signals();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error of its write, not a death
+  try {
+    return main_of(program, argc, argv);
+  } catch (const Error& error) {
+    return fail(error);
+  } catch (const std::bad_alloc&) {
+    return fail_without_memory();
+  } catch (const std::exception& error) {
+    return fail(mpi::error_of(error));
+  }
+}
+
+}  // namespace tessera::run
