@@ -31,6 +31,20 @@ foreach(file share/tessera/report/report.py share/tessera/configs/matmul/smoke.t
   endif()
 endforeach()
 
+# The laboratory is the program's: neither its headers nor a symbol of it are installed.
+file(GLOB laboratory ${prefix}/include/tessera/lab ${prefix}/${LIBDIR}/libtessera_lab*)
+if(laboratory)
+  message(FATAL_ERROR "${laboratory} was installed")
+endif()
+find_program(NM nm REQUIRED)
+file(GLOB archives ${prefix}/${LIBDIR}/libtessera_*.a)
+foreach(archive IN LISTS archives)
+  execute_process(COMMAND ${NM} --defined-only ${archive} OUTPUT_VARIABLE symbols ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  if(symbols MATCHES "[^ \n]*N7tessera(8locality|11scalability|13memory_probes)[^\n]*")
+    message(FATAL_ERROR "${archive} has ${CMAKE_MATCH_0}")
+  endif()
+endforeach()
+
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${SCRATCH}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
