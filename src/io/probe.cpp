@@ -191,8 +191,9 @@ FileCheck check_file_apart(const std::string& file) {
 
 TableInfo probe_table(const DatasetName& name) { return parse_table(ask_child(name, as_table)); }
 
-DatasetInfo probe(DatasetName& name) {
-  const std::string answer = ask_child(name, as_dataset);
+DatasetInfo probe(DatasetName& name) { return parse_dataset(ask_child(name, as_dataset), name); }
+
+DatasetInfo parse_dataset(const std::string& answer, DatasetName& name) {
   const auto blank = std::min(answer.find(' '), answer.size());
   DatasetInfo info = parse_dataset_info(answer.substr(blank));
   if (answer.starts_with("part ")) name.selection = cut_selection(name.path);

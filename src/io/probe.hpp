@@ -19,7 +19,11 @@ inline constexpr const char* examiner_name = "tessera-examine";
 /// Call it before MPI is initialised, or on a rank where creating processes is safe.
 [[nodiscard]] DatasetInfo probe(DatasetName& name);
 
-/// The same for a dataset or a group of columns.
+/// Reads the answer of the examining process, and cuts the selection off the name's path where it
+/// tells of one.
+[[nodiscard]] DatasetInfo parse_dataset(const std::string& answer, DatasetName& name);
+
+/// As probe(), of a dataset or a group of columns.
 [[nodiscard]] TableInfo probe_table(const DatasetName& name);
 
 /// check_file in such a process, which may take as long as it gets on.

@@ -2,6 +2,7 @@
 
     damaged.py [Corpus] [Random]        as tests; TESSERA_FUZZ_SECONDS (10) is how long Random lasts
     TESSERA_FUZZ_SECONDS=600 TESSERA_FUZZ_KEEP=found damaged.py Random     ten minutes, breaking files kept
+    TESSERA_FUZZ_SEEDS=seeds damaged.py Seeds       whole files, as the fuzzer of looks begins with
 
 Corpus: files that once broke a promise, as recipes (what they are made of, which bytes are changed).
 """
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "apps"))
 
@@ -24,6 +26,7 @@ CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "dam
 SECONDS = float(os.environ.get("TESSERA_FUZZ_SECONDS", "10"))
 KEEP = os.environ.get("TESSERA_FUZZ_KEEP")
 READER = os.environ.get("TESSERA_FUZZ_READER", "")
+SEEDS = os.environ.get("TESSERA_FUZZ_SEEDS")
 LIMIT = 150  # of the clock: ten seconds of processor time for a look, and the work, on a loaded machine
 
 
@@ -187,6 +190,19 @@ class Corpus(Damaged):
                     changes.append((at, None if new is None else bytes.fromhex(new)))
                 self.write(damaged(whole, changes))
                 self.assertIsNone(self.read(recipe["reader"]))
+
+
+@unittest.skipUnless(SEEDS, "TESSERA_FUZZ_SEEDS names no folder")
+class Seeds(Damaged):
+    def test_every_maker_makes_a_file_for_each_question(self):
+        """A byte for the question, then the file (looks.cpp)."""
+        os.makedirs(SEEDS, exist_ok=True)
+        for maker in MAKERS:
+            content = self.content(maker)
+            self.assertIn(b"\x89HDF", content)
+            for question in range(5):
+                with open(os.path.join(SEEDS, f"{maker}_{question}"), "wb") as file:
+                    file.write(bytes([question]) + content)
 
 
 class Reader:

@@ -1,106 +1,12 @@
-// Reads files as the program does, each in a process of its own that costs only its fork: damaged.py asks by
-// lines "how<TAB>file<TAB>path" and gets "code<TAB>words" or "-signal<TAB>".
+// Reads files as the program does, each in a process of its own: damaged.py asks by lines
+// "how<TAB>file<TAB>path" and gets "code<TAB>words" or "-signal<TAB>".
 
-#include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <csignal>
-#include <cstdio>
 #include <iostream>
 #include <string>
-#include <vector>
 
 #include "base/text.hpp"
-#include "io/columns.hpp"
-#include "io/examine.hpp"
-#include "io/results.hpp"
-#include "io/schema.hpp"
-#include "io/verify_file.hpp"
-
-namespace {
-
-using namespace tessera;
-
-constexpr index_t most_bytes = index_t{256} << 20;  // beyond, the plan of memory refuses
-
-/// What the ranks do with a dataset that a probe found good.
-void read_dataset(const io::DatasetName& name) {
-  const io::Handle file = io::open_file(name.file);
-  const io::Handle dataset = io::open_dataset(file, name);
-  const io::DatasetInfo info = io::inspect(dataset, name);
-  std::vector<layout::Range> slab;
-  index_t elements = 1;
-  for (const index_t extent : info.shape) {
-    slab.push_back({0, extent});
-    if (__builtin_mul_overflow(elements, extent, &elements) || elements > most_bytes) return;
-  }
-  if (info.shape.empty() || elements * info.element_bytes > most_bytes || info.element_bytes > most_bytes)
-    return;
-  const auto count = static_cast<std::size_t>(elements);
-  if (info.is_number()) {
-    std::vector<double> values(count);
-    io::read_slab(name, slab, {io::native_type(Element::f64), values.data(), 8, info.shape.back()});
-    std::vector<float> singles(count);
-    io::read_slab(name, slab, {io::native_type(Element::f32), singles.data(), 4, info.shape.back()});
-  }
-  if (!info.self_contained) return;
-  std::vector<std::byte> raw(count * static_cast<std::size_t>(info.element_bytes));
-  io::read_slab(name, slab, {io::stored_type(name), raw.data(), info.element_bytes, info.shape.back()});
-}
-
-void read_table(const io::DatasetName& name) {
-  const io::TableInfo table = io::inspect_table(name);
-  io::require_table(table, name);
-  for (const auto* list : {&table.columns, &table.members}) {
-    for (const io::Column& column : *list) {
-      index_t bytes = 0;
-      if (__builtin_mul_overflow(column.rows(), column.row_bytes(), &bytes) || bytes > most_bytes) continue;
-      std::vector<std::byte> to(static_cast<std::size_t>(std::max(bytes, 8 * column.rows())));
-      if (column.key == io::Column::Key::number && column.info.shape.size() == 1)
-        io::read_numbers(name.file, column, {0, column.rows()}, io::element_of_numbers(column, name.file),
-                         to.data());
-      if (column.member.empty()) io::read_stored(name.file, column, {0, column.rows()}, to.data());
-    }
-  }
-}
-
-void read(const std::string& how, const io::DatasetName& name) {
-  if (how == "dataset") {
-    read_dataset(name);
-  } else if (how == "table") {
-    read_table(name);
-  } else if (how == "results") {
-    (void)io::text_column(name.file, io::schema::summary, "point");
-  } else {
-    (void)io::check_file(name.file, [](index_t) {});
-  }
-}
-
-int answer(const std::string& how, const std::string& file, const std::string& path) {
-  if (how.starts_with("probe")) {
-    std::string program = "reader", what = how == "probe" ? io::as_dataset : io::as_table, name = file,
-                place = path;
-    std::array<char*, 4> words{program.data(), what.data(), name.data(), place.data()};
-    return io::examine_main(4, words.data());
-  }
-  const rlimit limit{20, 20};
-  setrlimit(RLIMIT_CPU, &limit);
-  try {
-    read(how, {file, path});
-  } catch (const Error& error) {
-    fmt::print("{}", error.what());
-    return static_cast<int>(error.code());
-  } catch (const std::exception& error) {
-    fmt::print("{}", error.what());
-    return static_cast<int>(ExitCode::internal);
-  }
-  return 0;
-}
-
-}  // namespace
+#include "io/h5.hpp"
+#include "reading.hpp"
 
 int main() {
   using namespace tessera;
@@ -108,25 +14,9 @@ int main() {
   for (std::string line; std::getline(std::cin, line);) {
     const auto words = split(line, '\t');
     if (words.size() != 3) return 1;
-    std::array<int, 2> ends{};
-    if (pipe(ends.data()) != 0) return 1;
-    const pid_t child = fork();
-    if (child == 0) {
-      dup2(ends[1], STDOUT_FILENO);
-      const int code = answer(words[0], words[1], words[2]);
-      std::fflush(stdout);
-      _exit(code);
-    }
-    close(ends[1]);
-    std::string text;
-    std::array<char, 4096> chunk{};
-    for (ssize_t got = 0; (got = ::read(ends[0], chunk.data(), chunk.size())) > 0;)
-      text.append(chunk.data(), static_cast<std::size_t>(got));
-    close(ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    std::cout << code << '\t' << printable(text) << std::endl;
+    const fuzz::Ending ending =
+        fuzz::apart([&] { return fuzz::answer(words[0], words[1], words[2]); });
+    std::cout << ending.code << '\t' << printable(ending.words) << std::endl;
   }
   return 0;
 }

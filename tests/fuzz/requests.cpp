@@ -7,41 +7,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 
 #include "base/text.hpp"
 #include "io/dataset.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
-#include "workloads/stencil/problem.hpp"
+#include "promises.hpp"
+#include "stencil_text.hpp"
 
 namespace tessera::fuzz {
 namespace {
-
-[[noreturn]] void broken(const std::string& promise) {
-  std::fprintf(stderr, "broken promise: %s\n", promise.c_str());
-  std::abort();
-}
-
-/// What a wrong request may end in.
-void check_error(const Error& error) {
-  const ExitCode code = error.code();
-  const bool blames_request = code == ExitCode::usage || code == ExitCode::missing_input ||
-                              code == ExitCode::bad_data || code == ExitCode::memory ||
-                              code == ExitCode::cannot_create;
-  if (!blames_request) broken("code " + std::to_string(static_cast<int>(code)) + ": " + error.what());
-  if (std::string(error.what()).empty()) broken("an error without words");
-}
-
-void attempt(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    check_error(error);
-  } catch (const std::exception& error) {
-    broken(std::string("an error that is none of ours: ") + error.what());
-  }
-}
 
 /// A file that only this process sees, with that text.
 const char* toml_file(const std::string& text) {
@@ -175,25 +150,7 @@ void check_values(const Input& input) {
     attempt([&] { (void)parse_bytes(text); });
     attempt([&] { (void)io::number_type(text); });
     attempt([&] { (void)io::split_names(text); });
-    attempt([&] { (void)workloads::stencil::parse_interval(text); });
-    attempt([&] {
-      const workloads::stencil::Weights weights = workloads::stencil::parse_weights(text);
-      index_t count = 1;
-      for (const index_t extent : weights.shape) count *= extent;
-      if (count != static_cast<index_t>(weights.values.size())) broken("weights that do not fill their box");
-    });
-    for (int dims = 1; dims <= 3; ++dims) {
-      attempt([&] { (void)workloads::stencil::parse_sides(text, dims); });
-      attempt([&] {
-        dist::stencil::Problem problem;
-        problem.stencil = tessera::stencil::named_stencil("heat", dims);
-        problem.global = {{dims > 2 ? 5 : 1, dims > 1 ? 6 : 1, 7}};
-        for (const Index3& point : workloads::stencil::parse_probes(text, problem)) {
-          for (int d = 0; d < 3; ++d)
-            if (point[d] < 0 || point[d] >= problem.global[d]) broken("a probe outside of the field");
-        }
-      });
-    }
+    check_stencil_text(text);
   }
 }
 
