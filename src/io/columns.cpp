@@ -18,27 +18,17 @@ using Key = Column::Key;
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Names directly in a group, of datasets and of what else users keep there.
-struct Names {
-  std::vector<std::string> datasets, others;
-};
-Names names_in(hid_t group) {
-  struct Found {
-    hid_t group;
-    Names names;
-  } found{group, {}};
+/// Names directly in a group.
+std::vector<std::string> names_in(hid_t group) {
+  std::vector<std::string> names;
   H5Literate(
       group, H5_INDEX_NAME, H5_ITER_INC, nullptr,
-      [](hid_t, const char* link, const H5L_info_t*, void* data) -> herr_t {
-        auto& into = *static_cast<Found*>(data);
-        const Handle object(H5Oopen(into.group, link, H5P_DEFAULT), H5Oclose);
-        const bool is_dataset = object >= 0 && H5Iget_type(object) == H5I_DATASET;
-        if (is_dataset || std::strcmp(link, schema::group) != 0)
-          (is_dataset ? into.names.datasets : into.names.others).emplace_back(link);
+      [](hid_t, const char* link, const H5L_info_t*, void* into) -> herr_t {
+        static_cast<std::vector<std::string>*>(into)->emplace_back(link);
         return 0;
       },
-      &found);
-  return found.names;
+      &names);
+  return names;
 }
 
 /// What the type says of a column: its number type, and how it is compared.
@@ -59,8 +49,7 @@ void describe(hid_t type, Column& column) {
   info.is_signed = type_class == H5T_FLOAT || H5Tget_sign(base) == H5T_SGN_2;
 }
 
-Column inspect_column(hid_t file, const DatasetName& name) {
-  const Handle dataset = open_dataset(file, name);
+Column inspect_column(hid_t dataset, const DatasetName& name) {
   Column column{.name = last_part(name.path), .path = name.path, .info = inspect(dataset, name)};
   require(column.info.self_contained, ExitCode::bad_data,
           fmt::format("{} holds elements of variable length or references (they cannot be moved as bytes); "
@@ -70,8 +59,7 @@ Column inspect_column(hid_t file, const DatasetName& name) {
   return column;
 }
 
-std::vector<Column> members_of(hid_t file, const Column& whole, const DatasetName& name) {
-  const Handle dataset = open_dataset(file, name);
+std::vector<Column> members_of(hid_t dataset, const Column& whole) {
   const Handle type(H5Dget_type(dataset), H5Tclose);
   std::vector<Column> members;
   if (H5Tget_class(type) != H5T_COMPOUND) return members;
@@ -181,20 +169,25 @@ index_t Column::row_bytes() const {
   return bytes;
 }
 
-TableInfo inspect_table(const DatasetName& name, const std::function<void()>& step) {
+TableInfo inspect_table(const DatasetName& name, const LookAtColumn& look) {
   const Handle file = open_file(name.file);
   const Handle object(H5Oopen(file, name.path.c_str(), H5P_DEFAULT), H5Oclose);
   if (object < 0 || H5Iget_type(object) != H5I_GROUP) {
-    const Column whole = inspect_column(file, name);
-    return {false, {whole}, members_of(file, whole, name), {}};
+    const Handle dataset = open_dataset(file, name);
+    const Column whole = inspect_column(dataset, name);
+    look(whole, dataset);
+    return {false, {whole}, members_of(dataset, whole), {}};
   }
   TableInfo table{true, {}, {}, {}};
   const std::string folder = name.path.ends_with('/') ? name.path : name.path + "/";
-  const Names names = names_in(object);
-  table.left_out = names.others;
-  for (const std::string& column : names.datasets) {
-    step();
-    table.columns.push_back(inspect_column(file, {name.file, folder + column}));
+  for (const std::string& link : names_in(object)) {
+    const Handle member(H5Oopen(object, link.c_str(), H5P_DEFAULT), H5Oclose);
+    if (member >= 0 && H5Iget_type(member) == H5I_DATASET) {
+      table.columns.push_back(inspect_column(member, {name.file, folder + link}));
+      look(table.columns.back(), member);
+    } else if (link != schema::group) {
+      table.left_out.push_back(link);
+    }
   }
   require(!table.columns.empty(), ExitCode::bad_data,
           fmt::format("the group {} holds no dataset; name a group of equally long datasets", name.text()));

@@ -37,8 +37,10 @@ struct TableInfo {
   std::vector<std::string> left_out = {};  ///< in the group, and no dataset: groups, links to nothing
   [[nodiscard]] index_t rows() const { return columns.front().rows(); }
 };
-/// `step` is called before each column is looked at.
-[[nodiscard]] TableInfo inspect_table(const DatasetName& name, const std::function<void()>& step = [] {});
+/// `look` is called with each column's dataset, which is opened once.
+using LookAtColumn = std::function<void(const Column& column, hid_t dataset)>;
+[[nodiscard]] TableInfo inspect_table(const DatasetName& name,
+                                      const LookAtColumn& look = [](const Column&, hid_t) {});
 
 /// The table as text and back, for other processes.
 [[nodiscard]] std::string to_text(const TableInfo& table);

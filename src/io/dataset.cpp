@@ -338,7 +338,7 @@ DatasetInfo inspect(hid_t dataset, const DatasetName& name) {
   const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()), H5Pclose);
   const H5D_layout_t layout = H5Pget_layout(creation);
   require_possible_size(dataset, layout, info, name);
-  require_readable(dataset, name);
+  require_readable(dataset, creation, name);
   if (rank > 0 && layout == H5D_CHUNKED && H5Pget_chunk(creation, rank, extents.data()) == rank) {
     for (int d = 0; d < rank; ++d)
       info.chunk.push_back(narrow<index_t>(std::max<hsize_t>(1, extents[static_cast<std::size_t>(d)])));

@@ -118,14 +118,25 @@ class Guard {
 /// tell of.
 index_t bytes_to_read_two(hid_t dataset, const DatasetInfo& info) {
   constexpr index_t largest_chunk = index_t{4} << 30;  // that HDF5 1.x has
-  const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
-  if (H5Pget_layout(creation) == H5D_VIRTUAL) return 2 * largest_chunk;
+  const bool lies_elsewhere = info.chunk.empty() && H5Dget_offset(dataset) == HADDR_UNDEF;
+  const Handle creation(lies_elsewhere ? H5Dget_create_plist(dataset) : hid_t{-1}, H5Pclose);
+  if (lies_elsewhere && H5Pget_layout(creation) == H5D_VIRTUAL) return 2 * largest_chunk;
   return bytes_to_read(dataset, info, 2, 2 * info.element_bytes);
+}
+
+/// Of reads of two elements: the library zeroes all of its buffer for each of them, 1 MiB where
+/// it is not told of less.
+Handle transfer_of_two() {
+  constexpr std::size_t bytes = std::size_t{64} << 10;
+  Handle list(h5_check(H5Pcreate(H5P_DATASET_XFER), ExitCode::internal, "H5Pcreate"), H5Pclose);
+  h5_check_rc(H5Pset_buffer(list, bytes, nullptr, nullptr), ExitCode::internal, "H5Pset_buffer");
+  return list;
 }
 
 /// Reads the first and the last element: enough to meet a damaged chunk index, a missing filter or a cut
 /// file. In one call, or the library decodes a chunk twice that both lie in.
-void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name, Guard& guard) {
+void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name, hid_t transfer,
+                 Guard& guard) {
   if (!info.reads_as_number() || info.shape.empty()) return;
   if (std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end()) return;
   const std::vector<hsize_t> first(info.shape.size(), 0), one(info.shape.size(), 1);
@@ -140,7 +151,7 @@ void read_sample(hid_t dataset, const DatasetInfo& info, const DatasetName& name
   const Handle memory(H5Screate_simple(1, &count, nullptr), H5Sclose);
   std::array<double, 2> values{};
   guard.begin_step(bytes_to_read_two(dataset, info));
-  h5_check_rc(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values.data()),
+  h5_check_rc(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, transfer, values.data()),
               ExitCode::bad_data, "cannot read " + name.text());
   guard.begin_step(0);
 }
@@ -151,22 +162,23 @@ std::string answer_dataset(DatasetName name, Guard& guard) {
   if (H5Oexists_by_name(file, name.path.c_str(), H5P_DEFAULT) <= 0) name.selection = cut_selection(name.path);
   const Handle dataset = open_dataset(file, name);
   const DatasetInfo info = inspect(dataset, name);
-  read_sample(dataset, info, name, guard);
+  read_sample(dataset, info, name, transfer_of_two(), guard);
   read_attributes(dataset, name.text());
   return (name.selection.empty() ? "whole " : "part ") + to_text(info);
 }
 
 std::string answer_table(const DatasetName& name, Guard& guard) {
-  const TableInfo table = inspect_table(name, [&] { guard.begin_step(0); });
-  const Handle file = open_file(name.file);
-  for (const Column& column : table.columns) {
+  const Handle transfer = transfer_of_two();
+  const TableInfo table = inspect_table(name, [&](const Column& column, hid_t dataset) {
     const DatasetName part{name.file, column.path};
-    const Handle dataset = open_dataset(file, part);
-    read_sample(dataset, column.info, part, guard);
+    read_sample(dataset, column.info, part, transfer, guard);
     read_attributes(dataset, part.text());
-  }
-  if (table.is_group)
+    guard.begin_step(0);
+  });
+  if (table.is_group) {
+    const Handle file = open_file(name.file);
     read_attributes(Handle(H5Oopen(file, name.path.c_str(), H5P_DEFAULT), H5Oclose), name.text());
+  }
   return to_text(table);
 }
 

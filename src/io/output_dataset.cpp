@@ -124,16 +124,28 @@ void write_fill_value(hid_t dataset) {
   h5_check_rc(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &none), failed, "_FillValue");
 }
 
-/// Those of the inputs that it is made of.
-void take_attributes(hid_t file, const std::vector<AttributesOf>& described) {
+/// Those of an input, of a dataset or group.
+void take_attributes(hid_t object, const DatasetName& from) {
+  const Handle input = open_file(from.file);
+  const Handle source(
+      h5_check(H5Oopen(input, from.path.c_str(), H5P_DEFAULT), ExitCode::bad_data, from.text()),
+      H5Oclose);
+  copy_attributes(source, object, from.text(),
+                  from.packing ? PackingAttributes::are_left_out : PackingAttributes::go_along);
+  if (from.packing && std::isnan(from.packing->filled)) write_fill_value(object);
+}
+
+/// Those of the inputs that the dataset and the groups above it are made of.
+void take_attributes(hid_t file, hid_t dataset, const DatasetSpec& spec,
+                     const std::vector<AttributesOf>& described) {
   for (const auto& [path, from] : described) {
-    const Handle input = open_file(from.file);
-    const Handle source(
-        h5_check(H5Oopen(input, from.path.c_str(), H5P_DEFAULT), ExitCode::bad_data, from.text()), H5Oclose);
-    const Handle object(h5_check(H5Oopen(file, path.c_str(), H5P_DEFAULT), failed, path), H5Oclose);
-    copy_attributes(source, object, from.text(),
-                    from.packing ? PackingAttributes::are_left_out : PackingAttributes::go_along);
-    if (from.packing && std::isnan(from.packing->filled)) write_fill_value(object);
+    if (path == spec.path) {
+      take_attributes(dataset, from);
+    } else {
+      const Handle group(h5_check(H5Oopen(file, path.c_str(), H5P_DEFAULT), failed, path),
+                         H5Oclose);
+      take_attributes(group, from);
+    }
   }
 }
 
@@ -202,7 +214,7 @@ index_t create_dataset(hid_t file, const DatasetSpec& spec, const Place& place) 
       H5Dclose);
   write_attribute(dataset, schema::checksum, std::string(16, '0'));
   attach_scales(file, dataset, spec, place);
-  take_attributes(file, described);
+  take_attributes(file, dataset, spec, described);
   const haddr_t offset = H5Dget_offset(dataset);
   return offset == HADDR_UNDEF ? -1 : static_cast<index_t>(offset);
 }

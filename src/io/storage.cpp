@@ -92,9 +92,7 @@ void require_raw_files(hid_t dataset, hid_t creation, const DatasetName& name) {
 
 }  // namespace
 
-void require_readable(hid_t dataset, const DatasetName& name, int depth) {
-  const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, name.text()),
-                        H5Pclose);
+void require_readable(hid_t dataset, hid_t creation, const DatasetName& name, int depth) {
   require_known_filters(creation, name.text());
   require_raw_files(dataset, creation, name);
   if (H5Pget_layout(creation) == H5D_VIRTUAL) require_sources(dataset, creation, name, depth);

@@ -9,8 +9,8 @@ namespace tessera::io {
 /// Throws where the library would give zeros or no reason for what it does not have:
 /// Error(bad_data) for a filter and for raw files (external storage) that are too short,
 /// Error(missing_input) for raw files and sources of virtual datasets that are not there. `depth`
-/// counts virtual datasets over virtual ones.
-void require_readable(hid_t dataset, const DatasetName& name, int depth = 0);
+/// counts virtual datasets over virtual ones. creation: the list that the dataset was created with.
+void require_readable(hid_t dataset, hid_t creation, const DatasetName& name, int depth = 0);
 
 /// Throws Error(missing_input) unless every mapping of a virtual dataset can be read whole from its
 /// source, and what is mapped to none has a fill value that somebody chose.

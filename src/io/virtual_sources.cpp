@@ -164,7 +164,9 @@ class VirtualDataset {
     const Handle dataset(H5Dopen2(in, path.c_str(), H5P_DEFAULT), H5Dclose);
     if (dataset < 0) refuse(source, "its file has no such dataset; bring it back");
     try {
-      require_readable(dataset, {home_of(in), path}, depth_ + 1);
+      const Handle creation(h5_check(H5Dget_create_plist(dataset), ExitCode::bad_data, source),
+                            H5Pclose);
+      require_readable(dataset, creation, {home_of(in), path}, depth_ + 1);
     } catch (const Error& error) {
       throw Error(error.code(),
                   fmt::format("{} is virtual over {}: {}", name_.text(), source, error.what()));
