@@ -115,8 +115,14 @@ index_t require_memory(const mpi::Communicator& comm, const Values& point, const
   const index_t limit = point.bytes("memory");
   const index_t free = free_memory();
   const Program program = program_here(comm, point);
-  const index_t on_node = node.sum(held.own + program.later);
   const index_t resident = held.resident() + program.bytes();
+  mpi::Agreement all(comm, "plan");
+  const std::size_t over = all.largest(limit > 0 && resident > limit ? 1 : 0),
+                    most = all.largest(held.own + program.later),
+                    room = all.largest(-(free / node.size()));
+  all.settle();
+  if (all.value(over) == 0 && all.value(most) <= all.least(room)) return resident;
+  const index_t on_node = node.sum(held.own + program.later);
   mpi::together(comm, "plan", [&] {
     const bool over_limit = limit > 0 && resident > limit;
     if (!over_limit && on_node <= free) return;

@@ -13,10 +13,10 @@ FIELD = ("--shape", "64x64", "--steps", 2)
 # Of each request so many at most, on 4 ranks of a node: small messages, and what is made.
 GENERATED = {
     ("matmul", "--n", 200): (6, 5),
-    ("matmul", "--n", 200, "--algorithm", "summa"): (10, 6),
-    ("transpose", "--n", 200): (12, 5),
-    ("stencil", *FIELD): (16, 5),
-    ("sort", "--n", 1000): (12, 3),
+    ("matmul", "--n", 200, "--algorithm", "summa"): (6, 4),
+    ("transpose", "--n", 200): (9, 5),
+    ("stencil", *FIELD): (14, 5),
+    ("sort", "--n", 1000): (10, 2),
 }
 
 

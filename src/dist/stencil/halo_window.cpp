@@ -19,12 +19,12 @@ bool HaloWindow<T>::fits(const mpi::Communicator& comm, const DistributedField<T
   const mpi::Communicator node = comm.node();
   const index_t bytes = node.sum(2 * sent_elements(u, comm.rank()) * static_cast<index_t>(sizeof(T)));
   const bool room = 2 * bytes <= mpi::SharedMemory::available();  // others may want some
+  const bool shares = node.size() == 1 || mpi::SharedMemory::works_here(node);
   mpi::Agreement all(comm, "plan");
-  const std::size_t lacks = all.largest(room ? 0 : 1),
+  const std::size_t lacks = all.largest(room && shares ? 0 : 1),
                     wanted = all.largest(node.size() > 1 ? bytes : 0);
   all.settle();
-  if (all.value(lacks) != 0 || all.value(wanted) == 0) return false;
-  return comm.max(index_t{mpi::SharedMemory::works_here(node) ? 0 : 1}) == 0;
+  return all.value(lacks) == 0 && all.value(wanted) != 0;
 }
 
 template <class T>
