@@ -27,6 +27,8 @@ inline constexpr const char* checksum = "tessera_checksum";  // attribute of eve
 // In a results file: one group a run, inside it tables as groups of columns of equal length.
 inline constexpr const char* samples = "samples";  // a row is one repetition
 inline constexpr const char* phases = "phases";    // a row is one phase of one repetition on one rank
+inline constexpr const char* files =
+    "files";  // a row is what one rank read and wrote in one repetition beside its phases
 inline constexpr const char* wall = "wall";  // a row is one phase of a process, from its start to the end of
                                              // the run: they add up to its wall time
 inline constexpr const char* timeline =

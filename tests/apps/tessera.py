@@ -289,6 +289,19 @@ def read_matrix(path, dataset="C"):
         return file[dataset][()]
 
 
+def traffic(path):
+    """{repetition: (bytes read, bytes written, seconds waited)} of all ranks of the last run."""
+    names = ("bytes_read", "bytes_written", "waited")
+    with h5py.File(path, "r") as file:
+        run = file[sorted(file)[-1]]
+        if "files" not in run:
+            return {}
+        table = {name: column[:] for name, column in run["files"].items()}
+        assert [run["files"][name].attrs["units"] for name in names] == ["B", "B", "s"]
+    return {int(r): tuple(table[name][table["repetition"] == r].sum() for name in names)
+            for r in numpy.unique(table["repetition"])}
+
+
 # --- test cases ----------------------------------------------------------------------------------------------
 
 

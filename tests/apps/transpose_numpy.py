@@ -253,6 +253,20 @@ class Memory(tessera.Case):
                          "--out-of-core", "always", ranks=ranks)
             numpy.testing.assert_array_equal(tessera.read_matrix(self.path("t.h5"), "T"), a.T)
 
+    def test_the_results_tell_what_was_read_and_written(self):
+        a = numpy.random.default_rng(tessera.SEED).random((700, 530))
+        name = tessera.write_matrix(self.path("a.h5"), a)
+        words = ("--out", "t.h5:/T", "--overwrite", "--memory", "1MiB", "--out-of-core", "always",
+                 "--results", "r.h5")
+        for ranks in (0, 3):
+            self.succeed("transpose", "--in", name, *words, ranks=ranks)
+            found = tessera.traffic(self.path("r.h5"))
+            self.assertEqual(set(found), {0})
+            self.assertEqual(found[0][:2], (a.nbytes, a.nbytes))
+        self.succeed("transpose", "--m", 700, "--n", 530, *words)
+        found = tessera.traffic(self.path("r.h5"))
+        self.assertEqual(found[0][:2], (0, a.nbytes), "a matrix that is made is not read")
+
     def test_in_place_holds_one_matrix(self):
         """The matrix and a few rows, beside what any run holds."""
         words = ("transpose", "--in-place", "--repetitions", 1, "--warmups", 0)

@@ -4,14 +4,15 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <future>
 
 #include "base/text.hpp"
 #include "dist/transpose/axes.hpp"
 #include "dist/transpose/blocks.hpp"
+#include "io/async_file.hpp"
 #include "kernels/transpose/permute.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/watchdog.hpp"
+#include "run/file_traffic.hpp"
 #include "run/stop.hpp"
 #include "workloads/transpose/problem.hpp"
 
@@ -119,14 +120,15 @@ class Pass {
 
   /// The tiles of these, or as many of the first as were done when this rank was asked to stop.
   index_t run(std::span<const index_t> mine, mpi::Phases& phases) {
-    std::future<void> reading = read(mine, 0), writing;  // their destructors wait
+    io::FileQueue::Ticket writing;
+    begin_to_read(mine, 0);
     std::size_t t = 0;
     for (; t < mine.size() && !run::stop_asked_here(); ++t) {
       const Slab from = tiles_.of(mine[t], point_.request.extents), to = permuted(from, axes_);
       const std::byte* const in = buffer(in_, t).data();
       auto& out = buffer(out_, t);
-      wait(reading, "read", phases);
-      reading = read(mine, t + 1);
+      finish_reading(mine, t, phases);
+      begin_to_read(mine, t + 1);
       {
         const mpi::PhaseScope scope(phases, "compute");
         const mpi::Computing computing;
@@ -138,41 +140,57 @@ class Pass {
         before_ += checksum(in, from, own_axes_);
         after_ += checksum(out.data(), to, axes_);
       }
-      wait(writing, "write", phases);
-      writing = std::async(std::launch::async, [this, to, &out] {
-        outputs_.write_slab(0, to, std::as_const(out).span().first(bytes_of(to)));
+      finish_writing(writing, phases);
+      writing = writes_.ask([this, to, &out] {
+        const auto data = std::as_const(out).span().first(bytes_of(to));
+        outputs_.write_slab(0, to, data);
+        writes_.count_written(ssize(data));
       });
     }
-    wait(writing, "write", phases);
-    wait(reading, "read", phases);
+    finish_writing(writing, phases);
+    {
+      const mpi::PhaseScope scope(phases, "read");
+      reads_.cancel();  // what is on its way is left to a later attempt, if there is anything
+    }
     return static_cast<index_t>(t);
   }
 
   [[nodiscard]] std::uint64_t before() const { return point_.comm.sum(before_); }
   [[nodiscard]] std::uint64_t after() const { return point_.comm.sum(after_); }
   [[nodiscard]] bool verifies() const { return verify_; }
+  [[nodiscard]] io::FileTraffic take_traffic() {
+    return reads_.take_traffic() + writes_.take_traffic();
+  }
 
  private:
   using Pair = std::array<machine::Buffer<std::byte>, 2>;
   static machine::Buffer<std::byte>& buffer(Pair& pair, std::size_t t) { return pair[t % 2]; }
 
-  static void wait(std::future<void>& work, const char* phase, mpi::Phases& phases) {
-    const mpi::PhaseScope scope(phases, phase);
-    if (work.valid()) work.get();
+  void finish_writing(const io::FileQueue::Ticket& writing, mpi::Phases& phases) {
+    const mpi::PhaseScope scope(phases, "write");
+    writes_.wait(writing);
   }
 
-  /// Begins with the t-th of them, unless it is the end, while the one before is permuted and the one before
-  /// that is written. Only this reads by HDF5, which allows one thread. Generating wants the cores: it waits
-  /// its turn.
-  std::future<void> read(std::span<const index_t> mine, std::size_t t) {
-    if (t >= mine.size()) return {};
-    const run::Input* const input = point_.inputs.in.get();
-    return std::async(input != nullptr ? std::launch::async : std::launch::deferred, [this, t, mine, input] {
-      const Request& request = point_.request;
-      const Slab slab = tiles_.of(mine[t], request.extents);
-      if (input != nullptr) read_ahead(*input, mine, t);
-      load(request, input, 1, request.extents, slab, buffer(in_, t).data());
+  /// Begins with the t-th of them, unless it is the end, while the one before is permuted and the
+  /// one before that is written. Only this reads by HDF5, which allows one thread. Generating wants
+  /// the cores: it waits its turn.
+  void begin_to_read(std::span<const index_t> mine, std::size_t t) {
+    if (t >= mine.size() || point_.inputs.in == nullptr) return;
+    reading_ = reads_.ask([this, mine, t] {
+      read_ahead(*point_.inputs.in, mine, t);
+      bring(mine, t);
+      reads_.count_read(static_cast<index_t>(bytes_of(tiles_.of(mine[t], point_.request.extents))));
     });
+  }
+  void finish_reading(std::span<const index_t> mine, std::size_t t, mpi::Phases& phases) {
+    const mpi::PhaseScope scope(phases, "read");
+    if (point_.inputs.in == nullptr) return bring(mine, t);
+    reads_.wait(reading_);
+  }
+  void bring(std::span<const index_t> mine, std::size_t t) {
+    const Request& request = point_.request;
+    const Slab slab = tiles_.of(mine[t], request.extents);
+    load(request, point_.inputs.in.get(), 1, request.extents, slab, buffer(in_, t).data());
   }
 
   /// Asks for the tiles up to the next few after the t-th, those side by side as one slab: its runs are
@@ -226,6 +244,8 @@ class Pass {
   Pair in_, out_;
   std::size_t asked_ = 0;  ///< of the tiles: read, or on their way
   std::uint64_t before_ = 0, after_ = 0;
+  io::FileQueue::Ticket reading_;
+  io::FileQueue reads_, writes_;  ///< end before what they use
 };
 
 }  // namespace
@@ -279,6 +299,7 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
   run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
     mpi::together(comm, "stream", [&] { done = pass.run(mine, phases); });
   });
+  run::note_traffic(comm, pass.take_traffic(), 0, measured);
   all.before += pass.before();
   all.after += pass.after();
   if (comm.sum(done) < static_cast<index_t>(left.size())) {
