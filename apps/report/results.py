@@ -26,6 +26,7 @@ class Point:
     run: object = None
     of_kernels: bool = False
     timeline: dict = dataclasses.field(default_factory=dict)  # of every rank: [(phase, begin, end)] of the last repetition
+    files: dict = dataclasses.field(default_factory=dict)  # from file to file: files_of()
 
     @property
     def options(self):
@@ -145,6 +146,14 @@ def phases_of(table, mine):
     return phases, tuple(timed)
 
 
+def files_of(table, mine):
+    """What all ranks read and wrote beside a point's phases, and the mean seconds that one waited."""
+    ranks = len(np.unique(table["rank"][mine]))
+    names = ("bytes_read", "bytes_written", "waited")
+    read, written, waited = (table[name][mine].sum() for name in names)
+    return {"read": int(read), "written": int(written), "waited": float(waited) / ranks}
+
+
 def timelines_of(group):
     """{point: {rank: [(phase, begin, end)]}}, the stays in the order in which they ended."""
     found = {}
@@ -177,12 +186,16 @@ def read_run(name, group):
               *(rows_of(group[table]) if table in group else [] for table in ("scalability", "machine", "ranks")))
     run.misses = {table: by_point(rows_of(group[table])) for table in MISSES if table in group}
     timelines = timelines_of(group["timeline"]) if "timeline" in group else {}
+    file_table = columns(group["files"]) if "files" in group else {"point": []}
+    file_rows = split_by(file_table, "point")
     for row, key in enumerate(summary["point"]):
         phases, timed = phases_of(phase_table, phase_rows[key]) if key in phase_rows else ({}, ())
         seconds = sample_table["seconds"][sample_rows[key]] if key in sample_rows else np.array([])
         measured = {c: summary[c][row] for c in MEASURED} | {c: summary[c][row] if c in summary else 0.0 for c in KERNELS}
         run.points.append(Point(identity_of(key), {c: summary[c][row] for c in config}, measured, phases, timed, seconds, run,
                                 timeline=timelines.get(key, {})))
+        if key in file_rows:
+            run.points[-1].files = files_of(file_table, file_rows[key])
     return run
 
 

@@ -3,6 +3,7 @@ import math
 import re
 import statistics
 
+FILES = ["read beside", "written beside", "waited for files"]  # between files and memory
 FIGURE = re.compile(r"\d[^/]*$")  # formulas (2mn/L) begin with figures, too
 
 # What the program found out, not what was asked for: never an axis, never what tells two points apart.
@@ -60,16 +61,25 @@ def share(point):
 
 
 def summary(points, rate_units):
-    """A row a point: what tells it from the others, its median with the interval, rate, check and phases."""
+    """A row a point: what tells it from the others, its median with the interval, rate, check, phases
+    and files."""
     shown = varying(points, always=("kernel", "ranks", "threads"))
     phases = list(dict.fromkeys(name for point in points for name in point.phases))
-    rows = [shown + ["median", "95 % interval", rate_units, "of ceiling", "check"] + phases]
+    files = FILES if any(point.files for point in points) else []
+    rows = [shown + ["median", "95 % interval", rate_units, "of ceiling", "check"] + phases + files]
     for point in points:
         m = point.measured
         rows.append([number(point.config[n]) for n in shown]
                     + [seconds(m["median"]), interval(m), rate(point.rate), share(point), point.verdict]
-                    + [seconds(point.phases[p].mean()) if p in point.phases else "-" for p in phases])
+                    + [seconds(point.phases[p].mean()) if p in point.phases else "-"
+                       for p in phases]
+                    + (of_files(point.files) if point.files else ["-"] * len(files)))
     return rows
+
+
+def of_files(files):
+    """In the order of FILES."""
+    return [f"{files[n] / 1e9:.3g} GB" for n in ("read", "written")] + [seconds(files["waited"])]
 
 
 def fixed(points):

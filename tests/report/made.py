@@ -34,7 +34,7 @@ def key_of(workload, point):
     return f"{workload}{asked} ranks={point['ranks']} threads={point['threads']}"
 
 
-def write(path, points, run="matmul_0001", cpus="", phases=PHASES, **attributes):
+def write(path, points, run="matmul_0001", cpus="", phases=PHASES, files=(), **attributes):
     """Appends a run of these points to a file."""
     workload = run.split("_")[0]
     keys = [key_of(workload, p) for p in points]
@@ -65,6 +65,9 @@ def write(path, points, run="matmul_0001", cpus="", phases=PHASES, **attributes)
         put(group, "samples", turned(samples, ("point", "kernel", "n", "ranks", "threads", "repetition", "seconds", "rate")),
             seconds="s", rate="GFLOP/s")
         put(group, "phases", turned(phase_rows, ("point", "repetition", "rank", "phase", "seconds")), seconds="s")
+        if files:  # (repetition, rank, bytes read and written, seconds waited), of the first point
+            names = ("point", "repetition", "rank", "bytes_read", "bytes_written", "waited")
+            put(group, "files", turned([(keys[0], *one) for one in files], names), waited="s")
         put(group, "machine", turned(MACHINE, ("name", "threads", "value", "units")))
         if cpus:
             put(group, "ranks", {"rank": [0], "host": ["nowhere"], "cpus": [cpus]})

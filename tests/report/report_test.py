@@ -126,6 +126,17 @@ class Report(made.Case):
         for expected in ("matmul_0001", "GFLOP/s", "compute", "verify", "64 ms .. 64 ms (75 %)", "type f64"):
             self.assertIn(expected, words)
 
+    def test_prints_what_went_between_files_and_memory(self):
+        files = ((0, 0, 3 * 10**9, 10**9, 0.3), (0, 1, 10**9, 10**9, 0.1), (-1, 0, 10**9, 0, 0),
+                 (-1, 1, 0, 0, 0))
+        path = write(self.fresh("files.h5"), [row(), row(n=128)], files=files)
+        words = self.report(path, "--text").splitlines()
+        first = next(number for number, line in enumerate(words) if "waited for files" in line)
+        self.assertRegex(words[first + 2], r"5 GB +2 GB +200 ms *$")
+        self.assertRegex(words[first + 3], r" - +- +- *$")
+        path = write(self.fresh("none.h5"), [row()])
+        self.assertNotIn("waited for files", self.report(path, "--text"))
+
     def test_says_how_sure_intervals_of_few_repetitions_are(self):
         path = write(self.fresh("few.h5"), [row(n=n, seconds=[1e-3, 2e-3, 3e-3, 4e-3, 5e-3][:n]) for n in range(1, 6)])
         words = self.report(path, "--text").splitlines()
