@@ -18,7 +18,11 @@ std::vector<std::unique_ptr<run::Input>> open(const run::Parsed& parsed, const c
   if (value(option).empty()) return inputs;
   for (const std::string& name : io::split_names(value(option))) {
     inputs.push_back(std::make_unique<run::Input>(name, option));
-    inputs.back()->take_values(run::values_of(parsed));
+    run::ValuesOf how = run::values_of(parsed, run::Fills::values_and_mask);
+    const std::string_view beside = option;  // the domain, whose cells all have values
+    if (how.fill == io::Packing::Fill::mask && (beside == "given" || beside == "weights"))
+      how.fill = io::Packing::Fill::refuse;
+    inputs.back()->take_values(how);
     for (const char* output : {"out", "snapshots"}) {
       for (const std::string& out : io::split_names(value(output))) {
         if (!out.empty())
@@ -62,7 +66,7 @@ workloads::Resolve look(const run::OptionSet& set, const run::Parsed& parsed) {
   inputs->given = open(parsed, "given");
   if (parsed.lists.at("weights").front().find(":/") != std::string::npos)
     inputs->weights = open_one(parsed, "weights");
-  for (const auto term : dist::stencil::all_terms)
+  for (const auto term : workloads::stencil::terms_of_files)
     inputs->terms[static_cast<std::size_t>(term)] = open_one(parsed, name(term).data());
   return workloads::stencil::resolve_with(inputs);
 }

@@ -50,7 +50,11 @@ void add_data(OptionSet& set) {
            .group = "Data",
            .choices = {"auto", "f16", "f32", "f64"},
            .axis = true});
-  run::add_values_options(set);
+  run::add_values_options(
+      set,
+      ", or mask: they are no part of the domain (a weight that reaches one is taken of the point "
+      "itself, so that nothing passes the edge) and are written as NaN, with _FillValue; for f32 and "
+      "f64 on the CPU");
   run::add_seed(set, "of generated fields and of the check");
 }
 
@@ -276,6 +280,8 @@ void check_options(const OptionSet& set, const run::Parsed& parsed) {
   refuse_if(value("source").empty() && named("source-factor"),
             "--source-factor goes with --source file.h5:/path; name one");
   refuse_if(!value("past").empty() && value("in").empty(), "--past goes with --in; give both");
+  refuse_if(value("fill") == "mask" && value("in").empty(),
+            "--fill mask leaves out the cells of --in that have no value; name one");
   (void)workloads::stencil::parse_interval(value("checkpoint-every"));
   refuse_if(named("every") && value("snapshots").empty(),
             "--every goes with --snapshots file.h5:/path; name one");

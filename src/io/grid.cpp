@@ -74,6 +74,18 @@ void read_grid(const DatasetName& name, const Box3& box, const GridView<T>& to) 
   });
 }
 
+void read_missing_grid(const DatasetName& name, const Box3& box, const GridView<std::uint8_t>& to) {
+  std::vector<std::uint32_t> missing;
+  each_part(box, 2 * sizeof(double), [&](const Box3& part) {
+    missing.assign(static_cast<std::size_t>(part.volume()), 0);
+    if (name.packing && name.packing->masks()) read_missing(name, slab_of(part, to.dims), missing);
+    each_row(to, box, part, missing.data(),
+             [](std::uint8_t* row, const std::uint32_t* from, std::size_t n) {
+               for (std::size_t x = 0; x < n; ++x) row[x] = from[x] != 0 ? 1 : 0;
+             });
+  });
+}
+
 template <class T>
 void write_grid(const Box3& box, const GridView<const T>& from, const PutSlab& put) {
   std::vector<T> packed;

@@ -186,6 +186,7 @@ T held(double value, const DatasetName& name) {
 template <class T, class U>
 void fill_values(std::span<const std::uint64_t> bits, const DatasetName& name, std::span<T> to) {
   const Packing& packing = *name.packing;
+  const double none = packing.fill == Packing::Fill::mask ? 0 : packing.filled;
   for (std::size_t i = 0; i < bits.size(); ++i) {
     const std::optional<U> value = value_of<U>(bits[i], packing);
     if (!value && packing.fill == Packing::Fill::refuse)
@@ -193,7 +194,7 @@ void fill_values(std::span<const std::uint64_t> bits, const DatasetName& name, s
                   name.text() +
                       " has cells without a value (_FillValue and the like); say with --fill "
                       "what they are");
-    to[i] = held<T>(value ? static_cast<double>(*value) : packing.filled, name);
+    to[i] = held<T>(value ? static_cast<double>(*value) : none, name);
   }
 }
 

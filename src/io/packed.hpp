@@ -16,8 +16,8 @@ namespace tessera::io {
 struct Packing {
   /// As what stored numbers are compared: 64 bits of each.
   enum class Stored : std::int8_t { integer, natural, real };
-  /// What becomes of numbers that are missing.
-  enum class Fill : std::int8_t { refuse, value };
+  /// What becomes of numbers that are missing; mask: 0, for those who mind which they are.
+  enum class Fill : std::int8_t { refuse, value, mask };
 
   Stored stored = Stored::real;
   bool turned = false;  ///< numbers have a sign where their type has none, or the reverse
@@ -29,7 +29,7 @@ struct Packing {
   bool bounds_values = false;              ///< the bounds are of values, not of stored numbers
   std::uint64_t low = 0, high = 0;         ///< bits as `missing`, or of f64
   Fill fill = Fill::refuse;
-  double filled = 0;
+  double filled = 0;  ///< NaN: also in what is written
 
   [[nodiscard]] bool masks() const { return !missing.empty() || has_low || has_high; }
 };

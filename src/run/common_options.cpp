@@ -134,11 +134,12 @@ void add_plan_ranks(OptionSet& options) {
                .high = 4096});
 }
 
-void add_values_options(OptionSet& options) {
+void add_values_options(OptionSet& options, const std::string& others) {
   options.add(
       {.name = "fill",
        .help = "what cells without a value are (those of _FillValue, missing_value or beyond valid_range): "
-               "nan, or a number; without it they end with exit code 65",
+               "nan, or a number" +
+               others + "; without it they end with exit code 65",
        .group = "Data"});
   options.add(
       {.name = "raw",

@@ -26,8 +26,8 @@ void add_seed(OptionSet& options, const std::string& of_what);
 void add_kernel(OptionSet& options, std::vector<std::string> names);
 void add_plan_ranks(OptionSet& options);
 
-/// --fill, --raw: where values are computed with.
-void add_values_options(OptionSet& options);
+/// --fill, --raw: where values are computed with. others: what else --fill may be, ", or ...".
+void add_values_options(OptionSet& options, const std::string& others = "");
 
 /// --overwrite, --verify-output: where --out can be given.
 void add_output_options(OptionSet& options);

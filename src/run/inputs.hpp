@@ -19,8 +19,10 @@ struct ValuesOf {
   io::Packing::Fill fill = io::Packing::Fill::refuse;
   double filled = 0;
 };
+/// What --fill may be: nan or a number, or also mask.
+enum class Fills { values, values_and_mask };
 /// Throws Error(usage).
-[[nodiscard]] ValuesOf values_of(const Parsed& parsed);
+[[nodiscard]] ValuesOf values_of(const Parsed& parsed, Fills known = Fills::values);
 
 /// A dataset named on the command line. Make it before MPI is initialised (the first look is a child process
 /// of the rank that the launcher calls 0); share() then tells all ranks what was found, and that they see one

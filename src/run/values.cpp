@@ -12,7 +12,7 @@
 
 namespace tessera::run {
 
-ValuesOf values_of(const Parsed& parsed) {
+ValuesOf values_of(const Parsed& parsed, Fills known) {
   ValuesOf how;
   how.raw = parsed.lists.at("raw").front() == "true";
   const std::string& fill = parsed.lists.at("fill").front();
@@ -23,9 +23,15 @@ ValuesOf values_of(const Parsed& parsed) {
   how.fill = io::Packing::Fill::value;
   how.filled = std::numeric_limits<double>::quiet_NaN();
   if (fill == "nan") return how;
+  const bool knows_mask = known == Fills::values_and_mask;
+  if (fill == "mask" && knows_mask) {
+    how.fill = io::Packing::Fill::mask;
+    return how;
+  }
   const auto [end, error] = std::from_chars(fill.data(), fill.data() + fill.size(), how.filled);
   require(error == std::errc() && end == fill.data() + fill.size(), ExitCode::usage,
-          fmt::format("--fill '{}' is neither nan nor a number", fill));
+          fmt::format("--fill '{}' is neither nan{} nor a number", fill,
+                      knows_mask ? " nor mask" : ""));
   return how;
 }
 

@@ -49,7 +49,7 @@ class TermFields {
   Index3 origin_;  ///< of the rank's box in box_
   Index3 size_;
   Box3 box_;
-  mutable std::array<Field<T>, 3> storage_;  ///< by Term, of one level
+  mutable std::array<Field<T>, all_terms.size()> storage_;  ///< by Term, of one level
 };
 
 template <class T>

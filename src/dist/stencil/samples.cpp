@@ -161,7 +161,7 @@ void Samples<T>::gather(const DistributedField<T>& u, Sample& sample) const {
       const Index3 local{{p[0] - u.box().low[0], p[1] - u.box().low[1], p[2] - u.box().low[2]}};
       sample.now[at] = static_cast<double>(now(local));
       if (two_levels) sample.past[at] = static_cast<double>(past(local));
-      for (std::size_t k = 0; k < 3 && holds(u.box(), p); ++k) {
+      for (std::size_t k = 0; k < all_terms.size() && holds(u.box(), p); ++k) {
         if (!sample.terms[k].empty()) sample.terms[k][at] = static_cast<double>(terms.field[k](local));
       }
     }
@@ -193,7 +193,7 @@ T Samples<T>::recomputed(const Sample& sample) const {
   };
   const auto terms = [&](Index3 p) -> tessera::stencil::PointTerms<A> {
     return {term(Term::coefficients, p), term(Term::source, p), term(Term::mask, p),
-            static_cast<A>(problem_.terms.source_factor)};
+            term(Term::walls, p), static_cast<A>(problem_.terms.source_factor)};
   };
   return tessera::stencil::recompute<T>(
       problem_.stencil, problem_.sides, problem_.global, sample.point, steps_,

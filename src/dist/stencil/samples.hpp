@@ -35,7 +35,7 @@ class Samples {
     Index3 point;
     Box3 box;  ///< what it depends on, periodic dimensions unrolled
     std::vector<double> now, past;
-    std::array<std::vector<double>, 3> terms;  ///< by Term
+    std::array<std::vector<double>, all_terms.size()> terms;  ///< by Term
   };
   [[nodiscard]] std::vector<Index3> choose(const layout::GridLayout& grid, std::uint64_t seed) const;
   [[nodiscard]] Box3 dependencies(Index3 point) const;

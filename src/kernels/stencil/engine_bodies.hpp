@@ -44,9 +44,11 @@ void Engine<T>::choose_terms(machine::Isa isa) {
   if constexpr (!is_traced<T> && !std::is_same_v<T, Half>) {  // there are no such kernels for those
     const Terms<T>& terms = sweep_.terms;
     weight_sum_ = static_cast<T>(sweep_.stencil.tap_sum());
-    keeps_past_ = sweep_.stencil.two_levels() && terms.has(Term::coefficients);
-    finish_ = term_kernel<T>(
-        {terms.has(Term::coefficients), keeps_past_, terms.has(Term::source), terms.has(Term::mask)}, isa);
+    keeps_past_ =
+        sweep_.stencil.two_levels() && (terms.has(Term::coefficients) || terms.has(Term::walls));
+    finish_ = term_kernel<T>({terms.has(Term::coefficients), keeps_past_, terms.has(Term::source),
+                              terms.has(Term::mask), terms.has(Term::walls)},
+                             isa);
   }
 }
 
@@ -91,7 +93,8 @@ void Engine<T>::part_with_terms(index_t step, const Box3& part) const {
   each_row([&](index_t z, index_t y, const T* kept) {
     const index_t x = part.low[2];
     finish_({in.row(z, y) + x, out.row(z, y) + x, kept, terms.row(Term::coefficients, z, y, x),
-             terms.row(Term::source, z, y, x), terms.row(Term::mask, z, y, x), weight_sum_, taps_.previous,
+             terms.row(Term::source, z, y, x), terms.row(Term::mask, z, y, x),
+             terms.row(Term::walls, z, y, x), weight_sum_, taps_.previous,
              static_cast<Arithmetic<T>>(terms.source_factor), size[2]});
   });
 }

@@ -37,13 +37,14 @@ TESSERA_HD T apply_rule(Rule rule, T sum) {
 /// The terms at one point; nothing where there is none.
 template <class T>
 struct PointTerms {
-  std::optional<T> coefficient, source, mask;
+  std::optional<T> coefficient, source, mask, walls;
   T source_factor{1};
 };
 
 /// What a step makes of the sum over the taps at a point of value u (terms.hpp).
 template <class T>
 T with_terms(const Stencil& stencil, T sum, T u, T past, const PointTerms<T>& terms) {
+  if (terms.walls) sum = std::fma(*terms.walls, u, sum);
   if (terms.coefficient) {
     const T all = static_cast<T>(stencil.tap_sum());
     sum = std::fma(*terms.coefficient, std::fma(-all, u, sum), all * u);
@@ -51,7 +52,8 @@ T with_terms(const Stencil& stencil, T sum, T u, T past, const PointTerms<T>& te
   if (stencil.two_levels()) sum = std::fma(static_cast<T>(stencil.previous), past, sum);
   sum = apply_rule(stencil.rule, sum);
   if (terms.source) sum = std::fma(terms.source_factor, *terms.source, sum);
-  return terms.mask && *terms.mask == 0 ? u : sum;
+  const bool stays = (terms.mask && *terms.mask == 0) || (terms.walls && std::isnan(*terms.walls));
+  return stays ? u : sum;
 }
 
 /// at(offset) is the value there at this level, past the point's own value one level before.

@@ -112,9 +112,10 @@ void keep_given(const Sweep<T>& sweep) {
 }
 
 void check_terms(const Stencil& stencil, const TermSet& terms) {
-  require(stencil.rule == Rule::linear || (!terms.has(Term::coefficients) && !terms.has(Term::source)),
-          ExitCode::usage,
-          fmt::format("stencil '{}' is no weighted sum: it takes a mask, but no coefficients and no source",
+  const bool only_mask = terms.count() == (terms.has(Term::mask) ? 1 : 0);
+  require(stencil.rule == Rule::linear || only_mask, ExitCode::usage,
+          fmt::format("stencil '{}' is no weighted sum: it takes a mask, but no coefficients, no "
+                      "source and no walls (--fill mask)",
                       stencil.name));
 }
 

@@ -13,9 +13,10 @@ struct TermRow {
   const T* u;             ///< the level before the step
   T* out;                 ///< the sums, then the results
   const T* past;          ///< one level before u, where out does not hold it any more
-  const T* coefficients;  ///< these three: where the kernel was chosen for them
+  const T* coefficients;  ///< these four: where the kernel was chosen for them
   const T* source;
   const T* mask;
+  const T* walls;
   Arithmetic<T> weight_sum, previous, source_factor;
   index_t n;
 };
@@ -25,7 +26,7 @@ using TermKernel = void (*)(const TermRow<T>&);
 
 /// What a kernel is chosen by.
 struct TermKey {
-  bool coefficients, past, source, mask;  ///< past: only with coefficients
+  bool coefficients, past, source, mask, walls;  ///< past: only with coefficients or walls
 };
 template <class T>
 [[nodiscard]] TermKernel<T> term_kernel(const TermKey& key, machine::Isa isa);

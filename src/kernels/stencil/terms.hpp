@@ -1,9 +1,12 @@
 #pragma once
-// Fields beside the swept one that a step reads at the point itself: coefficients, a source, a mask. They do
-// not change in time.
+// Fields beside the swept one that a step reads at the point itself: coefficients, a source, a
+// mask, walls. They do not change in time.
 //
-// With s = sum over taps of weight * u[p + offset], W = tap_sum(), and k, q, m the three fields at p, a step
-// is
+// With s = sum over taps of weight * u[p + offset], W = tap_sum(), and k, q, m, d the fields at p,
+// a step is
+//
+// - with walls s += d u[p], where d is the sum of the weights of those neighbours that are no cells
+//   of the domain: where these hold 0 they count as p itself, and nothing passes between,
 //
 // - v = s; with coefficients v = W u[p] + k (s - W u[p]): k scales what the neighbours change, so it is a
 //   diffusivity for heat and a squared speed for wave,
@@ -12,39 +15,48 @@
 //
 // - v += factor * q, with a source,
 //
-// - u[p] = v; with a mask u[p] stays where m is 0,
+// - u[p] = v; with a mask u[p] stays where m is 0, with walls where d is NaN: p is no cell of the
+//   domain,
 //
-// computed as v = fma(k, fma(-W, u, s), W u), v = fma(previous, past, v), v = fma(factor, q, v): the same
-// bits everywhere.
+// computed as s = fma(d, u, s), v = fma(k, fma(-W, u, s), W u), v = fma(previous, past, v),
+// v = fma(factor, q, v): the same bits everywhere.
 
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "base/grid_view.hpp"
 
 namespace tessera::stencil {
 
-enum class Term { coefficients, source, mask };
-inline constexpr std::array<Term, 3> all_terms{Term::coefficients, Term::source, Term::mask};
-inline constexpr std::array<std::string_view, 3> term_names{"coefficients", "source", "mask"};
+enum class Term { coefficients, source, mask, walls };
+inline constexpr std::array<Term, 4> all_terms{Term::coefficients, Term::source, Term::mask,
+                                               Term::walls};
+inline constexpr std::array<std::string_view, 4> term_names{"coefficients", "source", "mask",
+                                                            "walls"};
 [[nodiscard]] constexpr std::string_view name(Term term) {
   return term_names[static_cast<std::size_t>(term)];
 }
 
 /// Which of them a problem has.
 struct TermSet {
-  std::array<bool, 3> present{};  ///< by Term
+  std::array<bool, all_terms.size()> present{};  ///< by Term
   double source_factor = 1;
 
   [[nodiscard]] bool has(Term term) const { return present[static_cast<std::size_t>(term)]; }
-  [[nodiscard]] index_t count() const { return index_t{present[0]} + present[1] + present[2]; }
+  [[nodiscard]] index_t count() const {
+    index_t count = 0;
+    for (const Term term : all_terms) count += has(term) ? 1 : 0;
+    return count;
+  }
   [[nodiscard]] bool any() const { return count() > 0; }
 };
 
 /// Their values around the box of a sweep, in its local indices: everywhere that a step computes.
 template <class T>
 struct Terms {
-  std::array<GridView<const T>, 3> field{};  ///< by Term; without data where there is none
+  /// By Term; without data where there is none.
+  std::array<GridView<const T>, all_terms.size()> field{};
   double source_factor = 1;
 
   [[nodiscard]] const GridView<const T>& operator[](Term term) const {
@@ -52,9 +64,15 @@ struct Terms {
   }
   [[nodiscard]] bool has(Term term) const { return (*this)[term].data != nullptr; }
   [[nodiscard]] index_t count() const {
-    return index_t{has(Term::coefficients)} + has(Term::source) + has(Term::mask);
+    index_t count = 0;
+    for (const Term term : all_terms) count += has(term) ? 1 : 0;
+    return count;
   }
   [[nodiscard]] bool any() const { return count() > 0; }
+  /// Whether a point is no cell of the domain.
+  [[nodiscard]] bool is_outside(Index3 p) const {
+    return has(Term::walls) && std::isnan(static_cast<double>((*this)[Term::walls](p)));
+  }
   /// A row from x on, or nullptr.
   [[nodiscard]] const T* row(Term term, index_t z, index_t y, index_t x) const {
     return has(term) ? (*this)[term].row(z, y) + x : nullptr;

@@ -6,6 +6,7 @@
 
 #include "kernels/stencil/engine.hpp"
 #include "kernels/stencil/hash_rows.hpp"
+#include "kernels/stencil/walls.hpp"
 
 namespace tessera::stencil {
 namespace {
@@ -17,9 +18,9 @@ Index3 plus(Index3 a, Index3 b) { return {{a[0] + b[0], a[1] + b[1], a[2] + b[2]
 template <class T>
 class Cone {
  public:
-  Cone(const Stencil& stencil, const Sides& sides, Index3 global, const Box3& box, const Initial<T>& initial,
-       const TermsAt<T>& terms)
-      : stencil_(stencil), sides_(sides), global_(global), box_(box), initial_(initial), terms_(terms) {
+  Cone(const Stencil& stencil, const Sides& sides, Index3 global, const Box3& box,
+       const Initial<T>& initial)
+      : stencil_(stencil), sides_(sides), global_(global), box_(box), initial_(initial) {
     values_.resize(static_cast<std::size_t>(box.size().volume()));
   }
 
@@ -50,11 +51,11 @@ class Cone {
     return (*this)[p];
   }
 
-  T value_after_step(Index3 p, T past) {
+  T value_after_step(Index3 p, T past, const PointTerms<Arithmetic<T>>& terms) {
     using A = Arithmetic<T>;
     return static_cast<T>(point_value<A>(
         stencil_, [&](Index3 offset) { return static_cast<A>(outside(plus(p, offset))); },
-        static_cast<A>(past), terms_ ? terms_(wrapped(p)) : PointTerms<A>{}));
+        static_cast<A>(past), terms));
   }
 
   /// p with the unrolled dimensions rolled up.
@@ -73,7 +74,6 @@ class Cone {
   Index3 global_;
   Box3 box_;
   const Initial<T>& initial_;
-  const TermsAt<T>& terms_;
   std::vector<T> values_;
 };
 
@@ -98,6 +98,44 @@ Box3 dependencies(const Stencil& stencil, const Sides& sides, Index3 global, Ind
   return box;
 }
 
+/// The terms of a box of points, the walls made again of where cells lie outside.
+template <class T>
+class TermsOf {
+  using A = Arithmetic<T>;
+
+ public:
+  TermsOf(const Cone<T>& cone, const Stencil& stencil, const Sides& sides, Index3 global,
+          const Box3& box, const TermsAt<T>& terms)
+      : box_(box) {
+    if (!terms) return;
+    each_point(box, [&](Index3 p) {
+      PointTerms<A> here = terms(cone.wrapped(p));
+      const auto lies_outside = [&](Index3 neighbour) {
+        const auto [place, in_field] = place_of(sides, global, neighbour);
+        return in_field && std::isnan(*terms(cone.wrapped(place)).walls);
+      };
+      if (here.walls && !std::isnan(*here.walls)) {
+        double weights = 0;
+        for (const Tap& tap : stencil.taps)
+          weights += lies_outside(plus(p, tap.offset)) ? tap.weight : 0.0;
+        here.walls = static_cast<A>(weights);
+      }
+      all_.push_back(here);
+    });
+  }
+  [[nodiscard]] PointTerms<A> operator[](Index3 p) const {
+    if (all_.empty()) return {};
+    const Index3 size = box_.size();
+    const index_t at =
+        ((p[0] - box_.low[0]) * size[1] + p[1] - box_.low[1]) * size[2] + p[2] - box_.low[2];
+    return all_[static_cast<std::size_t>(at)];
+  }
+
+ private:
+  Box3 box_;
+  std::vector<PointTerms<A>> all_;
+};
+
 Sum pairwise(const double* values, index_t n) {
   if (n <= 8) {
     Sum s;
@@ -117,17 +155,19 @@ template <class T>
 T recompute(const Stencil& stencil, const Sides& sides, Index3 global, Index3 point, index_t steps,
             const Initial<T>& initial, const Initial<T>& past, const TermsAt<T>& terms) {
   const Box3 all = dependencies(stencil, sides, global, point, steps);
-  Cone<T> level[2]{{stencil, sides, global, all, initial, terms},
-                   {stencil, sides, global, all, initial, terms}};
+  Cone<T> level[2]{{stencil, sides, global, all, initial}, {stencil, sides, global, all, initial}};
   each_point(all, [&](Index3 p) {
     level[0][p] = initial(level[0].wrapped(p));
     if (stencil.two_levels()) level[1][p] = past(level[0].wrapped(p));
   });
+  if (steps == 0) return level[0][point];
+  const TermsOf<T> beside(level[0], stencil, sides, global,
+                          dependencies(stencil, sides, global, point, steps - 1), terms);
   for (index_t step = 0; step < steps; ++step) {
     Cone<T>& now = level[step % 2];
     Cone<T>& next = level[(step + 1) % 2];
     each_point(dependencies(stencil, sides, global, point, steps - step - 1),
-               [&](Index3 p) { next[p] = now.value_after_step(p, next[p]); });
+               [&](Index3 p) { next[p] = now.value_after_step(p, next[p], beside[p]); });
   }
   return level[steps % 2][point];
 }

@@ -17,7 +17,7 @@ template <class T>
 using Initial = std::function<T(Index3 global)>;
 
 /// The terms of the sweep at a point inside the global field, as they are computed with; empty where there
-/// are none.
+/// are none. Of walls only whether they are NaN counts: recompute() makes them again.
 template <class T>
 using TermsAt = std::function<PointTerms<Arithmetic<T>>(Index3 global)>;
 

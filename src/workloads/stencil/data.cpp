@@ -13,6 +13,7 @@
 #include "machine/fork_join.hpp"
 #include "mpi/agreement.hpp"
 #include "workloads/stencil/problem.hpp"
+#include "workloads/stencil/unrolled.hpp"
 
 namespace tessera::workloads::stencil {
 namespace {
@@ -170,26 +171,6 @@ const io::DatasetName& given_of(const Inputs& inputs, index_t field) {
   return inputs.given[inputs.given.size() == 1 ? 0 : static_cast<std::size_t>(field)]->name();
 }
 
-/// The parts of a box that reach around periodic dimensions, each with its place inside the field.
-template <class Body>
-void each_unrolled(const Problem& problem, const Box3& box, const Body& body) {
-  std::array<std::vector<std::array<index_t, 3>>, 3>
-      ranges;  // low and high in the box, and the way to the field
-  for (int d = 0; d < 3; ++d) {
-    const index_t n = problem.global[d];
-    for (index_t turn = -n; turn <= n; turn += std::max<index_t>(n, 1)) {
-      const index_t low = std::max(box.low[d], turn), high = std::min(box.high[d], turn + n);
-      if (low < high) ranges[static_cast<std::size_t>(d)].push_back({low, high, -turn});
-    }
-  }
-  for (const auto& z : ranges[0]) {
-    for (const auto& y : ranges[1]) {
-      for (const auto& x : ranges[2])
-        body(Box3{{{z[0], y[0], x[0]}}, {{z[1], y[1], x[1]}}}, Index3{{z[2], y[2], x[2]}});
-    }
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -221,7 +202,8 @@ std::shared_ptr<const TermFields<T>> load_terms(const Request& request, const In
   if (!problem.terms.any()) return nullptr;
   auto fields = std::make_shared<TermFields<T>>(problem, request.plan.grid, rank, request.plan.halo_steps);
   const Box3 box = fields->box();
-  for (const Term term : dist::stencil::all_terms) {
+  if (problem.terms.has(Term::walls)) load_walls(request, inputs, *fields);
+  for (const Term term : terms_of_files) {
     const GridView<T> view = (*fields)[term];
     if (view.data == nullptr) continue;
     each_unrolled(problem, box, [&](const Box3& part, Index3 shift) {

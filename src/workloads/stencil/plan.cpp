@@ -15,6 +15,15 @@ namespace {
 
 using dist::stencil::Forecast;
 
+/// Of what tells where walls are to be, a byte a point as far around the box as steps read.
+index_t domain_bytes(const Request& request, index_t rank) {
+  if (request.outside == 0) return 0;
+  Index3 size = request.plan.grid.of(rank).size();
+  for (int d = 0; d < 3; ++d)
+    size[d] += 2 * request.problem().stencil.radius[d] * request.plan.halo_steps;
+  return size.volume();
+}
+
 /// What the check and the files take beside the field.
 index_t beside(const Request& request, index_t rank) {
   constexpr index_t samples = 16, longest_sample = 200000;  // values; one step of weights may need more
@@ -24,8 +33,9 @@ index_t beside(const Request& request, index_t rank) {
     points *= 2 * stencil.radius[d] * dist::stencil::sample_steps(stencil, request.plan.halo_steps) + 1;
   const index_t field = request.plan.grid.of(rank).volume() * request.shape.element_bytes;
   const index_t copy = request.snapshots ? request.shape.fields * field : 0;
+  const index_t values = (16 + 8 * request.problem().terms.count()) * request.shape.fields;
   return copy + (request.files ? std::min(io::grid_staging_bytes, field) : 0) +
-         2 * samples * 16 * request.shape.fields * std::min(points, longest_sample);
+         domain_bytes(request, rank) + 2 * samples * values * std::min(points, longest_sample);
 }
 
 }  // namespace
@@ -84,6 +94,9 @@ void print_plan(const Request& request, index_t program) {
   fmt::print("plan: stencil {}{} on {} ({}), {}, {} x {}, kernel {}\n", request.problem().stencil.name, with,
              fmt::join(request.extents(), " x "), name(request.element), counted(request.shape.steps, "step"),
              counted(request.shape.ranks, "rank"), counted(request.method.threads, "thread"), request.kernel);
+  if (request.outside > 0)
+    fmt::print("{} of {} cells have no value and are no part of the domain\n", request.outside,
+               request.problem().global.volume());
   const index_t idle = request.shape.ranks - grid.active();
   fmt::print("grid {} ({} nothing), a halo of {}, so {}\n", layout::parts_text(grid.parts, dims),
              idle == 1 ? "1 rank holds" : fmt::format("{} ranks hold", idle),

@@ -145,10 +145,10 @@ void check_same_shape(const run::Input* input, const DatasetInfo& info, const st
 
 void resolve_terms(const Values& point, const Inputs& inputs, Request& request) {
   auto& terms = request.shape.problem.terms;
-  for (std::size_t k = 0; k < 3; ++k) terms.present[k] = inputs.terms[k] != nullptr;
+  for (std::size_t k = 0; k < inputs.terms.size(); ++k)
+    terms.present[k] = inputs.terms[k] != nullptr;
   terms.source_factor = point.real("source-factor");
   run::require_held(request.element, terms.source_factor, "--source-factor " + point.text("source-factor"));
-  check_terms(request.problem().stencil, terms);
 }
 
 /// As the field, in its dimensions.
@@ -187,15 +187,19 @@ void resolve_method(const Values& point, Request& request) {
   }
 }
 
-/// No device kernel reads terms, and no kernel does beside halves.
+/// No device kernel reads terms, no kernel does beside halves, and not every stencil has a use for
+/// them.
 void check_place(const Values& point, const Request& request) {
+  check_terms(request.problem().stencil, request.problem().terms);
   const auto* const kernel = request.method.kernel;
   const bool device = kernel != nullptr ? kernel->space == Space::device : point.text("device") == "gpu";
   const bool half = request.element == Element::f16;
   require(!half || !request.problem().terms.any(), ExitCode::usage,
-          "fields in f16 take no --coefficients, --source or --mask; take --type f32 or f64");
+          "fields in f16 take no --coefficients, --source, --mask or --fill mask; take --type f32 or "
+          "f64");
   require(!device || !request.problem().terms.any(), ExitCode::usage,
-          "no GPU kernel takes --coefficients, --source or --mask; take --device cpu or a kernel of the CPU");
+          "no GPU kernel takes --coefficients, --source, --mask or --fill mask; take --device cpu or "
+          "a kernel of the CPU");
 }
 
 /// What the plan knows of the machine, the same on every rank.
@@ -235,7 +239,7 @@ void resolve_machine(const mpi::Communicator& comm, const Values& point, const r
 struct Found {
   std::vector<DatasetInfo> in, past, given;
   DatasetInfo weights;
-  std::array<DatasetInfo, 3> terms;
+  std::array<DatasetInfo, terms_of_files.size()> terms;
 };
 
 /// Of all inputs at once.
@@ -258,7 +262,7 @@ Found share_all(const mpi::Communicator& comm, const Inputs& inputs) {
   for (const auto& input : inputs.past) found.past.push_back(take(input));
   for (const auto& input : inputs.given) found.given.push_back(take(input));
   found.weights = take(inputs.weights);
-  for (std::size_t k = 0; k < 3; ++k) found.terms[k] = take(inputs.terms[k]);
+  for (std::size_t k = 0; k < found.terms.size(); ++k) found.terms[k] = take(inputs.terms[k]);
   return found;
 }
 
@@ -301,17 +305,18 @@ Request resolve(const mpi::Communicator& comm, const Values& point, const Inputs
     check_shapes(inputs.given, found.given, extents_of(request.problem().with_frame(), dims),
                  "the field with its frame");
     resolve_terms(point, inputs, request);
-    for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t k = 0; k < found.terms.size(); ++k)
       check_same_shape(inputs.terms[k].get(), found.terms[k], request.extents(),
                        "as large as the field");
     resolve_method(point, request);
-    check_place(point, request);
     request.probes = parse_probes(point.text("probe"), request.problem());
   };
   if (inputs.weights)
     mpi::together(comm, "plan", resolve_all);  // every rank reads them
   else
     mpi::alike("plan", resolve_all);
+  find_domain(comm, point, inputs, request);
+  mpi::alike("plan", [&] { check_place(point, request); });
   resolve_machine(comm, point, ceilings, request);
   mpi::alike("plan", [&] { request.plan = make_plan(request.shape); });
   choose_place(comm, point, inputs, request);

@@ -20,12 +20,24 @@
 
 namespace tessera::workloads::stencil {
 
+/// The terms that files hold; walls are made of cells without a value.
+inline constexpr std::array<tessera::stencil::Term, 3> terms_of_files{
+    tessera::stencil::Term::coefficients, tessera::stencil::Term::source,
+    tessera::stencil::Term::mask};
+
+/// What --fill mask leaves of the first field, once that was looked at.
+struct Domain {
+  bool known = false;
+  index_t outside = 0;  ///< cells without a value
+};
+
 /// The inputs that files hold.
 struct Inputs {
   std::vector<std::unique_ptr<run::Input>> in, past;  ///< a field each
   std::vector<std::unique_ptr<run::Input>> given;     ///< one for all fields, or a field each
   std::unique_ptr<run::Input> weights;
-  std::array<std::unique_ptr<run::Input>, 3> terms;                                 ///< by Term
+  std::array<std::unique_ptr<run::Input>, terms_of_files.size()> terms;  ///< by Term
+  std::unique_ptr<Domain> domain = std::make_unique<Domain>();
   std::unique_ptr<run::GpuExchanges> gpus = std::make_unique<run::GpuExchanges>();  ///< as they are found out
 };
 
@@ -44,6 +56,7 @@ struct Request {
   std::vector<Index3> probes;
   bool snapshots = false;  ///< a copy of the field is held while it is written
   bool files = false;      ///< fields or terms come from files, or go there
+  index_t outside = 0;     ///< cells that are no part of the domain
   std::uint64_t seed = 1;
 
   [[nodiscard]] const dist::stencil::Problem& problem() const { return shape.problem; }
@@ -120,6 +133,17 @@ void load_given(const Request& request, const Inputs& inputs, dist::stencil::Dis
 template <class T>
 [[nodiscard]] std::shared_ptr<const dist::stencil::TermFields<T>> load_terms(const Request& request,
                                                                              const Inputs& inputs, int rank);
+/// Gives the problem walls where --fill mask leaves cells of the first field out. Every other input
+/// has to have values in the domain, and further fields nowhere else. Collective; throws
+/// AgreedError(bad_data).
+void find_domain(const mpi::Communicator& comm, const run::Values& point, const Inputs& inputs,
+                 Request& request);
+/// The term of those walls, with its ghost layers. Local.
+template <class T>
+void load_walls(const Request& request, const Inputs& inputs, dist::stencil::TermFields<T>& fields);
+/// Writes NaN into a row of values from (z, y, 0) on where a point is no cell of the domain.
+template <class T>
+void leave_out(const tessera::stencil::Terms<T>& terms, index_t z, index_t y, index_t n, T* row);
 /// Names and hashes of what a step reads beside the field: the terms and what lies beyond given sides.
 /// Collective.
 template <class T>

@@ -253,6 +253,13 @@ class Run {
   }
 
   void write() {
+    for (index_t i = 0; i < u_.fields() && !datasets_.out.empty(); ++i) {
+      const auto now = u_.now(i);
+      for (index_t z = 0; z < u_.box().size()[0]; ++z) {
+        for (index_t y = 0; y < u_.box().size()[1]; ++y)
+          leave_out(u_.terms(), z, y, u_.box().size()[2], now.row(z, y));
+      }
+    }
     for (std::size_t i = 0; i < datasets_.out.size() && !u_.box().empty(); ++i) {
       io::write_grid<T>(u_.box(), std::as_const(u_).now(static_cast<index_t>(i)),
                         [&](auto slab, auto bytes) { outputs_.write_slab(datasets_.out[i], slab, bytes); });

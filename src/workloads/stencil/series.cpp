@@ -19,10 +19,12 @@ struct Norms {
   double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0, squares = 0;
 };
 
+/// walls: of the row, or nullptr; there is nothing beyond.
 template <class T>
-Norms norms_of_row(const T* row, index_t n) {
+Norms norms_of_row(const T* row, const T* walls, index_t n) {
   Norms norms;
   for (index_t x = 0; x < n; ++x) {
+    if (walls != nullptr && std::isnan(static_cast<double>(walls[x]))) continue;
     const auto value = static_cast<double>(row[x]);
     norms.low = value < norms.low ? value : norms.low;
     norms.high = value > norms.high ? value : norms.high;
@@ -34,13 +36,15 @@ Norms norms_of_row(const T* row, index_t n) {
 
 /// Row by row, so that the sums do not depend on the threads.
 template <class T>
-Norms norms_of(const GridView<const T>& u, int threads) {
+Norms norms_of(const GridView<const T>& u, const tessera::stencil::Terms<T>& terms, int threads) {
   std::vector<Norms> rows(static_cast<std::size_t>(u.extent[0] * u.extent[1]));
   machine::parallel(threads, [&] {
     machine::parallel_for(0, static_cast<index_t>(rows.size()), 16, [&](index_t begin, index_t end) {
-      for (index_t i = begin; i < end; ++i)
+      for (index_t i = begin; i < end; ++i) {
+        const index_t z = i / u.extent[1], y = i % u.extent[1];
         rows[static_cast<std::size_t>(i)] =
-            norms_of_row(u.row(i / u.extent[1], i % u.extent[1]), u.extent[2]);
+            norms_of_row(u.row(z, y), terms.row(dist::stencil::Term::walls, z, y, 0), u.extent[2]);
+      }
     });
   });
   Norms all;
@@ -124,7 +128,8 @@ void Series<T>::look(index_t field) {
     if (intersect(box, {p, {{p[0] + 1, p[1] + 1, p[2] + 1}}}).empty()) continue;
     const Index3 at{{p[0] - box.low[0], p[1] - box.low[1], p[2] - box.low[2]}};
     u_.bring({at, {{at[0] + 1, at[1] + 1, at[2] + 1}}});
-    values[i] = static_cast<double>(now(at));
+    values[i] = u_.terms().is_outside(at) ? std::numeric_limits<double>::quiet_NaN()
+                                          : static_cast<double>(now(at));
   }
   point_.comm.sum(std::span(values));
   seen_.insert(seen_.end(), values.begin(), values.end());
@@ -134,7 +139,9 @@ template <class T>
 void Series<T>::measure(index_t field) {
   const auto& comm = point_.comm;
   u_.bring();
-  const Norms mine = u_.box().empty() ? Norms{} : norms_of<T>(u_.now(field), point_.request.method.threads);
+  const int threads = point_.request.method.threads;
+  const Norms mine =
+      u_.box().empty() ? Norms{} : norms_of<T>(u_.now(field), u_.terms(), threads);
   seen_.push_back(comm.min(mine.low));
   seen_.push_back(comm.max(mine.high));
   seen_.push_back(comm.sum(mine.sum));

@@ -40,8 +40,11 @@ void Snapshots<T>::at(index_t step) {
   T* to = copy_.data();
   for (index_t field = 0; field < u_.fields(); ++field) {
     const auto now = u_.now(field);
-    for (index_t row = 0; row < size[0] * size[1]; ++row, to += size[2])
-      std::copy_n(now.row(row / size[1], row % size[1]), size[2], to);
+    for (index_t row = 0; row < size[0] * size[1]; ++row, to += size[2]) {
+      const index_t z = row / size[1], y = row % size[1];
+      std::copy_n(now.row(z, y), size[2], to);
+      leave_out(u_.terms(), z, y, size[2], to);
+    }
   }
   const auto frame =
       std::lower_bound(frames_.steps.begin(), frames_.steps.end(), step) - frames_.steps.begin();

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/half.hpp"
@@ -25,7 +26,7 @@ struct Case {
 
 /// Every term, or those whose bits are set in `which`.
 inline TermSet terms_of(int which) {
-  return {{(which & 1) != 0, (which & 2) != 0, (which & 4) != 0}, -0.375};
+  return {{(which & 1) != 0, (which & 2) != 0, (which & 4) != 0, (which & 8) != 0}, -0.375};
 }
 
 /// A term at a point of the field.
@@ -69,6 +70,40 @@ inline index_t outside_source(Boundary kind, index_t i, index_t n) {
   return i;
 }
 
+/// Whether a point of the field is no cell of the domain.
+inline bool is_hidden(Index3 p) {
+  const index_t key = ((p[0] + 50) * 4096 + p[1] + 50) * 4096 + p[2] + 50;
+  return random_symmetric<double>(44, 0, key) > 0.5;
+}
+
+/// What lies at a place around the field repeats no cell of the domain.
+inline bool is_hidden(const Sides& sides, Index3 extent, Index3 p) {
+  for (int d = 0; d < 3; ++d) {
+    const auto& both = sides[static_cast<std::size_t>(d)];
+    if (p[d] < 0 || p[d] >= extent[d]) p[d] = outside_source(both[p[d] < 0 ? 0 : 1].kind, p[d], extent[d]);
+    if (p[d] < 0 || p[d] >= extent[d]) return false;
+  }
+  return is_hidden(p);
+}
+
+/// The term `walls` at a point of the field.
+template <class T>
+T wall_at(const Stencil& stencil, const Sides& sides, Index3 extent, Index3 p) {
+  if (is_hidden(p)) return std::numeric_limits<T>::quiet_NaN();
+  double weights = 0;
+  for (const Tap& tap : stencil.taps) {
+    const Index3 o = tap.offset;
+    if (is_hidden(sides, extent, {{p[0] + o[0], p[1] + o[1], p[2] + o[2]}})) weights += tap.weight;
+  }
+  return static_cast<T>(weights);
+}
+
+/// Any term at a point of the field.
+template <class T>
+T term_of(const Stencil& stencil, const Sides& sides, Index3 extent, Term term, Index3 p) {
+  return term == Term::walls ? wall_at<T>(stencil, sides, extent, p) : term_at<T>(term, p);
+}
+
 template <class T>
 class Grid {
   using A = Arithmetic<T>;
@@ -78,6 +113,7 @@ class Grid {
     each([&](Index3 p) {
       now_[at(p)] = initial<T>(c.stencil, p, 2 * c.field);
       past_[at(p)] = initial<T>(c.stencil, p, 2 * c.field + 1);
+      if (c.terms.has(Term::walls)) walls_.push_back(wall_at<A>(c.stencil, c.sides, c.extent, p));
     });
   }
 
@@ -144,6 +180,11 @@ class Grid {
   A finished(Index3 p, A sum) const {
     const Stencil& s = c_.stencil;
     const A u = static_cast<A>(now_[at(p)]);
+    if (c_.terms.has(Term::walls)) {
+      const A wall = walls_[at(p)];
+      if (std::isnan(wall)) return u;
+      sum = std::fma(wall, u, sum);
+    }
     if (c_.terms.has(Term::coefficients)) {
       const A all = static_cast<A>(s.tap_sum());
       sum = std::fma(term_at<A>(Term::coefficients, p), std::fma(-all, u, sum), all * u);
@@ -177,6 +218,7 @@ class Grid {
 
   Case<T> c_;
   std::vector<T> now_, past_;
+  std::vector<A> walls_;  ///< where there are any
 };
 
 /// Writes level 0 (and the level before it) of the box [origin, origin + extent) of a grid, ghost layers and
@@ -246,8 +288,9 @@ class TermData {
                 p[d] = outside_source(Boundary::periodic, p[d], c.extent[d]);
             }
             const bool inside = x >= -right[2][0] && x < n[2] + right[2][1];
-            view(z, y, x) = static_cast<T>(inside ? term_at<Arithmetic<T>>(term, p)
-                                                  : std::numeric_limits<Arithmetic<T>>::quiet_NaN());
+            using A = Arithmetic<T>;
+            view(z, y, x) = static_cast<T>(inside ? term_of<A>(c.stencil, c.sides, c.extent, term, p)
+                                                  : std::numeric_limits<A>::quiet_NaN());
           }
         }
       }
@@ -256,7 +299,7 @@ class TermData {
 
   [[nodiscard]] Terms<T> terms() {
     Terms<T> terms{{}, factor_};
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < storage_.size(); ++i) {
       if (storage_[i].there()) terms.field[i] = storage_[i].level(0);
     }
     return terms;
@@ -264,7 +307,7 @@ class TermData {
 
  private:
   double factor_;
-  std::array<Field<T>, 3> storage_;
+  std::array<Field<T>, all_terms.size()> storage_;
 };
 
 inline std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
