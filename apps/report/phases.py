@@ -19,8 +19,9 @@ def colours_of(names):
 
 
 def shares(point):
-    """(phase, seconds, part of a repetition) in the order to stack them; what no phase names is waiting."""
-    timed = [(name, float(point.phases[name].mean()), True) for name in point.phases if name in point.timed]
+    """(phase, seconds, part of a repetition) in the order to stack them; what no phase names is waiting, too."""
+    timed = [(name, float(point.phases[name].mean()), True) for name in point.phases
+             if name in point.timed and name != "waiting"]
     waiting = point.measured["median"] - sum(seconds for _, seconds, _ in timed)
     once = [(name, float(point.phases[name].mean()), False) for name in point.phases if name not in point.timed]
     return timed + [("waiting", max(0.0, waiting), True)] + once
@@ -67,7 +68,7 @@ def by_variant(run):
     yield Picture(
         "phases", f"{run.workload}, where the time goes{': ' + ', '.join(words) if words else ''}",
         "Mean of the ranks, median of the repetitions; hatched phases happen once a point, not in every repetition. "
-        "Waiting is the part of the slowest rank's time that no phase of this one names.",
+        "Waiting is that for the slowest rank, and the part of its time that no phase of this one names.",
         lambda axes: draw_shares(axes, rows), lambda: textplot.stacks(flat, list(names)),
         1.5 + s.height_of([label for label, _ in rows], 0.28))
 

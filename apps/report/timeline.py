@@ -39,7 +39,7 @@ def hidden(stays):
     flying = busy = 0.0
     for mine in stays.values():
         flight = joined((b, e) for name, b, e in mine if name == FLIGHT)
-        other = joined((b, e) for name, b, e in mine if name not in (FLIGHT, "exchange"))
+        other = joined((b, e) for name, b, e in mine if name not in (FLIGHT, "exchange", "waiting"))
         flying += sum(e - b for b, e in flight)
         busy += common_time(flight, other)
     return busy / flying if flying > 0 else None

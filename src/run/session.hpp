@@ -58,12 +58,15 @@ struct Measured {
 /// The clock of a repetition, which stands still while something is done that is no part of it.
 class Clock {
  public:
-  explicit Clock(const mpi::Communicator& comm) : comm_(comm) {}
+  Clock(const mpi::Communicator& comm, mpi::Phases& phases) : comm_(comm), phases_(phases) {}
   /// Does work, which may communicate, outside of the time: it begins when all ranks have come, and time goes
-  /// on when all have done it. Collective.
+  /// on when all have done it. Until then a rank is in the phase "waiting". Collective.
   template <class Work>
   void aside(const Work& work) {
-    comm_.barrier();
+    {
+      const mpi::PhaseScope scope(phases_, "waiting");
+      comm_.barrier();
+    }
     const Timer beside;
     work();
     comm_.barrier();
@@ -73,6 +76,7 @@ class Clock {
 
  private:
   const mpi::Communicator& comm_;
+  mpi::Phases& phases_;
   double beside_ = 0;
   Timer timer_;
 };
@@ -100,7 +104,7 @@ template <class Prepare, class F>
     const mpi::AccountScope account("repetitions");
     const mpi::Region region("repetitions");
     if (keeps_timeline(point) && r + 1 == point.integer("repetitions")) phases.watch();
-    Clock clock(comm);
+    Clock clock(comm, phases);
     if constexpr (std::is_invocable_v<F, mpi::Phases&, Clock&>)
       repetition(phases, clock);
     else

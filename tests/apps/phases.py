@@ -1,7 +1,6 @@
 """Where the time goes: every second of a process and of a repetition belongs to a phase."""
 
 import itertools
-import os
 import re
 
 import tessera
@@ -82,9 +81,7 @@ class Phases(tessera.Case):
                         gaps.append(gap)
                         if gap < 0.05:
                             break
-                    # Ranks that share cores wait for each other where a repetition ends, in no phase yet.
-                    most = 0.05 if ranks <= len(os.sched_getaffinity(0)) else 0.6
-                    self.assertLess(min(gaps), most, gaps)
+                    self.assertLess(min(gaps), 0.05, gaps)
 
     def test_the_check_is_in_no_repetition(self):
         for workload in CASES:
