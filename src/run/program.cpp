@@ -76,10 +76,10 @@ int most_threads(const Parsed& parsed) {
   return most;
 }
 
-const Row* find_row(std::string_view name) {
-  const auto found =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
-  return found == rows.end() ? nullptr : &*found;
+const CommandRow* find_row(const Program& program, std::string_view name) {
+  const auto found = std::find_if(program.commands.begin(), program.commands.end(),
+                                  [&](const CommandRow& row) { return row.name == name; });
+  return found == program.commands.end() ? nullptr : &*found;
 }
 
 std::vector<Command> all_commands(const Program& program) {
