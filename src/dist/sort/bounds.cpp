@@ -16,6 +16,16 @@ constexpr std::uint64_t all_ties = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
+bool in_order(std::span<const Ends> ranks) {
+  std::uint64_t before = 0;
+  for (const Ends& one : ranks) {
+    if (one.keys == 0) continue;
+    if (one.descends != 0 || one.first < before) return false;
+    before = one.last;
+  }
+  return true;
+}
+
 template <class B>
 BoundSearch<B>::BoundSearch(std::vector<index_t> targets, index_t total, index_t tolerance)
     : tolerance_(tolerance) {

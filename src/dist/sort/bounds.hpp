@@ -12,6 +12,15 @@ namespace tessera::dist::sort {
 using tessera::sort::Bounds;
 using tessera::sort::Prefixes;
 
+/// What a rank's keys are to its neighbours': bits of the first and the last, and whether one is less
+/// than the one before it.
+struct Ends {
+  index_t keys = 0;
+  std::uint64_t first = 0, last = 0, descends = 0;
+};
+/// Whether keys are in order on every rank and from rank to rank: nothing is to be done then.
+[[nodiscard]] bool in_order(std::span<const Ends> ranks);
+
 /// Looks for bounds below which as many keys lie as wanted, digit after digit, until no more than `tolerance`
 /// keys are in doubt; keys that are all alike are cut to the key.
 template <class B>

@@ -119,6 +119,28 @@ void DeviceSort<B>::count(const Prefixes<B>& prefixes, std::span<index_t> counts
 }
 
 template <class B>
+bool DeviceSort<B>::lies_in_order() {
+  constexpr auto word = static_cast<index_t>(sizeof(std::uint64_t));
+  const index_t n = shares_.size(rank_);
+  std::byte* const found = host_.data();
+  const auto key_at = [&](index_t place) { return reinterpret_cast<B*>(found + place * word); };
+  zero(digits_, word);
+  kernels_.find_descent(input(), n, map_, reinterpret_cast<std::uint64_t*>(digits_.data()), stream_);
+  device::copy({digits_.data(), 1, word, word}, {found, 1, word, word}, stream_);
+  if (n > 0) device::copy(in_bytes<const B>(input(), 1), in_bytes(key_at(1), 1), stream_);
+  if (n > 0) device::copy(in_bytes<const B>(input() + n - 1, 1), in_bytes(key_at(2), 1), stream_);
+  {
+    const mpi::Computing computing;
+    stream_.wait();
+  }
+  Ends mine{.keys = n};
+  if (n > 0)
+    mine = {n, map_.to_bits(*key_at(1)), map_.to_bits(*key_at(2)),
+            *reinterpret_cast<const std::uint64_t*>(found)};
+  return in_order(exchange_.comm().all_gather(std::span<const Ends>(&mine, 1)));
+}
+
+template <class B>
 void DeviceSort<B>::find_bounds() {
   const auto& comm = exchange_.comm();
   std::vector<index_t> targets;
@@ -322,6 +344,12 @@ void DeviceSort<B>::run(mpi::Phases& phases) {
     sort(input(), reinterpret_cast<B*>(spare_.data()), total_, phases);
     result_ = input();
     return;
+  }
+  divided_ = false;
+  {
+    const mpi::PhaseScope scope(phases, "split");
+    result_ = input();
+    if (lies_in_order()) return;
   }
   divided_ = divide_and_sort(phases);
   if (!divided_) sort_by_bounds(phases);

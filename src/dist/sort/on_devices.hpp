@@ -58,6 +58,8 @@ class DeviceSort {
   [[nodiscard]] bool divide_and_sort(mpi::Phases& phases);
   void sort_by_bounds(mpi::Phases& phases);
   void sort(B* keys, B* spare, index_t n, mpi::Phases& phases);
+  /// Whether there is nothing to do, as where all keys are equal. Collective.
+  [[nodiscard]] bool lies_in_order();
   void find_bounds();
   void count(const Prefixes<B>& prefixes, std::span<index_t> counts);
   void take_to_ranks();

@@ -67,6 +67,26 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
+/// Blocks look no further than the first descent, of any of them.
+template <class B>
+__global__ void __launch_bounds__(threads)
+    look_for_descent(const B* keys, index_t n, KeyMap<B> map, std::uint64_t* descends) {
+  const volatile std::uint64_t* const found = descends;
+  bool in_order = true;
+  for (index_t begin = static_cast<index_t>(blockIdx.x) * tile; begin < n;
+       begin += static_cast<index_t>(gridDim.x) * tile) {
+    if (__syncthreads_or(!in_order || *found != 0 ? 1 : 0) != 0) break;
+    B key[each];
+    load_tile(keys, n, begin, key);
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const index_t next = begin + k * threads + threadIdx.x + 1;
+      if (next < n) in_order &= map.to_bits(key[k]) <= map.to_bits(__ldg(keys + next));
+    }
+  }
+  if (!in_order) atomicExch(reinterpret_cast<unsigned long long*>(descends), 1ULL);
+}
+
 /// What the threads of a block share while they take a tile to its parts.
 template <class B>
 struct Shared {
@@ -212,6 +232,15 @@ void count(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& pr
 }
 
 template <class B>
+void find_descent(const B* keys, index_t n, const KeyMap<B>& map, std::uint64_t* descends,
+                  DeviceStream stream) {
+  if (n == 0) return;
+  const unsigned blocks = resident_blocks(look_for_descent<B>, threads, 0, ceil_div(n, tile));
+  look_for_descent<B><<<blocks, threads, 0, stream>>>(keys, n, map, descends);
+  check_launch("look_for_descent");
+}
+
+template <class B>
 void partition(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& bounds, const Parts<B>& parts,
                DeviceStream stream) {
   if (n == 0) return;
@@ -227,7 +256,11 @@ void sort_part(B* keys, B* spare, index_t n, const KeyMap<B>& map, std::byte* wo
 
 template <class B>
 const ResidentKernels<B>* table() {
-  static const ResidentKernels<B> kernels{count<B>, partition<B>, sort_part<B>, cuda_hybrid_bytes<B, NoValue>,
+  static const ResidentKernels<B> kernels{count<B>,
+                                          find_descent<B>,
+                                          partition<B>,
+                                          sort_part<B>,
+                                          cuda_hybrid_bytes<B, NoValue>,
                                           sizeof(B) == 8 ? bucket_kernels() : nullptr};
   return &kernels;
 }

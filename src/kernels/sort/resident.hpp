@@ -80,6 +80,9 @@ struct ResidentKernels {
   /// counts[p * digit_values + d] += the keys that begin as prefix p and go on with digit d.
   void (*count)(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B>& prefixes,
                 std::uint64_t* counts, CUstream_st* stream) = nullptr;
+  /// *descends = 1 where a key has lesser bits than the one before it.
+  void (*find_descent)(const B* keys, index_t n, const KeyMap<B>& map, std::uint64_t* descends,
+                       CUstream_st* stream) = nullptr;
   /// Takes every key to its part, in any order.
   void (*partition)(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& bounds,
                     const Parts<B>& parts, CUstream_st* stream) = nullptr;

@@ -33,6 +33,12 @@ void count_here(const B* keys, index_t n, const KeyMap<B>& map, const Prefixes<B
   }
 }
 template <class B>
+void find_descent_here(const B* keys, index_t n, const KeyMap<B>& map, std::uint64_t* descends,
+                       CUstream_st*) {
+  for (index_t i = 1; i < n; ++i)
+    if (map.to_bits(keys[i]) < map.to_bits(keys[i - 1])) *descends = 1;
+}
+template <class B>
 void partition_here(const B* keys, index_t n, const KeyMap<B>& map, const Bounds<B>& bounds,
                     const Parts<B>& parts, CUstream_st*) {
   for (index_t i = 0; i < n; ++i) {
@@ -123,8 +129,8 @@ inline const buckets::Kernels* bucket_kernels_here() {
 
 template <class B>
 ResidentKernels<B> kernels_here() {
-  return {count_here<B>, partition_here<B>, sort_here<B>, [](index_t) { return index_t{64}; },
-          sizeof(B) == 8 ? bucket_kernels_here() : nullptr};
+  return {count_here<B>, find_descent_here<B>, partition_here<B>, sort_here<B>,
+          [](index_t) { return index_t{64}; }, sizeof(B) == 8 ? bucket_kernels_here() : nullptr};
 }
 
 }  // namespace tessera::dist::sort

@@ -48,13 +48,17 @@ B key(const std::string& input, index_t i, index_t total) {
   if (input == "rising")
     return static_cast<B>(~std::uint64_t{0} / static_cast<std::uint64_t>(total) *
                           static_cast<std::uint64_t>(i));
+  if (input == "nearly rising") return key<B>(i < 2 ? "random" : "rising", i, total);
+  if (input == "steps") return static_cast<B>(i / std::max<index_t>(1, total / 7));
+  if (input == "steps down") return static_cast<B>((total - i) / std::max<index_t>(1, total / 4));
   if (input == "some equal")
     return static_cast<B>(random_bits(2, 1, i) % 600 == 1 ? std::uint64_t{5} << 60 : random);
   if (input == "one apart") return static_cast<B>(i == 12345 ? ~std::uint64_t{0} : random >> 8);
   return static_cast<B>(random);
 }
 const char* const inputs[] = {"random",     "equal",  "largest",    "sorted",   "reversed",      "few bits",
-                              "two values", "rising", "some equal", "low bits", "alike at first"};
+                              "two values", "rising", "some equal", "low bits", "alike at first",
+                              "nearly rising", "steps", "steps down"};
 
 struct SortOnDevices : ::testing::Test {
   void SetUp() override {
@@ -133,7 +137,8 @@ TEST_F(SortOnDevices, DividesManyKeysThatLieEvenly) {
     EXPECT_EQ(divides("random", ascending, 4), several);
     EXPECT_EQ(divides("random", key_map<double>(Order::descending)), several);
     EXPECT_EQ(divides("alike at first", ascending), several);
-    EXPECT_EQ(divides("rising", ascending), several);
+    EXPECT_EQ(divides("nearly rising", ascending), several);
+    EXPECT_FALSE(divides("rising", ascending));  // there is nothing to do
     EXPECT_EQ(divides("some equal", key_map<std::int64_t>(Order::descending)),
               several);  // too many for a part
     EXPECT_FALSE(divides("few bits", ascending));
@@ -159,6 +164,18 @@ std::vector<index_t> found_below(const std::vector<std::uint32_t>& keys, const s
   const auto found = search.finish(mpi::Communicator::self(), total);
   bounds = found.bounds;
   return found.below;
+}
+
+TEST(Ends, AreInOrderWithinRanksAndBetweenThem) {
+  const Ends none{}, low{3, 1, 5, 0}, next{2, 5, 5, 0}, high{4, 6, ~std::uint64_t{0}, 0};
+  const auto ordered = [](std::vector<Ends> ranks) { return in_order(ranks); };
+  EXPECT_TRUE(ordered({}));
+  EXPECT_TRUE(ordered({none, none}));
+  EXPECT_TRUE(ordered({low, next, high}));
+  EXPECT_TRUE(ordered({none, low, none, next, none, high}));
+  EXPECT_FALSE(ordered({next, low, high}));
+  EXPECT_FALSE(ordered({low, high, none, next}));
+  EXPECT_FALSE(ordered({low, {2, 5, 5, 1}, high}));
 }
 
 TEST(BoundSearch, FindsBoundsWithAsManyKeysBelowAsWanted) {
