@@ -22,4 +22,10 @@ void give_back_released() noexcept {
 #endif
 }
 
+void give_back_at_once() noexcept {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 }  // namespace tessera::machine

@@ -13,4 +13,8 @@ void give_back(void* data, index_t bytes) noexcept;
 /// next, which fits into few of them where sizes differ. Walks through all of them.
 void give_back_released() noexcept;
 
+/// From now on the system gets blocks of a MiB and more as soon as they are released, and new ones
+/// come in pages that are touched for the first time: the least memory, not the fastest.
+void give_back_at_once() noexcept;
+
 }  // namespace tessera::machine

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "machine/pages.hpp"
 #include "machine/topology.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/runtime.hpp"
@@ -37,7 +38,10 @@ struct Program {
   [[nodiscard]] index_t bytes() const { return now + later; }
 };
 
+/// Under --memory what is released must not stay: malloc learns from the first large block to come
+/// back to hold on to others, and they fit into each other's places only in part.
 Program program_here(const mpi::Communicator& comm, const Values& point) {
+  if (point.bytes("memory") > 0) machine::give_back_at_once();
   const char* const told = std::getenv("TESSERA_PROGRAM_MEMORY");
   if (told != nullptr && *told != '\0') return {parse_bytes(told), 0};
   const index_t messages = comm.size() > 1 ? later_of_messages : 0;

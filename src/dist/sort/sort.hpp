@@ -38,7 +38,7 @@ struct Method {
 };
 
 /// Into so many pieces rounds cuts a share; its work space is two of them.
-inline constexpr index_t pieces_of_share = 16;
+inline constexpr index_t pieces_of_share = 32;
 /// Keys that rounds needs as scratch to sort n.
 [[nodiscard]] index_t parts_scratch(index_t n);
 
