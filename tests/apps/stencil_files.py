@@ -59,6 +59,15 @@ class Readers(tessera.Case):
             self.assertEqual(tessera.read_matrix(self.path("v.h5"), "u").tobytes(), self.s[frame].tobytes())
         self.succeed("verify", "s.h5")
 
+    def test_the_results_tell_what_was_written_beside_the_steps(self):
+        for ranks in (0, 3):
+            self.succeed("stencil", "--shape", "7x12x9", "--steps", 23, "--snapshots", "t.h5:/u",
+                         "--every", 10, "--overwrite", "--repetitions", 2, "--results", "r.h5",
+                         ranks=ranks)
+            found = tessera.traffic(self.path("r.h5"))
+            self.assertEqual(set(found), {-1})
+            self.assertEqual(found[-1][:2], (0, self.s.nbytes))
+
     def test_both_may_be_one_file_of_one_or_two_dimensions(self):
         for shape, frame in (("41", (41,)), ("10x11", (10, 11))):
             self.succeed("stencil", "--shape", shape, "--steps", 5, "--every", 5, "--out", "b.h5:/u", "--snapshots",

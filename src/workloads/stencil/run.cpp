@@ -11,6 +11,7 @@
 #include "io/grid.hpp"
 #include "io/schema.hpp"
 #include "mpi/agreement.hpp"
+#include "run/file_traffic.hpp"
 #include "workloads/stencil/aside.hpp"
 
 namespace tessera::workloads::stencil {
@@ -181,6 +182,8 @@ class Run {
         });
     u_.bring();
     measured.once = once_;
+    if (stops.snapshots)
+      run::note_traffic(point_.comm, stops.snapshots->take_traffic(), -1, measured);
     if (stops.check) {
       const mpi::PhaseScope scope(measured.once, "verify");
       measured.verdict = stops.check->verdict();

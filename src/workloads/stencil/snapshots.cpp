@@ -48,7 +48,7 @@ void Snapshots<T>::at(index_t step) {
   }
   const auto frame =
       std::lower_bound(frames_.steps.begin(), frames_.steps.end(), step) - frames_.steps.begin();
-  writing_ = std::async(std::launch::async, [this, frame] { write(static_cast<index_t>(frame)); });
+  writing_ = writes_.ask([this, frame] { write(static_cast<index_t>(frame)); });
 }
 
 template <class T>
@@ -62,6 +62,7 @@ void Snapshots<T>::write(index_t frame) {
                         std::vector<layout::Range> with_time{{frame, frame + 1}};
                         with_time.insert(with_time.end(), slab.begin(), slab.end());
                         outputs_.write_slab(dataset, with_time, bytes);
+                        writes_.count_written(ssize(bytes));
                       });
   }
 }
@@ -70,7 +71,7 @@ template <class T>
 void Snapshots<T>::finish() {
   mpi::together(point_.comm, "snapshot", [&] {
     const mpi::PhaseScope scope(phases_, "snapshot");
-    if (writing_.valid()) writing_.get();
+    writes_.wait(writing_);
   });
 }
 

@@ -2,13 +2,13 @@
 // What a run of the stencil command does between steps.
 
 #include <functional>
-#include <future>
 #include <optional>
 
 #include "base/timer.hpp"
 
 #include "dist/stencil/march.hpp"
 #include "dist/stencil/samples.hpp"
+#include "io/async_file.hpp"
 #include "kernels/stencil/verify.hpp"
 #include "run/outputs.hpp"
 #include "workloads/stencil/problem.hpp"
@@ -62,6 +62,7 @@ class Snapshots : public Stop {
   void at(index_t step) override;
   /// Every frame is written, or an error that all ranks throw. Collective.
   void finish();
+  [[nodiscard]] io::FileTraffic take_traffic() { return writes_.take_traffic(); }
   /// Leaves the frames up to this step to a later attempt. Collective.
   void leave(index_t step);
 
@@ -75,7 +76,8 @@ class Snapshots : public Stop {
   const FramePlan& frames_;
   mpi::Phases& phases_;
   machine::Buffer<T> copy_;
-  std::future<void> writing_;
+  io::FileQueue::Ticket writing_;
+  io::FileQueue writes_;  ///< ends before the copy
 };
 
 /// Points of the field and its norms, every so many steps.
