@@ -341,6 +341,24 @@ class OutOfCore(tessera.Case):
             self.fail_with(tessera.BAD_DATA, *request, f"t.h5:/{wrong}", ranks=2, words=wrong)
         self.fail_with(tessera.MEMORY, *request[:5], "--memory", "32B", "--overwrite", "--apply", "t.h5:/perm", words="too few")
 
+    def test_the_results_tell_what_was_read_and_written(self):
+        """Input and runs are read, runs and result written; runs hold samples beside the rows."""
+        with h5py.File(self.path("t.h5"), "w") as file:
+            for name in ("t/k", "t/row"):
+                file[name] = self.values
+        table = ("sort", "--in", "t.h5:/t", "--by", "k", "--out", "o.h5:/t", "--memory", "256KiB",
+                 "--out-of-core", "always")
+        for words, size in ((self.request, self.values.nbytes), (table, 2 * self.values.nbytes)):
+            for ranks in (0, 3):
+                self.succeed(*words, "--overwrite", "--results", "r.h5", ranks=ranks,
+                             environment=PASSIVE)
+                found = tessera.traffic(self.path("r.h5"))
+                self.assertEqual(set(found), {0})
+                read, written = found[0][:2]
+                self.assertEqual(read, 2 * size)
+                self.assertGreater(written, 2 * size)
+                self.assertLess(written, 2.5 * size)
+
     def test_bytes_and_memory(self):
         self.succeed("sort", "--in", "in.h5:/K", "--out", "whole.h5:/K")
         for ranks in (1, 3):

@@ -14,6 +14,7 @@
 #include "io/notes.hpp"
 #include "machine/buffer.hpp"
 #include "mpi/agreement.hpp"
+#include "run/file_traffic.hpp"
 #include "run/memory_plan.hpp"
 #include "run/outputs.hpp"
 #include "workloads/sort/external/parts.hpp"
@@ -25,7 +26,6 @@ namespace fs = std::filesystem;
 using dist::sort::EqualRows;
 using dist::sort::RunPlan;
 using dist::sort::RunSamples;
-using run::Values;
 
 class External {
  public:
@@ -36,8 +36,8 @@ class External {
         request_(asked.request),
         verify_(!values_.flag("no-verify")),
         pieces_(make_pieces(inputs_, request_, verify_, values_.has("argsort"), queue_)),
-        order_(request_.unique ? OrderOfParts::EqualRows::wrong : OrderOfParts::EqualRows::allowed),
-        writing_(queue_) {
+        order_(request_.unique ? OrderOfParts::EqualRows::wrong
+                               : OrderOfParts::EqualRows::allowed) {
     const index_t allowance = run::memory_allowance(comm_, values_);
     mpi::together(comm_, "plan", [&] {
       plan_ = dist::sort::plan_runs(request_.n, pieces_->row_bytes(), allowance, comm_.size());
@@ -47,14 +47,13 @@ class External {
     const fs::path base = values_.has("scratch") ? fs::path(values_.text("scratch")) / out.filename() : out;
     folder_ = base.string() + ".runs";
   }
-  External(const External&) = delete;
-  External& operator=(const External&) = delete;
   ~External() { queue_.finish(); }  // before what its work uses
 
   bool run(run::Session& session) {
     session.plan_memory(held() + run::program_memory(comm_, values_));
     open(outputs_, request_.unique ? 0 : request_.rows_out());
     run::Measured measured = run::measure_once(comm_, values_, [&](mpi::Phases& phases) { sort(phases); });
+    run::note_traffic(comm_, pieces_->take_traffic() + queue_.take_traffic(), 0, measured);
     if (verify_) measured.verdict = run::Verdict{"order_and_hash", static_cast<double>(all_faults()), 0};
     measured.columns = cells_of(request_, Mode::out_of_core);
     measured.work = static_cast<double>(request_.n);
@@ -67,7 +66,7 @@ class External {
   /// After an error: finished runs and parts stay for another attempt, a folder without any does not.
   /// Collective.
   void leave_runs() {
-    queue_.finish();
+    queue_.cancel();
     if (files_) files_->drop_unfinished();
     comm_.barrier();
     if (files_ && comm_.is_root()) files_->remove_empty_folder();
@@ -247,7 +246,7 @@ class External {
         progress.update(static_cast<double>(part->number - parts_.begin + 1));
       }
       const mpi::PhaseScope scope(phases, "write");
-      writing_.wait();
+      queue_.wait(written_);
       files_->finish();
     });
     tell_found(found, parts.count(), "parts");
@@ -279,7 +278,7 @@ class External {
           if (!places_[column]) return;
           const io::Column& one = pieces_->columns()[column].column;
           const index_t wanted = std::max<index_t>(0, request_.rows_out() - first) * one.row_bytes();
-          if (column == first_place()) writing_.wait();
+          if (column == first_place()) queue_.wait(written_);
           write_rows(column, first, data.first(std::min(data.size(), static_cast<std::size_t>(wanted))),
                      memory);
         },
@@ -294,8 +293,9 @@ class External {
                   const std::shared_ptr<const void>& memory) {
     const io::Column& one = pieces_->columns()[column].column;
     const index_t at = first * (one.row_bytes() / one.info.element_bytes);
-    writing_.add([this, place = *places_[column], at, data, memory] {
+    written_ = queue_.ask([this, place = *places_[column], at, data, memory] {
       write_keys(request_, outputs_, place, at, data);
+      queue_.count_written(ssize(data));
     });
   }
   [[nodiscard]] std::size_t first_place() const {
@@ -328,7 +328,7 @@ class External {
         first += rows[p];
       }
       const mpi::PhaseScope scope(phases, "write");
-      writing_.wait();
+      queue_.wait(written_);
     });
   }
 
@@ -349,7 +349,7 @@ class External {
         faults_ += sum == io::Notes(file).checksum(one.path) ? 0 : 1;
       }
       const mpi::PhaseScope scope(phases, "write");
-      writing_.wait();
+      queue_.wait(written_);
       write_rows(c, first, bytes, data);
     }
   }
@@ -360,11 +360,11 @@ class External {
   }
 
   mpi::Communicator comm_;
-  const Values& values_;
+  const run::Values& values_;
   const Inputs& inputs_;
   const Request& request_;
   bool verify_;
-  FileQueue queue_;
+  io::FileQueue queue_;
   std::unique_ptr<Pieces> pieces_;
   RunPlan plan_;
   std::string folder_;
@@ -375,8 +375,8 @@ class External {
   std::vector<std::optional<std::size_t>> places_;  // of the columns in the output
   index_t faults_ = 0;
   std::uint64_t hash_ = 0;  // of the runs, less that of the parts
-  OrderOfParts order_;      // of this rank
-  LaterWrites writing_;     // to the result
+  OrderOfParts order_;             // of this rank
+  io::FileQueue::Ticket written_;  // all that the result has got
 };
 
 }  // namespace

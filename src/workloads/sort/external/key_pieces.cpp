@@ -14,7 +14,7 @@ namespace {
 template <class T>
 class KeyPieces final : public Pieces {
  public:
-  KeyPieces(const Inputs& inputs, const Request& request, bool verify, FileQueue& queue)
+  KeyPieces(const Inputs& inputs, const Request& request, bool verify, io::FileQueue& queue)
       : inputs_(inputs),
         request_(request),
         verify_(verify),
@@ -42,6 +42,7 @@ class KeyPieces final : public Pieces {
 
   void prepare(index_t rows) override { rows_.prepare(rows); }
   void expect(std::span<const Slice> slices) override { rows_.expect(slices); }
+  [[nodiscard]] io::FileTraffic take_traffic() override { return rows_.take_traffic(); }
 
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
                             mpi::Phases& phases) override {
@@ -238,7 +239,7 @@ class KeyPieces final : public Pieces {
 }  // namespace
 
 std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Request& request, bool verify,
-                                        FileQueue& queue) {
+                                        io::FileQueue& queue) {
   return dispatch_element(*request.by.front().form.number, [&]<class T>(Type<T>) -> std::unique_ptr<Pieces> {
     return std::make_unique<KeyPieces<T>>(inputs, request, verify, queue);
   });

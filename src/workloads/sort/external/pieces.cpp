@@ -25,7 +25,7 @@ std::vector<RoomRows> buckets_of(std::span<const Slice> slices) {
 }
 
 std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Request& request, bool verify,
-                                    bool with_index, FileQueue& queue) {
+                                    bool with_index, io::FileQueue& queue) {
   if (request.task == Task::permutation) return make_table_pieces(inputs, request, verify, with_index, queue);
   return make_key_pieces(inputs, request, verify, queue);
 }

@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "io/async_file.hpp"
 #include "workloads/sort/problem.hpp"
-#include "workloads/sort/external/file_queue.hpp"
 
 namespace tessera::workloads::sort {
 
@@ -42,9 +42,9 @@ struct Sorted {
 
 class Pieces {
  public:
-  /// Gets a column's bytes of the sorted rows, and what they live in: who writes them later keeps it. What
-  /// has no owner stays until the queue has done the first thing that it is asked for. Number and samples of
-  /// the rows are known then, the hashes may not be.
+  /// Gets a column's bytes of the sorted rows, and what they live in: who writes them later keeps
+  /// it. What has no owner stays until the queue has done what it was asked for by then. Number and
+  /// samples of the rows are known then, the hashes may not be.
   using Sink = std::function<void(const Sorted& rows, std::size_t column, std::span<const std::byte> data,
                                   std::shared_ptr<const void> memory)>;
 
@@ -61,6 +61,8 @@ class Pieces {
   /// May begin to read what sort() or divide() will be called for next but one at most: they are called for
   /// all that was expected, in that order. Local.
   virtual void expect(std::span<const Slice> slices) = 0;
+  /// Of what was expected, since the last call. Local.
+  [[nodiscard]] virtual io::FileTraffic take_traffic() = 0;
   /// Sorts the rows of the slices, one after the other, stably, and hands on the first of them, at most
   /// `most`; where that is asked for, the first of each key. Local.
   [[nodiscard]] virtual Sorted sort(std::span<const Slice> slices, index_t most, index_t step,
@@ -82,11 +84,12 @@ class Pieces {
 
 /// What is read ahead waits for what the queue writes of the same memory; the queue ends before.
 [[nodiscard]] std::unique_ptr<Pieces> make_pieces(const Inputs& inputs, const Request& request, bool verify,
-                                                  bool with_index, FileQueue& queue);
+                                                  bool with_index, io::FileQueue& queue);
 [[nodiscard]] std::unique_ptr<Pieces> make_key_pieces(const Inputs& inputs, const Request& request,
-                                                      bool verify, FileQueue& queue);
+                                                      bool verify, io::FileQueue& queue);
 [[nodiscard]] std::unique_ptr<Pieces> make_table_pieces(const Inputs& inputs, const Request& request,
-                                                        bool verify, bool with_index, FileQueue& queue);
+                                                        bool verify, bool with_index,
+                                                        io::FileQueue& queue);
 
 /// Where runs keep what is not a dataset of the input.
 inline constexpr const char* keys_path = "/tessera_keys";

@@ -51,7 +51,7 @@ void ReadAhead::read(Coming& coming) {
   constexpr index_t block_bytes = index_t{512} << 10;
   const index_t row = std::accumulate(row_bytes_.begin(), row_bytes_.end(), index_t{0});
   const index_t block = std::max<index_t>(1, block_bytes / std::max<index_t>(1, row));
-  if (coming.written.valid()) coming.written.wait();
+  if (coming.written.valid()) coming.written.get();
   index_t first = 0;
   for (std::size_t s = 0; s < coming.slices.size(); ++s) {
     const Slice& slice = coming.slices[s];
@@ -61,6 +61,7 @@ void ReadAhead::read(Coming& coming) {
     });
     first += slice.rows.size();
   }
+  reading_.count_read(first * row);
 }
 
 ReadAhead::Taken ReadAhead::take(std::span<const Slice> slices) {
@@ -68,9 +69,9 @@ ReadAhead::Taken ReadAhead::take(std::span<const Slice> slices) {
   Coming& now = coming_.front();
   TESSERA_EXPECTS(rows_of(slices) == rows_of(now.slices));
   if (now.read.valid()) {
-    now.read.get();
+    reading_.wait(now.read);
   } else {
-    if (now.written.valid()) now.written.wait();
+    writes_.wait(now.written);
     now.look = source_.read(slices, columns_of(now.room));
   }
   const Taken taken{now.room, now.look};

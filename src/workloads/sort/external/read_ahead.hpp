@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "io/async_file.hpp"
 #include "io/plain_rows.hpp"
 #include "machine/buffer.hpp"
-#include "workloads/sort/external/file_queue.hpp"
 #include "workloads/sort/external/pieces.hpp"
 
 namespace tessera::workloads::sort {
@@ -31,7 +31,7 @@ class ReadAhead {
     std::function<std::uint64_t(const Slice&, layout::Range rows, const Pointers&)> look;
   };
   /// Columns of so many bytes a row.
-  ReadAhead(std::vector<index_t> row_bytes, FileQueue& writes, Source source)
+  ReadAhead(std::vector<index_t> row_bytes, io::FileQueue& writes, Source source)
       : row_bytes_(std::move(row_bytes)), writes_(writes), source_(std::move(source)) {}
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -46,13 +46,12 @@ class ReadAhead {
   };
   /// The rows that were expected next; waits for them.
   [[nodiscard]] Taken take(std::span<const Slice> slices);
+  [[nodiscard]] io::FileTraffic take_traffic() { return reading_.take_traffic(); }
   [[nodiscard]] Pointers columns_of(std::size_t room, index_t first = 0);
   [[nodiscard]] std::size_t spare() const { return spare_; }
   void swap_spare(std::size_t& room) { std::swap(spare_, room); }
   /// The room is free when everything is written that the queue was asked for.
-  void hand_on(std::size_t room) {
-    free_.push_back({room, writes_.ask([] {})});
-  }
+  void hand_on(std::size_t room) { free_.push_back({room, writes_.last()}); }
 
  private:
   struct Coming {
@@ -60,18 +59,18 @@ class ReadAhead {
     std::vector<std::optional<io::PlainRows>> places;  // of the slices
     std::size_t room = 0;
     std::uint64_t look = 0;
-    std::shared_future<void> written;  // what the room held before; none: nothing
-    std::shared_future<void> read;     // none: nobody has begun
+    io::FileQueue::Ticket written;  // what the room held before; none: nothing
+    io::FileQueue::Ticket read;     // none: nobody has begun
   };
   struct Free {
     std::size_t room;
-    std::shared_future<void> written;  // none: there was nothing
+    io::FileQueue::Ticket written;  // none: there was nothing
   };
   const std::optional<io::PlainRows>& place_of(const std::string& file);
   void read(Coming& coming);
 
   std::vector<index_t> row_bytes_;
-  FileQueue& writes_;
+  io::FileQueue& writes_;
   Source source_;
   index_t rows_ = 0;
   std::map<std::string, std::optional<io::PlainRows>> places_;
@@ -79,7 +78,7 @@ class ReadAhead {
   std::size_t spare_ = 2;
   std::deque<Free> free_ = {{0, {}}, {1, {}}};
   std::deque<Coming> coming_;
-  FileQueue reading_;  // beside the writes; ends before what it reads into
+  io::FileQueue reading_;  // beside the writes; ends before what it reads into
 };
 
 }  // namespace tessera::workloads::sort

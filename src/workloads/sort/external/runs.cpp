@@ -173,6 +173,15 @@ std::unique_ptr<io::OutputFile> SortedFiles::create(const std::string& file, con
                                           io::OutputFile::Existing::known, io::OutputFile::Sync::off);
 }
 
+/// The memory, if it has an owner, is kept until then.
+void SortedFiles::write_later(std::size_t dataset, std::span<const std::byte> data,
+                              std::shared_ptr<const void> memory) {
+  written_ = queue_.ask([this, &out = *file_, dataset, data, memory = std::move(memory)] {
+    out.write(dataset, 0, data);
+    queue_.count_written(ssize(data));
+  });
+}
+
 index_t SortedFiles::make(const std::string& file, const Rows& rows) {
   const auto sink = [&](const Sorted& known, std::size_t column, std::span<const std::byte> data,
                         const std::shared_ptr<const void>& memory) {
@@ -180,18 +189,16 @@ index_t SortedFiles::make(const std::string& file, const Rows& rows) {
       finish();
       file_ = create(file, known);
     }
-    writing_.add([&out = *file_, column, data, memory] { out.write(column, 0, data); });
+    write_later(column, data, memory);
   };
   rows_ = rows(sink);
   const auto samples = std::make_shared<std::vector<std::uint64_t>>(rows_.samples);
-  writing_.add([&out = *file_, dataset = pieces_.columns().size(), samples] {
-    out.write(dataset, 0, std::as_bytes(std::span(*samples)));
-  });
+  write_later(pieces_.columns().size(), std::as_bytes(std::span(std::as_const(*samples))), samples);
   return rows_.faults;
 }
 
 void SortedFiles::finish() {
-  writing_.wait();
+  queue_.wait(written_);
   if (!file_) return;
   file_->publish([&](hid_t group) {
     io::write_attribute(group, identity_note, identity_);

@@ -40,13 +40,13 @@ class SortedFiles {
  public:
   /// What a signal does that ends this process: a later attempt was asked for, or it was not.
   enum class OnSignal { keep, remove };
-  SortedFiles(std::string folder, std::string identity, const Pieces& pieces, FileQueue& queue,
+  SortedFiles(std::string folder, std::string identity, const Pieces& pieces, io::FileQueue& queue,
               OnSignal on_signal)
       : folder_(std::move(folder)),
         identity_(std::move(identity)),
         on_signal_(on_signal),
         pieces_(pieces),
-        writing_(queue) {}
+        queue_(queue) {}
   ~SortedFiles();
   SortedFiles(const SortedFiles&) = delete;
   SortedFiles& operator=(const SortedFiles&) = delete;
@@ -77,6 +77,8 @@ class SortedFiles {
   [[nodiscard]] std::unique_ptr<io::OutputFile> create(const std::string& file, const Sorted& rows) const;
 
   void note(const std::string& path);
+  void write_later(std::size_t dataset, std::span<const std::byte> data,
+                   std::shared_ptr<const void> memory);
 
   std::string folder_, identity_;
   OnSignal on_signal_;
@@ -85,7 +87,8 @@ class SortedFiles {
   const Pieces& pieces_;
   std::unique_ptr<io::OutputFile> file_;  // that is being written,
   Sorted rows_;                           // and what it holds
-  LaterWrites writing_;
+  io::FileQueue& queue_;
+  io::FileQueue::Ticket written_;  // all of it
 };
 
 }  // namespace tessera::workloads::sort

@@ -31,7 +31,8 @@ constexpr index_t at_once =
 
 class TablePieces final : public Pieces {
  public:
-  TablePieces(const Inputs& inputs, const Request& request, bool verify, bool with_index, FileQueue& queue)
+  TablePieces(const Inputs& inputs, const Request& request, bool verify, bool with_index,
+              io::FileQueue& queue)
       : inputs_(inputs), request_(request), verify_(verify) {
     choose_columns(with_index);
     std::vector<index_t> row_bytes;
@@ -70,6 +71,7 @@ class TablePieces final : public Pieces {
     keys_->prepare(rows);
   }
   void expect(std::span<const Slice> slices) override { rows_->expect(slices); }
+  [[nodiscard]] io::FileTraffic take_traffic() override { return rows_->take_traffic(); }
 
   [[nodiscard]] Sorted sort(std::span<const Slice> slices, index_t most, index_t step, const Sink& sink,
                             mpi::Phases& phases) override {
@@ -381,7 +383,7 @@ class TablePieces final : public Pieces {
 }  // namespace
 
 std::unique_ptr<Pieces> make_table_pieces(const Inputs& inputs, const Request& request, bool verify,
-                                          bool with_index, FileQueue& queue) {
+                                          bool with_index, io::FileQueue& queue) {
   return std::make_unique<TablePieces>(inputs, request, verify, with_index, queue);
 }
 
