@@ -106,6 +106,24 @@ class Streams(tessera.Case):
             self.assertIn(word, result.out)
         self.assertFalse(os.path.exists(self.path("out.h5")))
 
+    def test_the_results_tell_what_was_read_and_written(self):
+        """As often as the plan says, and once more for the check, by a team's threads or the files'."""
+        rng = numpy.random.default_rng(tessera.SEED)
+        a, b = rng.random((500, 600)), rng.random((600, 400))
+        words = ("matmul", *self.write(a=a, b=b), "--out", "out.h5:/C", "--overwrite",
+                 "--memory", "3MiB", "--out-of-core", "always")
+        plan = self.succeed(*words, "--plan").out
+        times_a, times_b = map(int, re.search(r"\(A (\d+) times?, B (\d+) times?\)", plan).groups())
+        for how in (("--threads", 1), ("--threads", 2), ("--kernel", "tiled")):
+            self.succeed(*words, *how, "--results", "r.h5", threads=2)
+            found = tessera.traffic(self.path("r.h5"))
+            self.assertEqual(set(found), {-1, 0})
+            self.assertEqual(found[0][:2], (times_a * a.nbytes + times_b * b.nbytes, 8 * 500 * 400))
+            self.assertEqual(found[-1][:2], (a.nbytes + b.nbytes + 8 * 500 * 400, 0))
+            self.assertGreater(found[0][2], 0)
+        self.succeed("matmul", "--n", 300, "--results", "r.h5")
+        self.assertEqual(tessera.traffic(self.path("r.h5")), {}, "nothing goes from file to file")
+
     def test_what_cannot_stream_says_so(self):
         self.fail_with(tessera.USAGE, "matmul", "--n", 500, "--out-of-core", "always", words="--out")
         self.fail_with(tessera.MEMORY, "matmul", "--n", 2000, "--memory", "8MiB", words="allows")

@@ -175,6 +175,33 @@ struct Step {
   std::size_t panel;
 };
 
+/// A step's reads and writes, which end with this however that ends.
+template <class T>
+class Begun {
+ public:
+  Begun(StreamFiles<T>& files, std::function<void()> step) : files_(files) {
+    files.begin(std::move(step));
+  }
+  Begun(const Begun&) = delete;
+  Begun& operator=(const Begun&) = delete;
+  ~Begun() {
+    if (ended_) return;
+    try {
+      files_.end();
+    } catch (...) {
+      // The error that is on its way came first.
+    }
+  }
+  void end() {
+    ended_ = true;
+    files_.end();
+  }
+
+ private:
+  StreamFiles<T>& files_;
+  bool ended_ = false;
+};
+
 template <class T>
 class Streaming {
  public:
@@ -273,8 +300,8 @@ class Streaming {
   void write(index_t tile) { files_.write(stream_.tile(tile), c_of(tile)); }
 
   /// The product of a step and beside(), which takes a thread of the team and then leaves it to the product:
-  /// one thread more than there are cores would have the others wait for the one whose core it takes. One of
-  /// its own where the product has no team.
+  /// one thread more than there are cores would have the others wait for the one whose core it
+  /// takes. Where the product has no team, the files have a thread of their own.
   template <class Beside>
   void multiply(const Step& step, MatrixView<T> sum, T beta, const Beside& beside) {
     const tessera::matmul::Gemm<T> gemm{factors_.alpha,
@@ -284,7 +311,7 @@ class Streaming {
                                         stream_.shape.op_b,
                                         beta,
                                         sum};
-    std::future<void> end;
+    std::future<void> of_team;
     Timer waited;
     const auto product = [&](const auto& run) {
       timed("compute", run);
@@ -292,16 +319,16 @@ class Streaming {
     };
     if (method_.threads > 1 && method_.kernel->name == "cache_oblivious") {
       std::packaged_task<void()> other(beside);
-      end = other.get_future();
+      of_team = other.get_future();
       compute(gemm, method_, phases_,
               [&] { machine::fork_join(other, [&] { product([&] { chain(gemm); }); }); });
     } else {
-      end = std::async(std::launch::async, std::cref(beside));
+      Begun<T> other(files_, std::cref(beside));
       product([&] { compute(gemm, method_, phases_, [&] { chain(gemm); }); });
+      other.end();
     }
-    end.wait();
     phases_.add("read", waited.seconds());
-    end.get();
+    if (of_team.valid()) of_team.get();
   }
 
   const Stream& stream_;

@@ -62,6 +62,11 @@ class StreamFiles {
   virtual MatrixView<const T> read_b(const layout::Box& box, MatrixView<T> room) = 0;
   virtual void read_c(const layout::Box& box, MatrixView<T> to) = 0;  ///< where beta != 0
   virtual void write(const layout::Box& box, MatrixView<const T> c) = 0;
+
+  /// Makes a step's calls of these beside the caller. end() waits for them, and throws what one
+  /// threw: once for every begin(), before the next.
+  virtual void begin(std::function<void()> step) = 0;
+  virtual void end() = 0;
 };
 
 template <class T>

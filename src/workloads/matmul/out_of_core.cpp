@@ -3,14 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <future>
-
 #include "base/text.hpp"
 #include "dist/matmul/freivalds.hpp"
 #include "dist/matmul/out_of_core.hpp"
+#include "io/async_file.hpp"
 #include "io/mapped.hpp"
 #include "workloads/matmul/problem.hpp"
 #include "mpi/agreement.hpp"
+#include "run/file_traffic.hpp"
 #include "run/stop.hpp"
 
 namespace tessera::workloads::matmul {
@@ -35,6 +35,11 @@ struct Source {
     if (box.empty()) return;
     if (input == nullptr) return dist::fill_random<T>(to, box, extents.cols, seed, stream);
     io::read_box<T>(input->name(), box, to);
+  }
+  /// Of a box, that a file has.
+  template <class T>
+  [[nodiscard]] index_t file_bytes(const Box& box) const {
+    return input == nullptr ? 0 : box.area() * index_t{sizeof(T)};
   }
   void will_read(const Box& box) const {
     if (box.empty() || input == nullptr) return;
@@ -94,28 +99,48 @@ class Files : public dist::matmul::StreamFiles<T> {
     sources_.b.will_read(b);
   }
   MatrixView<const T> read_a(const Box& box, MatrixView<T> room) override {
+    queue_.count_read(sources_.a.template file_bytes<T>(box));
     return sources_.a.read_or_bring(box, room);
   }
   MatrixView<const T> read_b(const Box& box, MatrixView<T> room) override {
+    queue_.count_read(sources_.b.template file_bytes<T>(box));
     return sources_.b.read_or_bring(box, room);
   }
-  void read_c(const Box& box, MatrixView<T> to) override { sources_.c.read(box, to); }
+  void read_c(const Box& box, MatrixView<T> to) override {
+    queue_.count_read(sources_.c.template file_bytes<T>(box));
+    sources_.c.read(box, to);
+  }
   void write(const Box& box, MatrixView<const T> c) override {
     const layout::Range slab[] = {box.rows, box.cols};
     outputs_.write_slab(0, slab, bytes_of(c));
+    queue_.count_written(ssize(bytes_of(c)));
+  }
+  void begin(std::function<void()> step) override { begun_ = queue_.ask(std::move(step)); }
+  void end() override { queue_.wait(begun_); }
+
+  /// Of a pass with these phases: a thread of a team may have been the queue's, and the first step
+  /// has nothing to go beside.
+  [[nodiscard]] io::FileTraffic traffic(const mpi::Phases& phases) {
+    io::FileTraffic all = queue_.take_traffic();
+    all.waited = phases.of("read") + phases.of("write");
+    return all;
   }
 
  private:
   const Sources& sources_;
   run::Outputs& outputs_;
+  io::FileQueue::Ticket begun_;
+  io::FileQueue queue_;
 };
 
 /// Strips of rows of some boxes, the next one read while the present one is looked at.
 template <class T>
 class Strips : public dist::matmul::Parts<T> {
  public:
-  using Read = std::function<void(const Box&, MatrixView<T>)>;
-  Strips(const std::vector<Box>& boxes, index_t most_bytes, Read read) : read_(std::move(read)) {
+  /// Returns the bytes that came from a file.
+  using Read = std::function<index_t(const Box&, MatrixView<T>)>;
+  Strips(const std::vector<Box>& boxes, index_t most_bytes, io::FileTraffic& traffic, Read read)
+      : traffic_(traffic), read_(std::move(read)) {
     for (const Box& box : boxes) {
       const index_t row = std::max<index_t>(1, box.cols.size() * index_t{sizeof(T)});
       const index_t rows = std::max<index_t>(1, most_bytes / row);
@@ -131,19 +156,22 @@ class Strips : public dist::matmul::Parts<T> {
     const auto view = [&](std::size_t s) {
       return matrix_view(places[s % 2].data(), strips_[s].rows.size(), strips_[s].cols.size());
     };
-    const auto begin = [&](std::size_t s) -> std::future<void> {
+    io::FileQueue reads;  // ends before the places
+    const auto begin = [&](std::size_t s) -> io::FileQueue::Ticket {
       if (s >= strips_.size()) return {};
-      return std::async(std::launch::async, [this, s, &view] { read_(strips_[s], view(s)); });
+      return reads.ask([&, s] { reads.count_read(read_(strips_[s], view(s))); });
     };
-    std::future<void> reading = begin(0);
+    io::FileQueue::Ticket reading = begin(0);
     for (std::size_t s = 0; s < strips_.size(); ++s) {
-      reading.get();
+      reads.wait(reading);
       reading = begin(s + 1);
       body(strips_[s], view(s));
     }
+    traffic_ += reads.take_traffic();
   }
 
  private:
+  io::FileTraffic& traffic_;
   Read read_;
   std::vector<Box> strips_;
 };
@@ -151,22 +179,28 @@ class Strips : public dist::matmul::Parts<T> {
 /// The check, of A and B as they are read once more and of C as it lies in the file.
 template <class T>
 dist::matmul::PassingProduct<T> passing(const Point& point, const Stream& stream, const Sources& sources,
-                                        layout::Range share, const run::Outputs& outputs) {
+                                        layout::Range share, const run::Outputs& outputs,
+                                        io::FileTraffic& traffic) {
   const auto& q = point.request.shape;
   const index_t most = std::min(longest_strip, stream.rank_bytes / 8);
   const auto of = [&](const Source& source) {
     const auto rows = layout::BlockMap(source.extents.rows, point.comm.size()).range(point.comm.rank());
     return std::make_shared<Strips<T>>(
-        std::vector{Box{rows, {0, source.extents.cols}}}, most,
-        [&source](const Box& box, MatrixView<T> to) { source.read<T>(box, to); });
+        std::vector{Box{rows, {0, source.extents.cols}}}, most, traffic,
+        [&source](const Box& box, MatrixView<T> to) {
+          source.read<T>(box, to);
+          return source.file_bytes<T>(box);
+        });
   };
   std::vector<Box> tiles;
   for (index_t t = share.begin; t < share.end; ++t) tiles.push_back(stream.tile(t));
-  const auto written = std::make_shared<Strips<T>>(tiles, most, [&](const Box& box, MatrixView<T> to) {
+  const auto read_c = [&](const Box& box, MatrixView<T> to) {
     const layout::Range slab[] = {box.rows, box.cols};
-    outputs.read_slab(
-        0, slab, std::as_writable_bytes(std::span(to.data, static_cast<std::size_t>(to.rows * to.cols))));
-  });
+    const std::span<T> room(to.data, static_cast<std::size_t>(to.rows * to.cols));
+    outputs.read_slab(0, slab, std::as_writable_bytes(room));
+    return ssize(std::as_bytes(room));
+  };
+  const auto written = std::make_shared<Strips<T>>(tiles, most, traffic, read_c);
   return {q.m,    q.n,           q.k,    factor<T>(point.request.alpha), of(sources.a),
           q.op_a, of(sources.b), q.op_b, factor<T>(point.request.beta),  of(sources.c),
           written};
@@ -181,9 +215,10 @@ bool run(const Point& point, const Stream& stream) {
   Sources sources;
   mpi::together(comm, "open input", [&] { sources = sources_of(point, stream); });
   const layout::Range share = layout::BlockMap(stream.tiles(), comm.size()).range(comm.rank());
+  io::FileTraffic of_check;
   std::optional<dist::matmul::Freivalds<T>> check;
   if (!point.values.flag("no-verify"))
-    check.emplace(comm, passing<T>(point, stream, sources, share, outputs),
+    check.emplace(comm, passing<T>(point, stream, sources, share, outputs, of_check),
                   static_cast<std::uint64_t>(point.values.integer("seed")), request.method.threads);
   Files<T> files(sources, outputs);
   index_t done = 0;
@@ -201,6 +236,8 @@ bool run(const Point& point, const Stream& stream) {
     const mpi::PhaseScope scope(measured.once, "verify");
     measured.verdict = run::Verdict{"freivalds", check->ratio(), tolerance_of<T>(request)};
   }
+  run::note_traffic(comm, files.traffic(measured.phases.front()), 0, measured);
+  run::note_traffic(comm, of_check, -1, measured);
   return outputs.conclude(comm, point.values, point.session, measured, [] {});
 }
 

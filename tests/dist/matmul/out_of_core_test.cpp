@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <mutex>
+#include <future>
 
 #include "base/random.hpp"
 #include "kernels/matmul/cache_oblivious.hpp"
@@ -114,6 +114,11 @@ class Held : public StreamFiles<T> {
     mpi::copy_block<T>(c,
                        view(out_, 2).block(box.rows.begin, box.cols.begin, box.rows.size(), box.cols.size()));
   }
+  void begin(std::function<void()> step) override {
+    EXPECT_FALSE(begun_.valid()) << "one after the other";
+    begun_ = std::async(std::launch::async, std::move(step));
+  }
+  void end() override { begun_.get(); }
   /// What the kernel gives all at once.
   std::vector<T> want(const Stream& stream, const Factors<T>& factors) {
     std::vector<T> c(c_.begin(), c_.end());
@@ -153,6 +158,7 @@ class Held : public StreamFiles<T> {
   }
   machine::Buffer<T> a_, b_, c_, out_;
   Extents shapes_[3];
+  std::future<void> begun_;
 };
 
 template <class T>
