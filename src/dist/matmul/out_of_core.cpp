@@ -41,7 +41,7 @@ std::vector<Range> panels_of(const Leaves& leaves, index_t width) {
 
 /// Two tiles of C, one that is made and one that is written, and those that wait to be added; two panels of
 /// either operand that is not mapped; what the kernels pack of them.
-index_t rank_bytes(const StreamRequest& request, const Stream& s) {
+index_t rank_bytes(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const index_t element = s.shape.element_bytes;
   const auto packed = [&](index_t rows) {
     return std::min(packed_bytes, (rows + edge_unit) * std::min(s.k, unit) * element);
@@ -62,7 +62,7 @@ struct Chunks {
   index_t m = 1, n = 1, k = 1;
 };
 
-Chunks chunks_of(const StreamRequest& request) {
+Chunks chunks_of(const OutOfCoreRequest& request) {
   const auto of = [](const std::vector<index_t>& chunk, bool first) {
     return chunk.size() == 2 ? chunk[first ? 0 : 1] : 1;
   };
@@ -72,7 +72,7 @@ Chunks chunks_of(const StreamRequest& request) {
 }
 
 /// What multiplies takes, of all tiles.
-double multiply_seconds(const StreamRequest& request, const Stream& s) {
+double multiply_seconds(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const ForecastRequest& q = request.shape;
   const double flops = q.flops_each * real(q.m) * real(q.n) * real(q.k);
   if (!request.on_device) return flops / (flop_rate * request.threads);
@@ -83,7 +83,7 @@ double multiply_seconds(const StreamRequest& request, const Stream& s) {
 
 /// What reading takes, of all ranks: from the disk every time; for a GPU, which waits for nothing else, ten
 /// times as fast where the file cache can hold what was read before.
-double reading_seconds(const StreamRequest& request, const Stream& s) {
+double reading_seconds(const OutOfCoreRequest& request, const OutOfCorePlan& s) {
   const ForecastRequest& q = request.shape;
   const index_t once = (q.m + q.n) * q.k * q.element_bytes;
   const bool stays = s.maps_a && s.maps_b && s.rank_bytes + once <= request.cache_bytes;
@@ -92,10 +92,10 @@ double reading_seconds(const StreamRequest& request, const Stream& s) {
 }
 
 /// The stream of so many rows and columns of tiles.
-Stream try_stream(const StreamRequest& request, index_t rows, index_t cols, index_t k) {
+OutOfCorePlan try_plan(const OutOfCoreRequest& request, index_t rows, index_t cols, index_t k) {
   const ForecastRequest& q = request.shape;
   const Chunks chunks = chunks_of(request);
-  Stream s{.shape = q, .m = edge(q.m, rows, chunks.m), .n = edge(q.n, cols, chunks.n), .k = k};
+  OutOfCorePlan s{.shape = q, .m = edge(q.m, rows, chunks.m), .n = edge(q.n, cols, chunks.n), .k = k};
   s.maps_a = request.maps_a;
   s.maps_b = request.maps_b;
   s.one_leaf = request.on_device;
@@ -124,17 +124,17 @@ std::vector<index_t> parts_of(index_t length) {
 /// The best of the streams that fit, and the least that any takes.
 struct Search {
   index_t bytes;
-  std::optional<Stream> best = {};
+  std::optional<OutOfCorePlan> best = {};
   index_t least = std::numeric_limits<index_t>::max();
 
-  void try_all(const StreamRequest& request) {
+  void try_all(const OutOfCoreRequest& request) {
     const ForecastRequest& q = request.shape;
     const index_t longest = request.on_device ? q.k : longest_panel;
     const auto cuts_n = parts_of(q.n);
     for (const index_t rows : parts_of(q.m)) {
       for (const index_t cols : cuts_n) {
         for (index_t k = unit; k == unit || (k / 2 < q.k && k / 2 < longest); k *= 2) {
-          const Stream s = try_stream(request, rows, cols, std::min(k, q.k));
+          const OutOfCorePlan s = try_plan(request, rows, cols, std::min(k, q.k));
           least = std::min(least, s.rank_bytes);
           const index_t two_panels = 2 * (s.m + s.n) * s.k * q.element_bytes;
           if (s.k > longest_panel && s.rank_bytes + two_panels > request.cache_bytes) break;
@@ -147,17 +147,17 @@ struct Search {
 
 }  // namespace
 
-Box Stream::tile(index_t number) const {
+Box OutOfCorePlan::tile(index_t number) const {
   const index_t row = number / tiles_n(), within = number % tiles_n();
   const index_t col = row % 2 == 0 ? within : tiles_n() - 1 - within;
   return {{row * m, std::min(shape.m, (row + 1) * m)}, {col * n, std::min(shape.n, (col + 1) * n)}};
 }
 
-Stream plan_stream(const StreamRequest& request, index_t bytes) {
+OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes) {
   Search search{bytes};
   search.try_all(request);
   if (!search.best) {  // without regard to chunks, which are then read more than once
-    StreamRequest free = request;
+    OutOfCoreRequest free = request;
     free.a_chunk = free.b_chunk = {};
     search.try_all(free);
   }
@@ -179,7 +179,7 @@ struct Step {
 template <class T>
 class Begun {
  public:
-  Begun(StreamFiles<T>& files, std::function<void()> step) : files_(files) {
+  Begun(OutOfCoreFiles<T>& files, std::function<void()> step) : files_(files) {
     files.begin(std::move(step));
   }
   Begun(const Begun&) = delete;
@@ -198,15 +198,15 @@ class Begun {
   }
 
  private:
-  StreamFiles<T>& files_;
+  OutOfCoreFiles<T>& files_;
   bool ended_ = false;
 };
 
 template <class T>
 class Streaming {
  public:
-  Streaming(const Stream& stream, Range share, const Factors<T>& factors, const Method& method,
-            StreamFiles<T>& files, mpi::Phases& phases)
+  Streaming(const OutOfCorePlan& stream, Range share, const Factors<T>& factors, const Method& method,
+            OutOfCoreFiles<T>& files, mpi::Phases& phases)
       : stream_(stream),
         share_(share),
         factors_(factors),
@@ -331,11 +331,11 @@ class Streaming {
     if (of_team.valid()) of_team.get();
   }
 
-  const Stream& stream_;
+  const OutOfCorePlan& stream_;
   Range share_;
   Factors<T> factors_;
   Method method_;
-  StreamFiles<T>& files_;
+  OutOfCoreFiles<T>& files_;
   mpi::Phases& phases_;
   Leaves leaves_;
   std::vector<Range> panels_;
@@ -347,15 +347,15 @@ class Streaming {
 }  // namespace
 
 template <class T>
-index_t multiply_stream(const Stream& stream, Range share, const Factors<T>& factors, const Method& method,
-                        StreamFiles<T>& files, const std::function<bool()>& stops, mpi::Phases& phases) {
+index_t multiply_out_of_core(const OutOfCorePlan& stream, Range share, const Factors<T>& factors, const Method& method,
+                        OutOfCoreFiles<T>& files, const std::function<bool()>& stops, mpi::Phases& phases) {
   if (share.empty()) return 0;
   return Streaming<T>(stream, share, factors, method, files, phases).run(stops);
 }
 
 #define TESSERA_INSTANTIATE(T)                                                                \
-  template index_t multiply_stream<T>(const Stream&, Range, const Factors<T>&, const Method&, \
-                                      StreamFiles<T>&, const std::function<bool()>&, mpi::Phases&)
+  template index_t multiply_out_of_core<T>(const OutOfCorePlan&, Range, const Factors<T>&, const Method&, \
+                                      OutOfCoreFiles<T>&, const std::function<bool()>&, mpi::Phases&)
 
 TESSERA_INSTANTIATE(float);
 TESSERA_INSTANTIATE(double);

@@ -10,7 +10,7 @@
 
 namespace tessera::dist::matmul {
 
-struct StreamRequest {
+struct OutOfCoreRequest {
   ForecastRequest shape;
   std::vector<index_t> a_chunk = {}, b_chunk = {};  ///< as stored; empty where it is contiguous
   int threads = 1;
@@ -23,7 +23,7 @@ struct StreamRequest {
 };
 
 /// Edges of the tiles of C and of the panels along k, those at the ends may be smaller.
-struct Stream {
+struct OutOfCorePlan {
   ForecastRequest shape;
   index_t m = 0, n = 0, k = 0;
   index_t rank_bytes = 0;  ///< that a rank holds at most
@@ -47,13 +47,13 @@ struct Stream {
 
 /// The stream through at most so many bytes a rank that should take the least time. Throws Error(memory)
 /// where they do not suffice for any.
-[[nodiscard]] Stream plan_stream(const StreamRequest& request, index_t bytes);
+[[nodiscard]] OutOfCorePlan plan_out_of_core(const OutOfCoreRequest& request, index_t bytes);
 
 /// Where the matrices of a stream lie. Called by one thread at a time, but for write().
 template <class T>
-class StreamFiles {
+class OutOfCoreFiles {
  public:
-  virtual ~StreamFiles() = default;
+  virtual ~OutOfCoreFiles() = default;
   /// Boxes of both stored operands that will be read a step later: a hint.
   virtual void will_read(const layout::Box& /*a*/, const layout::Box& /*b*/) {}
   /// A box of the stored operand, read into the room for it; where the stream maps the operand, there is no
@@ -78,8 +78,8 @@ struct Factors {
 /// Adds to the phases "read" and "write" what was waited for, and "compute". With the kernel cache_oblivious
 /// the bits are those of multiply().
 template <class T>
-[[nodiscard]] index_t multiply_stream(const Stream& stream, layout::Range share, const Factors<T>& factors,
-                                      const Method& method, StreamFiles<T>& files,
+[[nodiscard]] index_t multiply_out_of_core(const OutOfCorePlan& stream, layout::Range share, const Factors<T>& factors,
+                                      const Method& method, OutOfCoreFiles<T>& files,
                                       const std::function<bool()>& stops, mpi::Phases& phases);
 
 }  // namespace tessera::dist::matmul

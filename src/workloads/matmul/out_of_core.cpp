@@ -16,9 +16,9 @@
 namespace tessera::workloads::matmul {
 namespace {
 
-using dist::matmul::plan_stream;
+using dist::matmul::plan_out_of_core;
 using dist::matmul::stored;
-using dist::matmul::Stream;
+using dist::matmul::OutOfCorePlan;
 using layout::Box;
 
 constexpr index_t longest_strip = index_t{32} << 20;  // of a matrix that is checked: bytes read at once
@@ -63,7 +63,7 @@ struct Sources {
   Source a, b, c;
 };
 
-Sources sources_of(const Point& point, const Stream& stream) {
+Sources sources_of(const Point& point, const OutOfCorePlan& stream) {
   const auto& q = point.request.shape;
   const auto seed = static_cast<std::uint64_t>(point.values.integer("seed"));
   const auto mapped = [&](const std::unique_ptr<run::Input>& input, bool maps) {
@@ -91,7 +91,7 @@ std::span<const std::byte> bytes_of(MatrixView<const T> x) {
 }
 
 template <class T>
-class Files : public dist::matmul::StreamFiles<T> {
+class Files : public dist::matmul::OutOfCoreFiles<T> {
  public:
   Files(const Sources& sources, run::Outputs& outputs) : sources_(sources), outputs_(outputs) {}
   void will_read(const Box& a, const Box& b) override {
@@ -178,7 +178,7 @@ class Strips : public dist::matmul::Parts<T> {
 
 /// The check, of A and B as they are read once more and of C as it lies in the file.
 template <class T>
-dist::matmul::PassingProduct<T> passing(const Point& point, const Stream& stream, const Sources& sources,
+dist::matmul::PassingProduct<T> passing(const Point& point, const OutOfCorePlan& stream, const Sources& sources,
                                         layout::Range share, const run::Outputs& outputs,
                                         io::FileTraffic& traffic) {
   const auto& q = point.request.shape;
@@ -207,7 +207,7 @@ dist::matmul::PassingProduct<T> passing(const Point& point, const Stream& stream
 }
 
 template <class T>
-bool run(const Point& point, const Stream& stream) {
+bool run(const Point& point, const OutOfCorePlan& stream) {
   const auto& comm = point.comm;
   const auto& request = point.request;
   point.session.plan_memory(stream.rank_bytes + run::program_memory(comm, point.values));
@@ -224,7 +224,7 @@ bool run(const Point& point, const Stream& stream) {
   index_t done = 0;
   run::Measured measured = run::measure_once(comm, point.values, [&](mpi::Phases& phases) {
     mpi::together(comm, "stream", [&] {
-      done = multiply_stream<T>(stream, share, {factor<T>(request.alpha), factor<T>(request.beta)},
+      done = multiply_out_of_core<T>(stream, share, {factor<T>(request.alpha), factor<T>(request.beta)},
                                 request.method, files, run::stop_asked_here, phases);
     });
   });
@@ -250,22 +250,22 @@ index_t check_bytes(const Request& request) {
 
 }  // namespace
 
-bool can_stream(const run::Values& values, const Request& request) {
+bool may_go_out_of_core(const run::Values& values, const Request& request) {
   return values.has("out") && request.gpus == nullptr;
 }
 
-std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run::Values& values,
+std::optional<OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm, const run::Values& values,
                                        const Request& request, const Inputs& inputs) {
   const std::string& wanted = values.text("out-of-core");
-  if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
+  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, request))) return std::nullopt;
   mpi::alike("plan", [&] {
-    require(can_stream(values, request), ExitCode::usage,
+    require(may_go_out_of_core(values, request), ExitCode::usage,
             "--out-of-core always goes with --out, and not with matrices that stay on GPUs (--gpu-exchange "
             "host)");
   });
   if (wanted == "auto" && request.fits) return std::nullopt;
   const index_t allowance = run::memory_allowance(comm, values);
-  std::optional<Stream> stream;
+  std::optional<OutOfCorePlan> stream;
   // Of a file that is mapped the kernel keeps as much resident as it likes, and gives it back when somebody
   // needs the room: but --memory is to be the most that is resident.
   const bool maps = values.bytes("memory") == 0;
@@ -275,18 +275,18 @@ std::optional<Stream> stream_if_needed(const mpi::Communicator& comm, const run:
   const bool on_device = comm.max(index_t{device_here ? 0 : 1}) == 0;  // one plan for all ranks
   const index_t cache = run::free_share(comm);
   mpi::together(comm, "plan", [&] {
-    stream = plan_stream({request.shape, request.a_chunk, request.b_chunk, request.method.threads,
+    stream = plan_out_of_core({request.shape, request.a_chunk, request.b_chunk, request.method.threads,
                           check_bytes(request), maps_a, maps_b, on_device, cache},
                          allowance);
   });
   return stream;
 }
 
-bool run_stream(const Point& point, const Stream& stream) {
+bool run_out_of_core(const Point& point, const OutOfCorePlan& stream) {
   return dispatch_field(point.request.element, [&]<class T>(Type<T>) { return run<T>(point, stream); });
 }
 
-void print_stream(const Request& request, const Stream& stream, index_t program) {
+void print_out_of_core(const Request& request, const OutOfCorePlan& stream, index_t program) {
   const auto& q = request.shape;
   fmt::print(
       "plan: out of core, {} {} x {} x {} on {} x {}, kernel {}: {} of {} x {}, panels of {} along k; "

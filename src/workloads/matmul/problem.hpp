@@ -73,16 +73,16 @@ using Point = PointOf<Request, Inputs>;
 [[nodiscard]] bool run_in_memory(const Point& point);
 
 /// Whether the result has a file to go to, tile by tile.
-[[nodiscard]] bool can_stream(const run::Values& values, const Request& request);
+[[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Request& request);
 /// How the product goes through memory where it is to go out of core: asked for, or more than the ranks may
 /// hold. Collective.
-[[nodiscard]] std::optional<dist::matmul::Stream> stream_if_needed(const mpi::Communicator& comm,
+[[nodiscard]] std::optional<dist::matmul::OutOfCorePlan> out_of_core_if_needed(const mpi::Communicator& comm,
                                                                    const run::Values& values,
                                                                    const Request& request,
                                                                    const Inputs& inputs);
 /// Whether the result is right. Collective.
-[[nodiscard]] bool run_stream(const Point& point, const dist::matmul::Stream& stream);
-void print_stream(const Request& request, const dist::matmul::Stream& stream, index_t program);
+[[nodiscard]] bool run_out_of_core(const Point& point, const dist::matmul::OutOfCorePlan& stream);
+void print_out_of_core(const Request& request, const dist::matmul::OutOfCorePlan& stream, index_t program);
 
 /// A product whose matrices stay on the ranks' GPUs.
 template <class T>

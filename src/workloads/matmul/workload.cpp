@@ -10,10 +10,10 @@ class Planned final : public PlannedPoint {
         values_(values),
         inputs_(inputs),
         request_(resolve(comm, values, inputs)),
-        stream_(stream_if_needed(comm, values, request_, inputs)) {}
+        stream_(out_of_core_if_needed(comm, values, request_, inputs)) {}
 
   [[nodiscard]] Mode mode() const override { return stream_ ? Mode::out_of_core : Mode::in_memory; }
-  [[nodiscard]] bool may_go_out_of_core() const override { return can_stream(values_, request_); }
+  [[nodiscard]] bool may_go_out_of_core() const override { return matmul::may_go_out_of_core(values_, request_); }
   [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
   [[nodiscard]] run::Held held() const override {
     const auto& mine = request_.planned.forecasts[static_cast<std::size_t>(comm_.rank())];
@@ -29,12 +29,12 @@ class Planned final : public PlannedPoint {
   void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     const index_t program = run::program_memory(comm_, values_);
     if (!comm_.is_root()) return;
-    if (stream_) return print_stream(request_, *stream_, program);
+    if (stream_) return print_out_of_core(request_, *stream_, program);
     print_plan(request_, ceilings, ranks_per_node, program);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
     const Point point{comm_, values_, request_, inputs_, session};
-    return stream_ ? run_stream(point, *stream_) : run_in_memory(point);
+    return stream_ ? run_out_of_core(point, *stream_) : run_in_memory(point);
   }
 
  private:
@@ -42,7 +42,7 @@ class Planned final : public PlannedPoint {
   const run::Values& values_;
   const Inputs& inputs_;
   Request request_;
-  std::optional<dist::matmul::Stream> stream_;
+  std::optional<dist::matmul::OutOfCorePlan> stream_;
 };
 
 }  // namespace

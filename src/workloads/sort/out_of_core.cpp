@@ -381,7 +381,7 @@ class External {
 
 }  // namespace
 
-bool run_external(const Point& point) {
+bool run_out_of_core(const Point& point) {
   if (point.request.task == Task::apply) return run_apply_in_blocks(point);
   External external(point.asked());
   try {
@@ -392,7 +392,7 @@ bool run_external(const Point& point) {
   }
 }
 
-void print_external(const Asked& asked) {
+void print_out_of_core(const Asked& asked) {
   if (asked.request.task == Task::apply) return print_apply_in_blocks(asked);
   External(asked).print();
 }

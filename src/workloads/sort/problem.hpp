@@ -110,8 +110,8 @@ void print_quantiles_plan(const Asked& asked);
 /// Bytes that quantiles take a rank, where so many are allowed.
 [[nodiscard]] index_t quantiles_memory(const Request& request, index_t allowance);
 /// From file to file through sorted runs.
-[[nodiscard]] bool run_external(const Point& point);
-void print_external(const Asked& asked);
+[[nodiscard]] bool run_out_of_core(const Point& point);
+void print_out_of_core(const Asked& asked);
 /// The rows of --apply, block by block of the result.
 [[nodiscard]] bool run_apply_in_blocks(const Point& point);
 void print_apply_in_blocks(const Asked& asked);

@@ -20,7 +20,7 @@ index_t most_memory(const Request& request, index_t ranks) {
 }
 
 /// From file to file through sorted runs, or block by block.
-bool can_go_out_of_core(const Values& point, const Request& request) {
+bool may_go_out_of_core(const Values& point, const Request& request) {
   const bool rows = request.task == Task::keys || (request.task == Task::permutation && !request.generated());
   if (request.task == Task::apply) return point.has("out");
   return rows && (point.has("out") || point.has("argsort"));
@@ -29,7 +29,7 @@ bool can_go_out_of_core(const Values& point, const Request& request) {
 /// Asked for, or more than the ranks may hold. Collective.
 bool goes_out_of_core(const mpi::Communicator& comm, const Values& point, const Request& request) {
   const std::string& wanted = point.text("out-of-core");
-  const bool can = can_go_out_of_core(point, request);
+  const bool can = may_go_out_of_core(point, request);
   mpi::together(comm, "plan", [&] {
     require(wanted != "always" || can, ExitCode::usage,
             "--out-of-core always goes with --out or --argsort of a file's rows");
@@ -72,7 +72,7 @@ class Planned final : public PlannedPoint {
                      (!values.has("ranks") && goes_out_of_core(comm, values, request_))) {}
 
   [[nodiscard]] Mode mode() const override { return out_of_core_ ? Mode::out_of_core : Mode::in_memory; }
-  [[nodiscard]] bool may_go_out_of_core() const override { return can_go_out_of_core(values_, request_); }
+  [[nodiscard]] bool may_go_out_of_core() const override { return sort::may_go_out_of_core(values_, request_); }
   [[nodiscard]] const VariantInfo* kernel() const override {
     return request_.task == Task::quantiles
                ? nullptr
@@ -93,7 +93,7 @@ class Planned final : public PlannedPoint {
   }
   void print(const run::Ceilings& ceilings, index_t ranks_per_node) const override {
     if (request_.task == Task::quantiles) return print_quantiles_plan({comm_, values_, request_, inputs_});
-    if (out_of_core_) return print_external({comm_, values_, request_, inputs_});
+    if (out_of_core_) return print_out_of_core({comm_, values_, request_, inputs_});
     const index_t program = run::program_memory(comm_, values_);
     if (comm_.is_root()) print_plan(request_, ceilings, ranks_per_node, program);
   }
@@ -101,7 +101,7 @@ class Planned final : public PlannedPoint {
     const Point point{comm_, values_, request_, inputs_, session};
     const io::Handle held = hold_open(comm_, inputs_);
     if (request_.task == Task::quantiles) return run_quantiles(point);
-    if (out_of_core_) return run_external(point);
+    if (out_of_core_) return run_out_of_core(point);
     if (values_.has("scratch") && comm_.is_root())
       fmt::print("--scratch was not needed: all is in memory (--out-of-core always goes through files)\n");
     return request_.task == Task::keys ? run_keys(point) : run_table(point);

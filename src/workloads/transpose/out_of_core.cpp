@@ -250,7 +250,7 @@ class Pass {
 
 }  // namespace
 
-bool can_stream(const run::Values& values, const Request& request) {
+bool may_go_out_of_core(const run::Values& values, const Request& request) {
   return values.has("out") && request.shape.scale.plain() && !request.shape.in_place;
 }
 
@@ -280,7 +280,7 @@ void add_done(const mpi::Communicator& comm, const std::vector<index_t>& left, i
 
 }  // namespace
 
-bool run_tiles(const Point& point, const Tiles& tiles) {
+bool run_out_of_core(const Point& point, const Tiles& tiles) {
   const auto& comm = point.comm;
   point.session.plan_memory(held_of(tiles) + run::program_memory(comm, point.values));
   const std::string problem = problem_text(point, tiles);
@@ -320,7 +320,7 @@ bool run_tiles(const Point& point, const Tiles& tiles) {
 
 index_t held_of(const Tiles& tiles) { return tiles_held * tiles.bytes; }
 
-void print_tiles(const Request& request, const Tiles& tiles, index_t program) {
+void print_out_of_core(const Request& request, const Tiles& tiles, index_t program) {
   fmt::print(
       "plan: out of core, {} {} to {} in {} of {} on {}; reads in runs of {}, writes in runs of {}, "
       "holds {} a rank{}\n",

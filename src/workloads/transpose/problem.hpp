@@ -79,10 +79,10 @@ bool run_axes(const Point& point);
 void describe(const Request& request, run::Measured& measured);
 
 /// Out of core: whether a request can be, its tiles within so many bytes a rank, and the pass over them.
-[[nodiscard]] bool can_stream(const run::Values& values, const Request& request);
+[[nodiscard]] bool may_go_out_of_core(const run::Values& values, const Request& request);
 [[nodiscard]] dist::transpose::Tiles tiles_of(const Request& request, index_t allowance);
-bool run_tiles(const Point& point, const dist::transpose::Tiles& tiles);
-void print_tiles(const Request& request, const dist::transpose::Tiles& tiles, index_t program);
+bool run_out_of_core(const Point& point, const dist::transpose::Tiles& tiles);
+void print_out_of_core(const Request& request, const dist::transpose::Tiles& tiles, index_t program);
 /// Bytes that a rank holds of them.
 [[nodiscard]] index_t held_of(const dist::transpose::Tiles& tiles);
 

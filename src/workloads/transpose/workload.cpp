@@ -8,12 +8,12 @@ namespace tessera::workloads::transpose {
 namespace {
 
 /// The tiles where the request is to go out of core: asked for, or more than the ranks may hold. Collective.
-std::optional<dist::transpose::Tiles> tiles_if_needed(const mpi::Communicator& comm,
+std::optional<dist::transpose::Tiles> out_of_core_if_needed(const mpi::Communicator& comm,
                                                       const run::Values& values, const Request& request) {
   const std::string& wanted = values.text("out-of-core");
-  if (wanted == "never" || (wanted == "auto" && !can_stream(values, request))) return std::nullopt;
+  if (wanted == "never" || (wanted == "auto" && !may_go_out_of_core(values, request))) return std::nullopt;
   mpi::alike("plan", [&] {
-    require(can_stream(values, request), ExitCode::usage,
+    require(may_go_out_of_core(values, request), ExitCode::usage,
             "--out-of-core always goes with --out, and not with --in-place, --alpha, --beta, or --op H of "
             "complex numbers");
   });
@@ -28,10 +28,10 @@ class Planned final : public PlannedPoint {
         values_(values),
         inputs_(inputs),
         request_(resolve(comm, values, inputs)),
-        tiles_(tiles_if_needed(comm, values, request_)) {}
+        tiles_(out_of_core_if_needed(comm, values, request_)) {}
 
   [[nodiscard]] Mode mode() const override { return tiles_ ? Mode::out_of_core : Mode::in_memory; }
-  [[nodiscard]] bool may_go_out_of_core() const override { return can_stream(values_, request_); }
+  [[nodiscard]] bool may_go_out_of_core() const override { return transpose::may_go_out_of_core(values_, request_); }
   [[nodiscard]] const VariantInfo* kernel() const override { return request_.method.kernel; }
   [[nodiscard]] run::Held held() const override { return held_by(request_, comm_.rank()); }
   [[nodiscard]] index_t most_memory(index_t ranks) const override {
@@ -45,12 +45,12 @@ class Planned final : public PlannedPoint {
   void print(const run::Ceilings& ceilings, index_t) const override {
     const index_t program = run::program_memory(comm_, values_);
     if (!comm_.is_root()) return;
-    if (tiles_) return print_tiles(request_, *tiles_, program);
+    if (tiles_) return print_out_of_core(request_, *tiles_, program);
     print_plan(request_, ceilings, program);
   }
   [[nodiscard]] bool run(run::Session& session) const override {
     const Point point{comm_, values_, request_, inputs_, session};
-    if (tiles_) return run_tiles(point, *tiles_);
+    if (tiles_) return run_out_of_core(point, *tiles_);
     return request_.permutes() ? run_axes(point) : run_matrix(point);
   }
 

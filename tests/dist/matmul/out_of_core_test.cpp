@@ -24,16 +24,16 @@ ForecastRequest shape(index_t m, index_t n, index_t k, index_t ranks = 1) {
   return q;
 }
 
-TEST(Stream, CoversEveryElementOnceWithinTheLimit) {
+TEST(OutOfCorePlan, CoversEveryElementOnceWithinTheLimit) {
   for (index_t c = 0; c < 300; ++c) {
     const auto draw = [&](std::uint64_t what, index_t low, index_t high) {
       return low + static_cast<index_t>(random_bits(3, what, c) % static_cast<std::uint64_t>(high - low + 1));
     };
-    StreamRequest request{.shape = shape(draw(0, 0, 700), draw(1, 0, 700), draw(2, 0, 3000), draw(3, 1, 7))};
+    OutOfCoreRequest request{.shape = shape(draw(0, 0, 700), draw(1, 0, 700), draw(2, 0, 3000), draw(3, 1, 7))};
     if (c % 2 == 0) request.a_chunk = {draw(4, 1, 200), draw(5, 1, 200)};
     if (c % 3 == 0) request.b_chunk = {draw(6, 1, 200), draw(7, 1, 200)};
     const index_t limit = draw(8, 3'000'000, 20'000'000);
-    const Stream stream = plan_stream(request, limit);
+    const OutOfCorePlan stream = plan_out_of_core(request, limit);
     EXPECT_LE(stream.rank_bytes, limit);
     std::vector<int> seen(static_cast<std::size_t>(request.shape.m * request.shape.n));
     for (index_t t = 0; t < stream.tiles(); ++t) {
@@ -49,47 +49,47 @@ TEST(Stream, CoversEveryElementOnceWithinTheLimit) {
   }
 }
 
-TEST(Stream, ReadsAsMuchAsItSays) {
-  const Stream stream = plan_stream({.shape = shape(8192, 8192, 8192)}, index_t{384} << 20);
+TEST(OutOfCorePlan, ReadsAsMuchAsItSays) {
+  const OutOfCorePlan stream = plan_out_of_core({.shape = shape(8192, 8192, 8192)}, index_t{384} << 20);
   EXPECT_EQ(stream.read_bytes, (stream.tiles_m() + stream.tiles_n()) * 8192 * 8192 * 8);
   EXPECT_LE(stream.tiles(), 16) << "tiles are as large as there is room for";
 }
 
-TEST(Stream, HasNoRoomForPanelsThatAreMapped) {
-  StreamRequest request{.shape = shape(4096, 4096, 4096)};
-  const Stream copied = plan_stream(request, index_t{96} << 20);
+TEST(OutOfCorePlan, HasNoRoomForPanelsThatAreMapped) {
+  OutOfCoreRequest request{.shape = shape(4096, 4096, 4096)};
+  const OutOfCorePlan copied = plan_out_of_core(request, index_t{96} << 20);
   request.maps_a = request.maps_b = true;
-  const Stream mapped = plan_stream(request, index_t{96} << 20);
+  const OutOfCorePlan mapped = plan_out_of_core(request, index_t{96} << 20);
   EXPECT_GT(mapped.m * mapped.n, copied.m * copied.n);
   EXPECT_LT(mapped.read_bytes, copied.read_bytes);
   EXPECT_LE(mapped.rank_bytes, index_t{96} << 20);
 }
 
-TEST(Stream, HasLongPanelsForADevice) {
-  StreamRequest request{
+TEST(OutOfCorePlan, HasLongPanelsForADevice) {
+  OutOfCoreRequest request{
       .shape = shape(16384, 16384, 16384), .maps_a = true, .maps_b = true, .on_device = true};
   const index_t limit = index_t{1} << 30;
-  EXPECT_LE(plan_stream(request, limit).k, 4096) << "no room in the file cache";
+  EXPECT_LE(plan_out_of_core(request, limit).k, 4096) << "no room in the file cache";
   request.cache_bytes = index_t{8} << 30;
-  const Stream stream = plan_stream(request, limit);
+  const OutOfCorePlan stream = plan_out_of_core(request, limit);
   EXPECT_GT(stream.k, 4096);
   EXPECT_EQ(stream.leaves().count(), 1);
   EXPECT_LE(stream.rank_bytes, limit);
   EXPECT_LE(stream.rank_bytes + 2 * (stream.m + stream.n) * stream.k * 8, request.cache_bytes);
 }
 
-TEST(Stream, GivesEveryRankWork) {
+TEST(OutOfCorePlan, GivesEveryRankWork) {
   for (const index_t ranks : {2, 4, 7}) {
-    const Stream stream = plan_stream({.shape = shape(20000, 20000, 20000, ranks)}, index_t{1} << 30);
+    const OutOfCorePlan stream = plan_out_of_core({.shape = shape(20000, 20000, 20000, ranks)}, index_t{1} << 30);
     EXPECT_GE(stream.tiles(), ranks);
     EXPECT_LE(static_cast<double>(ceil_div(stream.tiles(), ranks) * ranks),
               1.35 * static_cast<double>(stream.tiles()));
   }
 }
 
-TEST(Stream, RefusesTooLittleMemory) {
+TEST(OutOfCorePlan, RefusesTooLittleMemory) {
   try {
-    (void)plan_stream({.shape = shape(5000, 5000, 5000), .beside_bytes = 1000}, 100'000);
+    (void)plan_out_of_core({.shape = shape(5000, 5000, 5000), .beside_bytes = 1000}, 100'000);
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::memory);
@@ -98,7 +98,7 @@ TEST(Stream, RefusesTooLittleMemory) {
 
 /// Matrices in memory where a program has files.
 template <class T>
-class Held : public StreamFiles<T> {
+class Held : public OutOfCoreFiles<T> {
  public:
   Held(Extents a, Extents b, index_t m, index_t n)
       : a_(random(a, 1)), b_(random(b, 2)), c_(random({m, n}, 3)), out_(m * n) {
@@ -120,7 +120,7 @@ class Held : public StreamFiles<T> {
   }
   void end() override { begun_.get(); }
   /// What the kernel gives all at once.
-  std::vector<T> want(const Stream& stream, const Factors<T>& factors) {
+  std::vector<T> want(const OutOfCorePlan& stream, const Factors<T>& factors) {
     std::vector<T> c(c_.begin(), c_.end());
     const tessera::matmul::Gemm<T> g{factors.alpha,
                                      view(a_, 0),
@@ -179,7 +179,7 @@ TYPED_TEST(StreamedProduct, HasTheBitsOfOneInMemory) {
           q.op_b = op_b;
           q.element_bytes = sizeof(T);
           q.reads_c = beta != T{0};
-          Stream stream{.shape = q, .m = std::min<index_t>(m, 64), .n = std::min<index_t>(n, 72), .k = 1024};
+          OutOfCorePlan stream{.shape = q, .m = std::min<index_t>(m, 64), .n = std::min<index_t>(n, 72), .k = 1024};
           stream.maps_a = turns(op_b);
           stream.maps_b = beta != T{0};
           Held<T> files(stored(op_a, m, k), stored(op_b, k, n), m, n);
@@ -188,7 +188,7 @@ TYPED_TEST(StreamedProduct, HasTheBitsOfOneInMemory) {
           const Method method{.kernel = &tessera::matmul::best(), .threads = 2};
           for (int rank = 0; rank < 2; ++rank) {
             const layout::Range share = layout::BlockMap(stream.tiles(), 2).range(rank);
-            EXPECT_EQ(multiply_stream<T>(
+            EXPECT_EQ(multiply_out_of_core<T>(
                           stream, share, factors, method, files, [] { return false; }, phases),
                       share.size());
           }
@@ -205,12 +205,12 @@ TEST(StreamedProduct, SumsPanelsAsTheyComeWhereNoTreeIsAskedFor) {
   for (const double beta : {0.0, -2.0}) {
     ForecastRequest q = shape(70, 90, 9000);
     q.reads_c = beta != 0;
-    const Stream stream{.shape = q, .m = 40, .n = 90, .k = 2048, .one_leaf = true};
+    const OutOfCorePlan stream{.shape = q, .m = 40, .n = 90, .k = 2048, .one_leaf = true};
     Held<double> files({70, 9000}, {9000, 90}, 70, 90);
     const Factors<double> factors{3, beta};
     mpi::Phases phases;
     const Method method{.kernel = tessera::find_variant(tessera::matmul::variants(), "transposed")};
-    EXPECT_EQ(multiply_stream<double>(
+    EXPECT_EQ(multiply_out_of_core<double>(
                   stream, {0, 2}, factors, method, files, [] { return false; }, phases),
               2);
     const auto want = files.want(stream, factors);
@@ -219,12 +219,12 @@ TEST(StreamedProduct, SumsPanelsAsTheyComeWhereNoTreeIsAskedFor) {
 }
 
 TEST(StreamedProduct, StopsBetweenTiles) {
-  const Stream stream{.shape = shape(100, 100, 100), .m = 50, .n = 50, .k = 100};
+  const OutOfCorePlan stream{.shape = shape(100, 100, 100), .m = 50, .n = 50, .k = 100};
   Held<double> files({100, 100}, {100, 100}, 100, 100);
   mpi::Phases phases;
   int asked = 0;
   const Method method{.kernel = &tessera::matmul::best()};
-  EXPECT_EQ(multiply_stream<double>(
+  EXPECT_EQ(multiply_out_of_core<double>(
                 stream, {0, 4}, {}, method, files, [&] { return ++asked > 3; }, phases),
             3);
 }
@@ -238,11 +238,11 @@ TEST(StreamedProduct, EndsWithTheReadersError) {
       return Held::read_b(box, room);
     }
   };
-  const Stream stream{.shape = shape(100, 100, 100), .m = 50, .n = 50, .k = 100};
+  const OutOfCorePlan stream{.shape = shape(100, 100, 100), .m = 50, .n = 50, .k = 100};
   Failing files({100, 100}, {100, 100}, 100, 100);
   mpi::Phases phases;
   const Method method{.kernel = &tessera::matmul::best()};
-  EXPECT_THROW((void)multiply_stream<double>(
+  EXPECT_THROW((void)multiply_out_of_core<double>(
                    stream, {0, 4}, {}, method, files, [] { return false; }, phases),
                Error);
 }
